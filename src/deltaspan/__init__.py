@@ -1,0 +1,1 @@
+"""Prove what an agent's action changed."""

@@ -1,0 +1,70 @@
+"""What differencing finds: one frozen record a kind of state, each with the words for what it found.
+
+A delta knows nothing of expectations. It answers three questions: did anything change, how is that put in
+words, and what plain value stands for it in a report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from deltaspan.typing import Number
+
+__all__ = ["Delta", "NumberDelta", "ValueDelta"]
+
+
+class Delta(Protocol):
+    """The computed difference of a baseline and a post-state."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the two states differ, by value."""
+        ...
+
+    @property
+    def value(self) -> object:
+        """The frozen value that a report shows as `actual_delta`."""
+        ...
+
+    def words(self) -> str:
+        """Say what happened, to follow "but it": `changed by 0`, `did not change`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NumberDelta:
+    """The difference of two numbers, or of two points in time.
+
+    Attributes:
+        amount: post-state minus baseline, exact for all but floats.
+        changed: whether the states differ; the amount is zero if and only if they do not.
+    """
+
+    amount: Number
+    changed: bool
+
+    @property
+    def value(self) -> object:
+        return self.amount
+
+    def words(self) -> str:
+        return f"changed by {self.amount}"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueDelta:
+    """The difference of two states that can only be compared as wholes.
+
+    Attributes:
+        changed: whether the states differ.
+    """
+
+    changed: bool
+
+    @property
+    def value(self) -> object:
+        return "changed" if self.changed else "no change"
+
+    def words(self) -> str:
+        return "changed" if self.changed else "did not change"

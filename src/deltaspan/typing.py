@@ -1,0 +1,49 @@
+"""Types shared by every layer, and the protocols that a user may implement: one method each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from deltaspan._records import ActionReport
+
+__all__ = ["Attribution", "Number", "Outcome", "Policy", "Probe", "Reason", "ReportHook"]
+
+Number: TypeAlias = int | float | Decimal | Fraction | timedelta
+"""What a numeric delta can be; the difference of two datetimes is a timedelta."""
+
+Outcome: TypeAlias = Literal["pass", "fail", "inconclusive", "observed", "skipped"]
+Reason: TypeAlias = Literal[
+    "baseline_failed",
+    "probe_failed",
+    "probe_timeout",
+    "incomparable",
+    "expectation_failed",
+    "action_failed",
+    "contended",
+    "stale_baseline",
+    "abandoned",
+]
+Attribution: TypeAlias = Literal["causal_tag", "exclusive", "scoped", "window"]
+Policy: TypeAlias = Literal["record", "warn", "raise"]
+
+S_co = TypeVar("S_co", covariant=True)
+
+
+class Probe(Protocol[S_co]):
+    """Reads one piece of state.
+
+    Any callable is a probe. Its parameters name what it needs: parameters of the action, or `causal_tag`.
+    It must not change what it reads, and should return a number, text, or a collection of them.
+    """
+
+    def __call__(self, *args: object, **kwargs: object) -> S_co: ...
+
+
+class ReportHook(Protocol):
+    """Receives the report of each finished run; what it raises is logged and goes no further."""
+
+    def __call__(self, report: ActionReport, /) -> object: ...
