@@ -1,1 +1,41 @@
-"""Prove what an agent's action changed."""
+"""Prove what an AI agent's action changed, and emit the verdict as OpenTelemetry."""
+
+from deltaspan._collecting import collect_reports
+from deltaspan._decorator import expects
+from deltaspan._reports import ActionReport, CheckReport
+from deltaspan.causal_tag import current_causal_tag
+from deltaspan.checks import change, observe, unchanged
+from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive, DeltaspanError
+from deltaspan.verifier import DeltaVerifier
+from deltaspan.windows import Window, window
+
+__all__ = [
+    "ActionReport",
+    "CheckReport",
+    "DeltaCheckFailed",
+    "DeltaInconclusive",
+    "DeltaVerifier",
+    "DeltaspanError",
+    "Window",
+    "change",
+    "collect_reports",
+    "configure_telemetry",
+    "current_causal_tag",
+    "expects",
+    "observe",
+    "unchanged",
+    "window",
+]
+
+
+def __getattr__(name: str) -> object:
+    # `configure_telemetry` needs the SDK and `__version__` is rarely asked for; both come when named.
+    if name == "configure_telemetry":
+        from deltaspan.setup import configure_telemetry
+
+        return configure_telemetry
+    if name == "__version__":
+        from deltaspan._version import __version__
+
+        return __version__
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deltaspan._records import ActionReport
+    from deltaspan._reports import ActionReport
 
 __all__ = [
     "DefinitionError",

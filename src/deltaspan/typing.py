@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from deltaspan._records import ActionReport
+    from deltaspan._reports import ActionReport
 
 __all__ = ["Attribution", "Number", "Outcome", "Policy", "Probe", "Reason", "ReportHook"]
 

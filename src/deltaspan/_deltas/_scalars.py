@@ -1,14 +1,11 @@
-"""What differencing finds: one frozen record a kind of state, each with the words for what it found.
-
-A delta knows nothing of expectations. It answers three questions: did anything change, how is that put in
-words, and what plain value stands for it in a report.
-"""
+"""The protocol of a delta, and the two deltas of states that have no members."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
+from deltaspan._render import show
 from deltaspan.typing import Number
 
 __all__ = ["Delta", "NumberDelta", "ValueDelta"]
@@ -49,7 +46,7 @@ class NumberDelta:
         return self.amount
 
     def words(self) -> str:
-        return f"changed by {self.amount}"
+        return f"changed by {show(self.amount)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,46 @@
+"""Collecting reports: every report of a context, in order of completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+from deltaspan._reports import ActionReport
+
+__all__ = ["collect_reports", "hand_out"]
+
+_collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar("deltaspan_collectors", default=())
+
+
+@contextmanager
+def collect_reports() -> Iterator[list[ActionReport]]:
+    """Yield a list that fills with the ActionReports of this context, in order of completion.
+
+    Actions in tasks, and in threads that carry the context, are collected too. Collections nest: an inner
+    one does not take reports from an outer one.
+
+    Example:
+        >>> from deltaspan import change, collect_reports, expects
+        >>> flows = []
+        >>> @expects(change("flows", lambda: len(flows)).by(1))
+        ... def create_flow():
+        ...     flows.append("new")
+        >>> with collect_reports() as reports:
+        ...     create_flow()
+        >>> reports[0].outcome
+        'pass'
+    """
+    collected: list[ActionReport] = []
+    token = _collectors.set((*_collectors.get(), collected))
+    try:
+        yield collected
+    finally:
+        _collectors.reset(token)
+
+
+def hand_out(report: ActionReport) -> None:
+    """Add a finished report to every collection that is open in this context."""
+    for collected in _collectors.get():
+        collected.append(report)

@@ -1,0 +1,137 @@
+"""Which windows overlapped: a delta of a shared scope proves a change, not who made it.
+
+A scope is a metric and the argument values bound to its probe. Each scope keeps counts, never lists, so
+that a window costs the same among ten and among ten thousand.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from deltaspan.causal_tag import CausalTag
+
+__all__ = ["Entry", "Rival", "enter", "leave"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A window that overlapped another of equal scope.
+
+    Attributes:
+        action: the action's name.
+        tag: its causal tag, canonical UUID text.
+        seconds: for how long both were open, in seconds.
+    """
+
+    action: str
+    tag: str
+    seconds: float
+
+
+class Entry:
+    """One open window in one scope; lives as long as the window."""
+
+    __slots__ = ("action", "ended", "key", "kin", "rival", "seen", "started", "tag", "writes")
+
+    def __init__(self, key: Hashable, action: str, tag: CausalTag, *, writes: bool) -> None:
+        self.key = key
+        self.action = action
+        self.tag = tag
+        self.writes = writes
+        self.started = time.perf_counter()
+        self.ended: float | None = None
+        self.seen = 0  # writers that had entered the scope when this window did
+        self.kin = 0  # writers among those entered since that are descendants
+        self.rival: Entry | None = None
+
+
+class _Scope:
+    """The windows now open on one scope, by causal tag."""
+
+    __slots__ = ("entered", "last", "open", "writing")
+
+    def __init__(self) -> None:
+        self.open: dict[str, Entry] = {}
+        self.writing: dict[str, Entry] = {}
+        self.entered = 0  # writers so far
+        self.last: Entry | None = None  # the writer that entered last
+
+
+_lock = threading.Lock()
+_scopes: Final[dict[Hashable, _Scope]] = {}
+
+
+def enter(key: Hashable, action: str, tag: CausalTag, *, writes: bool) -> Entry:
+    """Open a window on a scope.
+
+    Args:
+        key: the scope; equal keys contend.
+        action: the action's name, for the explanation of others.
+        tag: the run's tag; its ancestors and descendants do not contend.
+        writes: whether the action claims to change the scope.
+    """
+    entry = Entry(key, action, tag, writes=writes)
+    with _lock:
+        scope = _scopes.get(key)
+        if scope is None:
+            scope = _scopes[key] = _Scope()
+        elif scope.open:
+            _meet(scope, entry)
+        scope.open[tag.id] = entry
+        if writes:
+            scope.writing[tag.id] = entry
+            scope.entered += 1
+            scope.last = entry
+        entry.seen = scope.entered
+    return entry
+
+
+def leave(entry: Entry) -> Rival | None:
+    """Close a window and return a window that wrote to the same scope meanwhile, if any did."""
+    now = time.perf_counter()
+    with _lock:
+        scope = _scopes.get(entry.key)
+        if scope is None or scope.open.get(entry.tag.id) is not entry:
+            return None  # the process forked while this window was open
+        del scope.open[entry.tag.id]
+        scope.writing.pop(entry.tag.id, None)
+        entry.ended = now
+        came_later = scope.entered - entry.seen - entry.kin
+        # The link is cut here, or windows that overlap in an endless chain would keep each other alive.
+        rival, entry.rival = entry.rival or (scope.last if came_later > 0 else None), None
+        if not scope.open:
+            del _scopes[entry.key]
+    if rival is None or rival is entry:
+        return None
+    overlap = (rival.ended or now) - max(entry.started, rival.started)
+    return Rival(rival.action, rival.tag.id, max(overlap, 0.0))
+
+
+def _meet(scope: _Scope, entry: Entry) -> None:
+    """Note who is open already: ancestors as kin, anyone else who writes as a rival."""
+    ancestors: set[str] = set()
+    ancestor = entry.tag.parent
+    while ancestor is not None:
+        ancestors.add(ancestor.id)
+        if ancestor.id in scope.open:
+            scope.open[ancestor.id].kin += entry.writes
+        ancestor = ancestor.parent
+    # The newest first: only a nest of ancestors makes this look further than one window.
+    entry.rival = next((scope.writing[tag] for tag in reversed(scope.writing) if tag not in ancestors), None)
+    if entry.writes and entry.rival is not None and entry.rival.rival is None:
+        entry.rival.rival = entry
+
+
+def _forget() -> None:
+    global _lock  # noqa: PLW0603  # a lock held by another thread at the fork would stay held for ever
+    _lock = threading.Lock()
+    _scopes.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

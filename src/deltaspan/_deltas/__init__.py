@@ -1,0 +1,11 @@
+"""What differencing finds: one frozen record a kind of state, each with the words for what it found.
+
+A delta knows nothing of expectations. It answers three questions: did anything change, how is that put in
+words, and what plain value stands for it in a report.
+"""
+
+from deltaspan._deltas._collections import MappingDelta, SequenceDelta, SetDelta
+from deltaspan._deltas._scalars import Delta, NumberDelta, ValueDelta
+from deltaspan._freeze import Path
+
+__all__ = ["Delta", "MappingDelta", "NumberDelta", "Path", "SequenceDelta", "SetDelta", "ValueDelta"]

@@ -1,0 +1,225 @@
+"""The copy itself: one recursive walk, bounded in depth and in number of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from deltaspan._freeze._fields import fields_of
+from deltaspan._freeze._kinds import SCALARS, Kind, kind_of, plain_scalar, refused
+from deltaspan._freeze._refusal import Refusal, Unfreezable
+
+__all__ = ["MAX_DEPTH", "MAX_NODES", "freeze"]
+
+MAX_DEPTH = 100
+"""The most containers within one another; few enough that the walk stays clear of the recursion limit."""
+
+MAX_NODES = 1_000_000
+"""The most values that are walked in one state. The members of a set are not walked and do not count."""
+
+_TRIES = 5
+"""How often a container is read again that another thread changed during the copy."""
+
+_MAX_ERROR_TEXT = 100
+
+_TOO_MANY = (f"more than {MAX_NODES} values", "return a set, a count or a digest")
+
+T = TypeVar("T")
+
+
+def freeze(value: object) -> object:
+    """Take a deep, immutable snapshot of a value.
+
+    Scalars, and whatever else cannot change, come back as they are. Lists, tuples, deques, arrays and dict views
+    become tuples; sets become frozensets, whose members are trusted; mappings become read-only mappings of a
+    fresh dict, whose keys are trusted; bytearrays and memoryviews become bytes. A record (dataclass, attrs,
+    pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private ones too:
+    a field left out would be a change unseen. numpy and pandas values become plain numbers, tuples and mappings.
+
+    Args:
+        value: anything.
+
+    Returns:
+        The snapshot: equal in content, sharing nothing mutable with the value. A snapshot freezes to an equal one.
+
+    Raises:
+        Unfreezable: the value, or something within it, is not state (a module, a lock, a file, an iterator, ...),
+            contains itself, is nested more than `MAX_DEPTH` deep, has more than `MAX_NODES` values, or raised
+            when it was read.
+
+    Example:
+        >>> orders = [{"id": 1, "tags": {"new"}}]
+        >>> freeze(orders)
+        (mappingproxy({'id': 1, 'tags': frozenset({'new'})}),)
+    """
+    if type(value) in SCALARS:
+        return value
+    try:
+        return _Walk().copy(value, 0)
+    except Refusal as refusal:
+        raise Unfreezable(refusal.sentence()) from None
+    except RecursionError:
+        raise Unfreezable(
+            "found more nesting than the stack has room for: return a flatter structure instead"
+        ) from None
+
+
+class _Walk:
+    """One copy: the number of values that it may still visit."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = MAX_NODES
+
+    def copy(self, value: Any, depth: int) -> object:
+        if depth > MAX_DEPTH:
+            raise Refusal(
+                f"more than {MAX_DEPTH} levels of nesting", "return a flatter structure", too_deep=True
+            )
+        kind = type(value)
+        if kind is dict:
+            return self._mapping(value, value.copy(), depth)
+        if kind is list or kind is tuple:
+            return self._sequence(value, tuple(value), depth)
+        if kind is set or kind is frozenset:
+            return frozenset(value)
+        return _READERS[kind_of(kind)](self, value, depth)
+
+    def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
+        """Freeze the values of a dict that is ours alone, in place."""
+        self._spend(len(fresh))
+        # Nearly every mapping holds scalars alone, which C can tell many times faster than a loop.
+        if not SCALARS.issuperset(map(type, fresh.values())):
+            key = None
+            try:
+                for key, item in fresh.items():
+                    if type(item) not in SCALARS:
+                        fresh[key] = self.copy(item, depth + 1)
+            except Refusal as refusal:
+                raise refusal.within(holder, key) from None
+        return MappingProxyType(fresh)
+
+    def _sequence(self, holder: object, members: tuple[Any, ...], depth: int) -> tuple[object, ...]:
+        self._spend(len(members))
+        if SCALARS.issuperset(map(type, members)):
+            return members
+        fresh: list[object] = []
+        try:
+            for item in members:
+                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))  # noqa: PERF401 - its length is the index
+        except Refusal as refusal:
+            raise refusal.within(holder, len(fresh)) from None
+        return tuple(fresh)
+
+    def _spend(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise Refusal(*_TOO_MANY)
+
+    # Readers: one a kind, each takes the value and its depth ------------------------------------------------
+
+    def read_scalar(self, value: Any, _depth: int) -> object:
+        return _read(value, plain_scalar)
+
+    def read_iterable(self, value: Any, depth: int) -> object:
+        return self._sequence(value, _read(value, lambda it: tuple(self._bounded(it))), depth)
+
+    def read_set(self, value: Any, _depth: int) -> object:
+        if isinstance(value, set | frozenset):
+            return _read(value, frozenset)
+        return _read(value, lambda it: frozenset(self._bounded(it)))
+
+    def read_mapping(self, value: Any, depth: int) -> object:
+        return self._mapping(value, _read(value, self._items), depth)
+
+    def read_record(self, value: Any, depth: int) -> object:
+        fields = _read(value, fields_of)
+        if fields is None:
+            raise refused(type(value))
+        return self._mapping(value, fields, depth)
+
+    def read_bytes(self, value: Any, _depth: int) -> object:
+        return _read(value, lambda it: memoryview(it).tobytes())
+
+    def read_array(self, value: Any, depth: int) -> object:
+        size = getattr(value, "size", 0)
+        if isinstance(size, int):
+            self._spend(size)
+            self._left += size
+        return self._converted(value, _read(value, lambda it: it.tolist()), depth)
+
+    def read_series(self, value: Any, depth: int) -> object:
+        unique = _read(value, lambda it: it.index.is_unique)
+        return self._converted(value, _read(value, lambda it: it.to_dict() if unique else it.tolist()), depth)
+
+    def read_frame(self, value: Any, depth: int) -> object:
+        return self._converted(value, _read(value, _frame_rows), depth)
+
+    def read_refused(self, value: Any, _depth: int) -> object:
+        raise refused(type(value))
+
+    def _converted(self, value: object, result: object, depth: int) -> object:
+        kind = type(result)
+        if kind in SCALARS or kind is type(value):
+            # A scalar type that has no Python counterpart, such as a long double, converts to itself.
+            return result
+        return self.copy(result, depth)
+
+    def _items(self, mapping: Mapping[Any, Any]) -> dict[Any, Any]:
+        if type(mapping) is MappingProxyType:
+            return dict(mapping)
+        return dict(self._bounded(mapping.items()))
+
+    def _bounded(self, members: Iterable[T]) -> Iterable[T]:
+        """Stop reading an endless iterable; one too many is enough for the limit to be noticed."""
+        return islice(members, self._left + 1)
+
+
+_READERS: Mapping[Kind, Callable[[_Walk, Any, int], object]] = {
+    Kind.SCALAR: _Walk.read_scalar,
+    Kind.SEQUENCE: _Walk.read_iterable,
+    Kind.SET: _Walk.read_set,
+    Kind.MAPPING: _Walk.read_mapping,
+    Kind.RECORD: _Walk.read_record,
+    Kind.BYTES: _Walk.read_bytes,
+    Kind.ARRAY: _Walk.read_array,
+    Kind.SERIES: _Walk.read_series,
+    Kind.FRAME: _Walk.read_frame,
+    Kind.REFUSED: _Walk.read_refused,
+}
+
+
+def _read(value: Any, reader: Callable[[Any], T]) -> T:
+    """Read a value whose own code may run, and which other threads may be changing meanwhile."""
+    for attempt in range(_TRIES):
+        try:
+            return reader(value)
+        except RecursionError:
+            raise
+        except RuntimeError as error:
+            # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
+            if attempt == _TRIES - 1:
+                raise _failed(value, error, "return a copy made under its lock") from None
+        except Exception as error:
+            raise _failed(value, error, "return plain values") from None
+    raise AssertionError  # pragma: no cover - the last attempt returned or raised
+
+
+def _failed(value: object, error: Exception, instead: str) -> Refusal:
+    try:
+        text = " ".join(str(error).split())[:_MAX_ERROR_TEXT]
+    except Exception:
+        text = ""
+    reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return Refusal(f"a {type(value).__name__} that could not be read ({reason})", instead)
+
+
+def _frame_rows(frame: Any) -> object:
+    """Rows as mappings by column where columns are unique, by index where that is unique too."""
+    if not frame.columns.is_unique:
+        rows = list(frame.itertuples(index=False, name=None))
+        return dict(zip(frame.index, rows, strict=True)) if frame.index.is_unique else rows
+    return frame.to_dict("index") if frame.index.is_unique else frame.to_dict("records")

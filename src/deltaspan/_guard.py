@@ -1,0 +1,39 @@
+"""The one boundary between an action and what could break it: hooks and telemetry are called through here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final, ParamSpec, TypeVar
+
+__all__ = ["guarded"]
+
+_log = logging.getLogger("deltaspan")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_MOST_REMEMBERED: Final = 256
+_seen: set[tuple[str, type[Exception]]] = set()
+
+
+def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
+    """Call something that must not break an action; log what it raises and go on.
+
+    Args:
+        what: names the thing in the log, such as `the on_report hook of create_flow`.
+        call: what to call, with the arguments that follow.
+
+    Returns:
+        What the call returned, or None when it raised.
+    """
+    try:
+        return call(*args, **kwargs)
+    except Exception as error:
+        # A broken exporter would otherwise log a traceback for each call of each action.
+        fault = (what, type(error))
+        level = logging.DEBUG if fault in _seen else logging.WARNING
+        if len(_seen) < _MOST_REMEMBERED:
+            _seen.add(fault)
+        _log.log(level, "%s raised and was ignored; the action is not affected", what, exc_info=True)
+        return None

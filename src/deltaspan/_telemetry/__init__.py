@@ -1,0 +1,10 @@
+"""Reports to OpenTelemetry: a span, an event a check, three metrics. The API alone; nothing here reads state.
+
+`_instruments` makes what is recorded with, `_spans`, `_events` and `_metrics` record with it, one file a
+signal. What is opened for a run is a `RunTelemetry`; the engine calls its methods through the guard.
+"""
+
+from deltaspan._telemetry._instruments import Instruments, install, instruments
+from deltaspan._telemetry._run import ActionNames, RunTelemetry
+
+__all__ = ["ActionNames", "Instruments", "RunTelemetry", "install", "instruments"]

@@ -1,0 +1,71 @@
+"""The tracer, the instruments and the logger: made once for each set of providers, and injectable."""
+
+from __future__ import annotations
+
+from opentelemetry import metrics, trace
+from opentelemetry._logs import LoggerProvider, get_logger_provider
+
+from deltaspan import semconv
+from deltaspan._version import __version__
+
+__all__ = ["Instruments", "install", "instruments"]
+
+
+class Instruments:
+    """What deltaspan records with.
+
+    Made before an SDK is set up, each part is a proxy that finds the SDK later.
+
+    Args:
+        tracer_provider: makes the tracer; OpenTelemetry's global one by default.
+        meter_provider: makes the instruments; likewise.
+        logger_provider: makes the logger; likewise.
+    """
+
+    __slots__ = ("_meter_provider", "action_duration", "checks", "logger", "tracer", "verification_duration")
+
+    def __init__(
+        self,
+        tracer_provider: trace.TracerProvider | None = None,
+        meter_provider: metrics.MeterProvider | None = None,
+        logger_provider: LoggerProvider | None = None,
+    ) -> None:
+        self._meter_provider = meter_provider
+        scope = (semconv.SCOPE_NAME, __version__)
+        self.tracer = trace.get_tracer(*scope, tracer_provider, semconv.SCHEMA_URL)
+        self.logger = (logger_provider or get_logger_provider()).get_logger(*scope, semconv.SCHEMA_URL)
+        meter = metrics.get_meter(*scope, meter_provider, semconv.SCHEMA_URL)
+        self.checks = meter.create_counter(
+            semconv.METRIC_CHECKS, semconv.METRIC_CHECKS_UNIT, "Delta checks that were evaluated, by outcome."
+        )
+        self.action_duration = meter.create_histogram(
+            semconv.METRIC_ACTION_DURATION,
+            semconv.METRIC_DURATION_UNIT,
+            "How long the action alone took.",
+            explicit_bucket_boundaries_advisory=semconv.DURATION_BUCKETS,
+        )
+        self.verification_duration = meter.create_histogram(
+            semconv.METRIC_VERIFICATION_DURATION,
+            semconv.METRIC_DURATION_UNIT,
+            "What checking cost: probes, settling, evaluating.",
+            explicit_bucket_boundaries_advisory=semconv.DURATION_BUCKETS,
+        )
+
+    def meter_provider(self) -> metrics.MeterProvider:
+        """Return the provider behind the instruments as it is now; an SDK may have come since."""
+        return self._meter_provider or metrics.get_meter_provider()
+
+
+_installed: Instruments | None = None
+
+
+def instruments() -> Instruments:
+    """Return the instruments in use, made from the global providers at the first call."""
+    return _installed or install(Instruments())
+
+
+def install(chosen: Instruments | None) -> Instruments:
+    """Use these instruments from now on; None goes back to the global providers."""
+    global _installed  # noqa: PLW0603  # one set a process, as OpenTelemetry's own providers are
+    _installed = chosen or Instruments()
+    return _installed
