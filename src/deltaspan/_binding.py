@@ -63,7 +63,9 @@ def bind(function: Callable[..., Any], offered: Collection[str], owner: str) -> 
         DefinitionTypeError: it is not callable, or needs a name that is not offered.
     """
     if not callable(function):
-        raise DefinitionTypeError(f"{owner} must be callable, not {function!r}; pass the function, not its result")
+        raise DefinitionTypeError(
+            f"{owner} must be callable, not {function!r}; pass the function, not its result"
+        )
     positional, keywords = [], []
     for parameter in parameters_of(function):
         if parameter.kind in _VARIADIC:
@@ -129,7 +131,9 @@ class ArgumentReader:
     known: frozenset[str]
 
     @classmethod
-    def for_parameters(cls, parameters: Sequence[inspect.Parameter], needed: Collection[str]) -> ArgumentReader:
+    def for_parameters(
+        cls, parameters: Sequence[inspect.Parameter], needed: Collection[str]
+    ) -> ArgumentReader:
         """Prepare to read `needed` from calls of a function with these parameters."""
         lookups, position = [], 0
         for parameter in parameters:
@@ -140,7 +144,9 @@ class ArgumentReader:
                     _Lookup(parameter.name, position if by_position else None, default, parameter.kind)
                 )
             position += parameter.kind in _BY_POSITION
-        known = frozenset(p.name for p in parameters if p.kind in (_Kind.POSITIONAL_OR_KEYWORD, _Kind.KEYWORD_ONLY))
+        known = frozenset(
+            p.name for p in parameters if p.kind in (_Kind.POSITIONAL_OR_KEYWORD, _Kind.KEYWORD_ONLY)
+        )
         return cls(tuple(lookups), known)
 
     def read(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,7 +162,9 @@ def _unknown(name: str, offered: Collection[str], owner: str) -> DefinitionTypeE
     return DefinitionTypeError(f"{owner} needs {name!r}, which does not exist{hint} (it may name: {known})")
 
 
-def refuse_shadowing(named: Collection[str], parameters: Collection[str], reserved: Collection[str], owner: str) -> None:
+def refuse_shadowing(
+    named: Collection[str], parameters: Collection[str], reserved: Collection[str], owner: str
+) -> None:
     """Refuse a check that uses a reserved word which the action also has as a parameter.
 
     Raises:

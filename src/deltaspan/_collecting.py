@@ -11,7 +11,9 @@ from deltaspan._reports import ActionReport
 
 __all__ = ["collect_reports", "hand_out"]
 
-_collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar("deltaspan_collectors", default=())
+_collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar(
+    "deltaspan_collectors", default=()
+)
 
 
 @contextmanager

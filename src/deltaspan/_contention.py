@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from deltaspan.causal_tag import CausalTag
 

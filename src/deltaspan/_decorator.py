@@ -64,12 +64,7 @@ def expects(
         'flows changed by 1, as expected (1 → 2)'
     """
     options = Options(on_failure, on_inconclusive, on_report)
-    for check in checks:
-        if not isinstance(check, Check) and callable(check):
-            raise DefinitionTypeError(
-                "expects needs checks before it meets the action: write "
-                f"@expects(change('flows', count_flows).by(1)) above {getattr(check, '__name__', check)!r}"
-            )
+    _refuse_bare_use(checks)
 
     def decorate(action: F) -> F:
         function = _function_of(action)
@@ -84,7 +79,8 @@ def expects(
             )
         call = _async_call if asynchronous else _sync_call
         wrapper = call(plan, binds_receiver=not hasattr(action, "__self__"))
-        return _Action(action, wrapper, _enabled_for(plan))  # type: ignore[return-value]  # a transparent proxy
+        # wrapt's proxy is what it wraps in all that matters; its stubs cannot say so.
+        return _Action(action, wrapper, _enabled_for(plan))  # type: ignore[return-value, arg-type]
 
     return decorate
 
@@ -106,7 +102,9 @@ class _Action(wrapt.FunctionWrapper[Any, Any]):
 
 
 def _sync_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
-    def call(wrapped: Callable[..., Any], receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def call(
+        wrapped: Callable[..., Any], receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         with Run.of_call(plan, receiver if binds_receiver else None, args, kwargs) as run:
             run.result = wrapped(*args, **kwargs)
         return run.result
@@ -115,7 +113,9 @@ def _sync_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
 
 
 def _async_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
-    async def call(wrapped: Callable[..., Any], receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    async def call(
+        wrapped: Callable[..., Any], receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
         async with Run.of_call(plan, receiver if binds_receiver else None, args, kwargs) as run:
             run.result = await wrapped(*args, **kwargs)
         return run.result
@@ -140,6 +140,15 @@ def _enabled_for(plan: Plan) -> Callable[[], bool]:
     return ask
 
 
+def _refuse_bare_use(checks: Sequence[Any]) -> None:
+    for check in checks:
+        if callable(check):
+            raise DefinitionTypeError(
+                "expects needs checks before it meets the action: write "
+                f"@expects(change('flows', count_flows).by(1)) above {getattr(check, '__name__', check)!r}"
+            )
+
+
 def _function_of(action: Any) -> Callable[..., Any]:
     """Return what carries the signature, or refuse what cannot be an action."""
     if isinstance(action, (classmethod, staticmethod)):
@@ -151,8 +160,9 @@ def _function_of(action: Any) -> Callable[..., Any]:
         )
     if not callable(action):
         raise DefinitionTypeError(
-            f"expects must stand below the decorator that made this {type(action).__name__}, which would never "
-            f"call it:\n    @tool  # the framework's decorator first\n    @expects(...)\n    def action(...)"
+            f"expects must stand below the decorator that made this {type(action).__name__}, which would "
+            f"never call it:\n"
+            f"    @tool  # the framework's decorator first\n    @expects(...)\n    def action(...)"
         )
     return action  # type: ignore[no-any-return]
 
@@ -167,5 +177,3 @@ def _code_name_of(function: Any) -> str:
     if not hasattr(inner, "__qualname__"):
         inner = type(inner)
     return f"{inner.__module__}.{inner.__qualname__}"
-
-

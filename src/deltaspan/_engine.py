@@ -57,7 +57,16 @@ class Run:
         report: the report, once the run has ended.
     """
 
-    __slots__ = ("_began", "_checks", "_opening_seconds", "_plan", "_telemetry", "_values", "report", "result")
+    __slots__ = (
+        "_began",
+        "_checks",
+        "_opening_seconds",
+        "_plan",
+        "_telemetry",
+        "_values",
+        "report",
+        "result",
+    )
 
     def __init__(self, plan: Plan, values: Mapping[str, Any]) -> None:
         self._plan = plan
@@ -146,7 +155,9 @@ class Run:
         for check in self._checks:
             if not check.plan.claims_nothing:
                 scope = check.plan.scope(self._values)
-                check.entry = _contention.enter(scope, self._plan.action, tag, writes=check.plan.claims_change)
+                check.entry = _contention.enter(
+                    scope, self._plan.action, tag, writes=check.plan.claims_change
+                )
         if baseline is None:
             yield [check.pre for check in self._checks]
         else:
@@ -202,7 +213,9 @@ class Run:
         judged = judge(check.plan, check.pre, check.post, self._values, self.result, error, rival)
         return self._report(check, judged.verdict, judged.delta, judged.expectation)
 
-    def _report(self, check: _CheckRun, verdict: Verdict, delta: Any = None, expectation: Any = None) -> CheckReport:
+    def _report(
+        self, check: _CheckRun, verdict: Verdict, delta: Any = None, expectation: Any = None
+    ) -> CheckReport:
         plan = check.plan
         return CheckReport(
             plan.metric,

@@ -22,7 +22,9 @@ def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwarg
 
     Args:
         what: names the thing in the log, such as `the on_report hook of create_flow`.
-        call: what to call, with the arguments that follow.
+        call: what to call.
+        *args: its positional arguments.
+        **kwargs: its keyword arguments.
 
     Returns:
         What the call returned, or None when it raised.

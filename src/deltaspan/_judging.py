@@ -120,9 +120,9 @@ def _contended(delta: Delta, pre: Read, post: Read, rival: Rival) -> Verdict:
     happened = delta.words() if delta.changed else "did not change"
     note = (
         f"the state {happened} ({show(pre.value)} → {show(post.value)}), but {rival.action} "
-        f"(causal tag {rival.tag}) wrote to the same scope for {rival.seconds * 1000:.1f} ms of this window, so "
-        f"the change cannot be credited to one of them; scope the probe by an argument, tag what the action "
-        f"makes and let the probe take causal_tag, or hold a lock around the action"
+        f"(causal tag {rival.tag}) wrote to the same scope for {rival.seconds * 1000:.1f} ms of this window, "
+        f"so the change cannot be credited to one of them; scope the probe by an argument, tag what the "
+        f"action makes and let the probe take causal_tag, or hold a lock around the action"
     )
     return inconclusive("contended", note)
 

@@ -49,7 +49,9 @@ class Options:
             if value is not None and value not in get_args(Policy):
                 raise DefinitionValueError(f"{name}={value!r} is not one of {', '.join(get_args(Policy))}")
         if self.on_report is not None and not callable(self.on_report):
-            raise DefinitionTypeError(f"on_report={self.on_report!r} must be callable; it receives an ActionReport")
+            raise DefinitionTypeError(
+                f"on_report={self.on_report!r} must be callable; it receives an ActionReport"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,12 @@ def make_plan(
     _refuse_wrong_checks(action, checks)
     offered = [parameter.name for parameter in parameters]
     plans = tuple(_plan_check(check, action, offered) for check in checks)
-    needed = {name for plan in plans for bound in (plan.probe, *[b for _, b in plan.computed]) for name in bound.names}
+    needed = {
+        name
+        for plan in plans
+        for bound in (plan.probe, *[b for _, b in plan.computed])
+        for name in bound.names
+    }
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
     names = ActionNames(action, function, tuple(plan.metric for plan in plans))
     return Plan(action, plans, reader, names, options)
@@ -149,7 +156,9 @@ def make_plan(
 
 def _refuse_wrong_checks(action: str, checks: Sequence[Any]) -> None:
     if not checks:
-        raise DefinitionValueError(f"action {action!r} has no check; write at least one change(), unchanged() or observe()")
+        raise DefinitionValueError(
+            f"action {action!r} has no check; write at least one change(), unchanged() or observe()"
+        )
     seen: set[str] = set()
     for check in checks:
         if not isinstance(check, Check):
@@ -173,7 +182,9 @@ def _plan_check(check: Check[Any], action: str, parameters: Collection[str]) -> 
     )
     for path, bound in computed:
         if bound.is_async:
-            raise DefinitionTypeError(f"the expected value ({path}) of {owner} is async; compute it without waiting")
+            raise DefinitionTypeError(
+                f"the expected value ({path}) of {owner} is async; compute it without waiting"
+            )
     scope_names = tuple(name for name in probe.names if name != CAUSAL_TAG and name not in _RECEIVERS)
     claims_nothing = isinstance(check.expectation, NoClaim)
     unchanged = isinstance(check.expectation, NoChange)

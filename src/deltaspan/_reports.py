@@ -187,7 +187,9 @@ class ActionReport:
                 "then decide what is left to do."
             )
         elif shown:
-            lines.append("Do not report success. Correct what differs; repeat only what is shown to be missing.")
+            lines.append(
+                "Do not report success. Correct what differs; repeat only what is shown to be missing."
+            )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -207,7 +209,9 @@ class ActionReport:
         for check in self.checks:
             if check.metric == metric:
                 return check
-        raise KeyError(f"no check on {metric!r}; {self.action} checks {', '.join(c.metric for c in self.checks)}")
+        raise KeyError(
+            f"no check on {metric!r}; {self.action} checks {', '.join(c.metric for c in self.checks)}"
+        )
 
     def __iter__(self) -> Iterator[CheckReport]:
         return iter(self.checks)

@@ -107,11 +107,15 @@ class Change(Check[S_co]):
         """
         return self._moving(By(amount, tolerance), _said("by", amount, tolerance=tolerance))
 
-    def by_at_least(self: Change[_NumericState], amount: _Amount, *, tolerance: Number | None = None) -> Change[S_co]:
+    def by_at_least(
+        self: Change[_NumericState], amount: _Amount, *, tolerance: Number | None = None
+    ) -> Change[S_co]:
         """Demand a delta of `amount` or more; arguments and errors as for `by`."""
         return self._moving(AtLeast(amount, tolerance), _said("by_at_least", amount, tolerance=tolerance))
 
-    def by_at_most(self: Change[_NumericState], amount: _Amount, *, tolerance: Number | None = None) -> Change[S_co]:
+    def by_at_most(
+        self: Change[_NumericState], amount: _Amount, *, tolerance: Number | None = None
+    ) -> Change[S_co]:
         """Demand a delta of `amount` or less (a negative delta is less); otherwise as for `by`."""
         return self._moving(AtMost(amount, tolerance), _said("by_at_most", amount, tolerance=tolerance))
 
@@ -119,7 +123,9 @@ class Change(Check[S_co]):
         self: Change[_NumericState], low: _Amount, high: _Amount, *, tolerance: Number | None = None
     ) -> Change[S_co]:
         """Demand a delta from `low` to `high`, both included; otherwise as for `by`."""
-        return self._moving(Between(low, high, tolerance), _said("by_between", low, high, tolerance=tolerance))
+        return self._moving(
+            Between(low, high, tolerance), _said("by_between", low, high, tolerance=tolerance)
+        )
 
     def increasing(
         self: Change[_NumericState],
@@ -204,7 +210,9 @@ class Change(Check[S_co]):
         try:
             return freeze(state)
         except Unfreezable as error:
-            raise DefinitionTypeError(f"check {self.metric!r}: {word} cannot compare with this: {error}") from None
+            raise DefinitionTypeError(
+                f"check {self.metric!r}: {word} cannot compare with this: {error}"
+            ) from None
 
 
 @overload
@@ -258,5 +266,3 @@ def _said(word: str, *operands: object, **options: object) -> str:
     said = [_source(operand) for operand in operands]
     said += [f"{name}={_source(option)}" for name, option in options.items() if option is not None]
     return f"{word}({', '.join(said)})"
-
-

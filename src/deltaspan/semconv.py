@@ -93,5 +93,21 @@ METRIC_CHECKS_UNIT: Final = "{check}"
 METRIC_ACTION_DURATION: Final = "delta.action.duration"
 METRIC_VERIFICATION_DURATION: Final = "delta.verification.duration"
 METRIC_DURATION_UNIT: Final = "s"
-DURATION_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-"""seconds; OpenTelemetry's default bounds are meant for milliseconds and would put an action in one bucket."""
+DURATION_BUCKETS: Final = (
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    30.0,
+    60.0,
+)
+"""seconds; OpenTelemetry's default bounds are meant for milliseconds, which puts every action in one."""

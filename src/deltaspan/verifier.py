@@ -55,7 +55,9 @@ class DeltaVerifier:
         self.pre_state: Any = None
         self.post_state: Any = None
         check = change(metric_name, fetch_state_fn).by(expected_delta)
-        self._plan = make_plan(metric_name, None, (), [check], Options(on_failure="record", on_inconclusive="record"))
+        self._plan = make_plan(
+            metric_name, None, (), [check], Options(on_failure="record", on_inconclusive="record")
+        )
         self._run: Run | None = None
         self._captured = False
 

@@ -42,7 +42,9 @@ class Window:
         parameters = [
             inspect.Parameter(arg, inspect.Parameter.KEYWORD_ONLY) for arg in self._args if arg.isidentifier()
         ]
-        self._plan = make_plan(name, None, parameters, checks, Options(on_failure, on_inconclusive, on_report))
+        self._plan = make_plan(
+            name, None, parameters, checks, Options(on_failure, on_inconclusive, on_report)
+        )
         self._run: Run | None = None
         self._report: ActionReport | None = None
         self._opened = False
@@ -55,7 +57,9 @@ class Window:
             WindowStateError: the window is still open, or was never opened.
         """
         if self._report is None:
-            raise WindowStateError(f"window {self._plan.action!r} has not been verified yet, so it has no report")
+            raise WindowStateError(
+                f"window {self._plan.action!r} has not been verified yet, so it has no report"
+            )
         return self._report
 
     @property
@@ -78,7 +82,9 @@ class Window:
         if run is None:
             return {}
         run.capture()
-        return MappingProxyType({metric: read.value for metric, read in run.baselines.items() if read.error is None})
+        return MappingProxyType(
+            {metric: read.value for metric, read in run.baselines.items() if read.error is None}
+        )
 
     def verify(self, result: Any = UNREAD) -> ActionReport:
         """Read every post-state and judge.
@@ -93,7 +99,9 @@ class Window:
         if not self._opened:
             raise WindowStateError("baseline never captured; cannot verify a delta")
         if self._report is not None and self._run is not None:
-            raise WindowStateError(f"window {self._plan.action!r} was verified already; make a new one for each run")
+            raise WindowStateError(
+                f"window {self._plan.action!r} was verified already; make a new one for each run"
+            )
         run = self._run
         if run is not None:
             run.result = result
@@ -136,7 +144,9 @@ class Window:
 
     def _begin(self) -> Run | None:
         if self._opened:
-            raise WindowStateError(f"window {self._plan.action!r} was opened already; make a new one for each run")
+            raise WindowStateError(
+                f"window {self._plan.action!r} was opened already; make a new one for each run"
+            )
         self._opened = True
         if not enabled():
             self._report = self._skipped()
@@ -149,7 +159,9 @@ class Window:
             self._plan.action,
             None,
             tuple(
-                CheckReport(plan.metric, _SKIPPED, plan.attribution, None, UNREAD, UNREAD, None, plan.expectation)
+                CheckReport(
+                    plan.metric, _SKIPPED, plan.attribution, None, UNREAD, UNREAD, None, plan.expectation
+                )
                 for plan in self._plan.checks
             ),
         )
@@ -158,8 +170,8 @@ class Window:
         metric = self._plan.first_async_metric
         if metric is not None:
             raise DefinitionTypeError(
-                f"window {self._plan.action!r} was opened by {how}, but the probe of check {metric!r} is async; "
-                f"use async with"
+                f"window {self._plan.action!r} was opened by {how}, but the probe of check {metric!r} "
+                f"is async; use async with"
             )
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from heapq import nsmallest
 from itertools import islice
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from deltaspan._deltas._numbers import subtract
-from deltaspan._freeze import Path
 from deltaspan._render import show
-from deltaspan.typing import Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from deltaspan._freeze import Path
+    from deltaspan.typing import Number
 
 __all__ = ["MappingDelta", "SequenceDelta", "SetDelta"]
 
@@ -54,9 +59,9 @@ class SetDelta:
 class MappingDelta:
     """The difference of two mappings, and of the mappings within them.
 
-    Entries are keyed by their Path, the tuple of original keys. Where both states hold a mapping at a key, the
-    entries within are compared instead; so are, by index, two sequences of mappings that are equally long.
-    Anything else is one entry with its whole value: an added document is one added entry.
+    Entries are keyed by their Path, the tuple of original keys. Where both states hold a mapping at a key,
+    the entries within are compared instead; so are, by index, two sequences of mappings that are equally
+    long. Anything else is one entry with its whole value: an added document is one added entry.
 
     Attributes:
         added: path → value, of entries that only the post-state has.
@@ -84,10 +89,12 @@ class MappingDelta:
         None when any entry that changed is not a number, or points in time appeared or vanished.
         """
         amounts: dict[object, Number] = {}
-        pairs = [(path, 0, after) for path, after in self.added.items()]
-        pairs += [(path, before, 0) for path, before in self.removed.items()]  # type: ignore[misc]
-        pairs += [(path, before, after) for path, (before, after) in self.modified.items()]  # type: ignore[misc]
-        for path, before, after in pairs:
+        changes: list[tuple[Path, object, object]] = [
+            *((path, _zero(after), after) for path, after in self.added.items()),
+            *((path, before, _zero(before)) for path, before in self.removed.items()),
+            *((path, before, after) for path, (before, after) in self.modified.items()),
+        ]
+        for path, before, after in changes:
             amount = subtract(after, before)
             if amount is None:
                 return None
@@ -174,6 +181,10 @@ class SequenceDelta:
             ("appended" if self.appended else "added", _named(map(_shown, self.added), len(self.added))),
             ("removed", _named(map(_shown, self.removed), len(self.removed))),
         )
+
+
+def _zero(number: object) -> Number:
+    return timedelta() if isinstance(number, timedelta) else 0
 
 
 def _shown(value: object) -> str:

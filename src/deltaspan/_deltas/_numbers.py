@@ -7,9 +7,10 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from deltaspan.typing import Number
+if TYPE_CHECKING:
+    from deltaspan.typing import Number
 
 __all__ = ["add", "instant", "is_nan", "is_number", "subtract"]
 
@@ -32,15 +33,15 @@ def is_number(value: object) -> bool:
 
 def is_nan(value: Any) -> bool:
     """Whether a number or point in time is not one: NaN, a signaling NaN, NaT."""
-    return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124
+    return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)
 
 
 def subtract(post: Any, pre: Any) -> Number | None:
     """Subtract a baseline from a post-state; None when the two do not subtract exactly.
 
-    Two ints, Decimals or Fractions, or a mix, subtract exactly whatever the current decimal context. A mix with
-    a float is computed exactly, then rounded to a float; with a Decimal it stays exact. Two datetimes (both
-    aware or both naive), dates or timedeltas give a timedelta. The difference of two NaNs is NaN.
+    Two ints, Decimals or Fractions, or a mix, subtract exactly whatever the current decimal context. A mix
+    with a float is computed exactly, then rounded to a float; with a Decimal it stays exact. Two datetimes
+    (both aware or both naive), dates or timedeltas give a timedelta. The difference of two NaNs is NaN.
     """
     if is_number(post) and is_number(pre):
         return _subtract_numbers(post, pre)
@@ -116,7 +117,7 @@ def _span(*numbers: Decimal) -> int:
 
 
 def instant(moment: datetime) -> timedelta | None:
-    """Return when an aware datetime is, whatever its zone and on whichever side of a repeated hour; else None."""
+    """Return when an aware datetime is, in whatever zone and on either side of a repeated hour; else None."""
     return None if moment.utcoffset() is None else moment - _EPOCH
 
 

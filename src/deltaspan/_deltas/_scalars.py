@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from deltaspan._render import show
-from deltaspan.typing import Number
+
+if TYPE_CHECKING:
+    from deltaspan.typing import Number
 
 __all__ = ["Delta", "NumberDelta", "ValueDelta"]
 

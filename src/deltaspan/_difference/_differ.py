@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
 from datetime import timedelta
-from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from deltaspan._deltas import Delta, MappingDelta, NumberDelta, Path, SequenceDelta, SetDelta, ValueDelta
-from deltaspan._deltas._numbers import is_nan, is_number, subtract
+from deltaspan._deltas._numbers import subtract
 from deltaspan._difference._equality import equal, identity, unpaired
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
 
 __all__ = ["difference"]
 
@@ -23,9 +24,9 @@ _LEAVES: Final = frozenset({str, int, bytes})
 def difference(pre: object, post: object) -> Delta:
     """Compute what changed between two frozen states; total, whatever the two are.
 
-    Two numbers, or two points in time, give a NumberDelta; two sets a SetDelta; two mappings a MappingDelta, by
-    path where they nest; two sequences a SequenceDelta. Everything else, and two states of different kinds,
-    give a ValueDelta. A delta is `changed` if and only if the two states are not `equal`.
+    Two numbers, or two points in time, give a NumberDelta; two sets a SetDelta; two mappings a MappingDelta,
+    by path where they nest; two sequences a SequenceDelta. Everything else, and two states of different
+    kinds, give a ValueDelta, and so do two Decimals too far apart to be subtracted exactly. A delta is `changed` if and only if the two states are not `equal`.
 
     Args:
         pre: the baseline, as `freeze` returned it.
@@ -55,8 +56,6 @@ def _difference(pre: Any, post: Any) -> Delta:
             return _differ_mappings(pre, post)
         if kind is tuple:
             return _differ_sequences(pre, post)
-        if kind is str:
-            return ValueDelta(changed=pre != post)
     changed = not equal(pre, post)
     amount = subtract(post, pre)
     if amount is None:

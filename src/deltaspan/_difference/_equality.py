@@ -4,20 +4,23 @@ It is Python's equality, but for this:
 
 - A bool is not a number: True and 1 differ.
 - NaN equals itself, of whatever numeric type, and wherever it is nested.
-- Sets and keys are trusted: which members two sets share, and which keys two mappings, is Python's answer, apart
-  from NaN. So {True} and {1} are equal.
+- Sets and keys are trusted: which members two sets share, and which keys two mappings, is Python's answer,
+  apart from NaN. So {True} and {1} are equal.
+- Two aware datetimes are equal if they are the same instant.
 - What raises when it is compared is not equal, unless it is the same object.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deltaspan._deltas._numbers import instant, is_nan, is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
 
 __all__ = ["equal", "identity", "unpaired"]
 
@@ -56,7 +59,7 @@ def equal(a: object, b: object) -> bool:
         return False
 
 
-def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
+def _equal(a: Any, b: Any) -> bool:
     if a is b:
         return True
     kind = type(a)
@@ -142,7 +145,7 @@ def _free_of_nan(members: list[Any]) -> bool:
     return _NEVER_NAN.issuperset(map(type, members))
 
 
-def identity(value: Any) -> Hashable:  # noqa: PLR0911 - one line a kind
+def identity(value: Any) -> Hashable:
     """Return what equals, and hashes like, the same of another value if and only if the two values are equal.
 
     It makes members that do not hash, such as mappings, countable in linear time.
@@ -181,7 +184,7 @@ def _identity_of_set(members: frozenset[Any]) -> Hashable:
 
 
 def _identity_of_leaf(value: Any) -> Hashable:
-    if isinstance(value, complex) and value != value:  # noqa: PLR0124 - NaN alone differs from itself
+    if isinstance(value, complex) and value != value:
         return (complex, _identity_of_leaf(value.real), _identity_of_leaf(value.imag))
     if is_nan(value):
         return (_NAN, _nan_kind(value))

@@ -3,39 +3,55 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property, lru_cache
 from types import MemberDescriptorType
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
-__all__ = ["fields_of", "has_fields"]
+__all__ = ["fields_of", "is_declared", "is_record"]
 
 _POINTER = object.__basicsize__ // 2
-_SPECIAL = ("__dict__", "__weakref__")
 
 
-def has_fields(kind: type) -> Literal["declared", "found"] | None:
-    """Say whether values of this type are records: by declaration, by what they are made of, or not at all."""
-    if _declared(kind) is not None or _is_pydantic(kind):
-        return "declared"
-    if kind is not object and _is_transparent(kind):
-        return "found"
-    return None
+class _Layout(NamedTuple):
+    """Where values of a type keep their fields.
+
+    Attributes:
+        declared: the fields that a dataclass or attrs class declares; None for any other class.
+        slots: name → descriptor, of the slots of all its classes.
+        cached: under which names cached properties keep what they computed: to read one is no change of state.
+        pydantic: whether it is a pydantic model, which keeps some of its fields in dicts of their own.
+        transparent: whether its `__dict__` and slots are all that a value holds.
+    """
+
+    declared: tuple[str, ...] | None
+    slots: dict[str, MemberDescriptorType]
+    cached: frozenset[str]
+    pydantic: bool
+    transparent: bool
 
 
-def fields_of(record: Any) -> dict[Any, object] | None:
-    """Read all fields of a record into a fresh dict; None when it has none that could be read.
+def is_declared(kind: type) -> bool:
+    """Whether a type says itself what its fields are: a dataclass, attrs or pydantic class."""
+    layout = _layout(kind)
+    return layout.declared is not None or layout.pydantic
 
-    Declared fields are read as attributes. Those of a plain object are taken from its `__dict__` and slots, by
-    the language's own means, so that no property and no `__getattr__` runs.
+
+def is_record(kind: type) -> bool:
+    """Whether all that values of this type hold can be read as fields."""
+    layout = _layout(kind)
+    return is_declared(kind) or (layout.transparent and bool(kind.__dictoffset__ or layout.slots))
+
+
+def fields_of(record: Any) -> dict[Any, object]:
+    """Read all fields of a record into a fresh dict.
+
+    Declared fields are read as attributes. All else is taken from the slots and the `__dict__`, by the
+    language's own means, so that no property and no `__getattr__` runs.
     """
     kind = type(record)
-    names = _declared(kind)
-    if names is not None:
-        return {name: getattr(record, name) for name in names}
-    if _is_pydantic(kind):
-        return {**vars(record), **(getattr(record, "__pydantic_extra__", None) or {})}
-    found: dict[Any, object] = {}
-    slots = _slots(kind)
-    for name, slot in slots.items():
+    layout = _layout(kind)
+    found: dict[Any, object] = {name: getattr(record, name) for name in layout.declared or ()}
+    for name, slot in layout.slots.items():
         try:
             found[name] = slot.__get__(record, kind)
         except AttributeError:
@@ -43,28 +59,43 @@ def fields_of(record: Any) -> dict[Any, object] | None:
             continue
     if kind.__dictoffset__:
         found.update(object.__getattribute__(record, "__dict__"))
-        return found
-    # With slots alone an empty record is a state; an object with neither has no state to read.
-    return found if slots else None
+    for name in layout.cached & found.keys():
+        del found[name]
+    return _unfolded(found) if layout.pydantic else found
 
 
-def _declared(kind: type) -> list[str] | None:
-    if "__dataclass_fields__" in _attributes(kind):
-        return [field.name for field in dataclasses.fields(kind)]
-    attrs = next(
-        (vars(base)["__attrs_attrs__"] for base in kind.__mro__ if "__attrs_attrs__" in vars(base)), None
+def _unfolded(found: dict[Any, object]) -> dict[Any, object]:
+    """Put what pydantic keeps apart beside the fields that it belongs with, and leave out its own notes."""
+    fields = {name: value for name, value in found.items() if not str(name).startswith("__pydantic_")}
+    for folder in ("__pydantic_extra__", "__pydantic_private__"):
+        fields.update(found.get(folder) or {})  # type: ignore[call-overload]
+    return fields
+
+
+@lru_cache(maxsize=1024)
+def _layout(kind: type) -> _Layout:
+    slots = _slots(kind)
+    return _Layout(
+        declared=_declared(kind),
+        slots=slots,
+        cached=frozenset(
+            name
+            for base in kind.__mro__
+            for name, item in vars(base).items()
+            if isinstance(item, cached_property)
+        ),
+        pydantic=any(
+            base.__name__ == "BaseModel" and base.__module__.startswith("pydantic") for base in kind.__mro__
+        ),
+        transparent=_is_transparent(kind, len(slots)),
     )
-    return None if attrs is None else [field.name for field in attrs]
 
 
-def _attributes(kind: type) -> set[str]:
-    return {name for base in kind.__mro__ for name in vars(base)}
-
-
-def _is_pydantic(kind: type) -> bool:
-    return any(
-        base.__name__ == "BaseModel" and base.__module__.startswith("pydantic") for base in kind.__mro__
-    )
+def _declared(kind: type) -> tuple[str, ...] | None:
+    if any("__dataclass_fields__" in vars(base) for base in kind.__mro__):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    attrs = (vars(base)["__attrs_attrs__"] for base in kind.__mro__ if "__attrs_attrs__" in vars(base))
+    return next((tuple(field.name for field in fields) for fields in attrs), None)
 
 
 def _slots(kind: type) -> dict[str, MemberDescriptorType]:
@@ -73,16 +104,14 @@ def _slots(kind: type) -> dict[str, MemberDescriptorType]:
         for base in reversed(kind.__mro__)
         if "__slots__" in vars(base)
         for name, member in vars(base).items()
-        if isinstance(member, MemberDescriptorType) and name not in _SPECIAL
+        if isinstance(member, MemberDescriptorType)
     }
 
 
-def _is_transparent(kind: type) -> bool:
-    """Whether `__dict__` and slots are all that values of this type hold.
+def _is_transparent(kind: type, slots: int) -> bool:
+    """Compare the size of an instance with what Python itself puts there, as pickling does.
 
-    A base class written in C may hold more, out of sight, and a change there would go unseen. As in pickling, a
-    type whose instances are larger than what Python put there is not transparent.
+    A base class written in C may hold more, out of sight, and a change there would go unseen.
     """
-    expected = object.__basicsize__ + _POINTER * len(_slots(kind))
-    expected += _POINTER * ((kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0))
-    return kind.__basicsize__ <= expected and not kind.__itemsize__
+    pointers = slots + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
+    return kind.__basicsize__ <= object.__basicsize__ + _POINTER * pointers and not kind.__itemsize__

@@ -17,8 +17,10 @@ from collections.abc import (
     KeysView,
     Mapping,
     Sequence,
-    Set as AbstractSet,
     ValuesView,
+)
+from collections.abc import (
+    Set as AbstractSet,
 )
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
@@ -32,8 +34,8 @@ from typing import Any, Final
 from uuid import UUID
 from weakref import ProxyTypes, ReferenceType
 
-from deltaspan._freeze._fields import has_fields
-from deltaspan._freeze._refusal import Refusal
+from deltaspan._freeze._fields import is_declared, is_record
+from deltaspan._freeze._refusal import Refusal, class_name
 
 __all__ = ["SCALARS", "Kind", "kind_of", "plain_scalar", "refused"]
 
@@ -47,7 +49,7 @@ SCALARS: Final = frozenset(
 """The exact types whose values are their own snapshot. Their subclasses take the slow path."""
 
 _SCALAR_BASES = (
-    Enum, int, float, complex, str, bytes, Decimal, Fraction, UUID, datetime, date, time, timedelta, tzinfo, PurePath,
+    Enum, int, float, complex, str, bytes, Decimal, Fraction, UUID, date, time, timedelta, tzinfo, PurePath,
 )  # fmt: skip
 
 _SCALAR_NAMES: Final = frozenset(
@@ -88,7 +90,7 @@ def kind_of(kind: type) -> Kind:
         return Kind.REFUSED
 
 
-def _kind_of(kind: type) -> Kind:  # noqa: PLR0911 - a table of kinds, best first
+def _kind_of(kind: type) -> Kind:
     if issubclass(kind, _SCALAR_BASES) or _name(kind) in _SCALAR_NAMES:
         return Kind.SCALAR
     if issubclass(kind, bytearray | memoryview):
@@ -107,16 +109,16 @@ def _kind_of(kind: type) -> Kind:  # noqa: PLR0911 - a table of kinds, best firs
         return Kind.SEQUENCE
     if issubclass(kind, AbstractSet):
         return Kind.SET
-    if has_fields(kind) == "declared":
+    if is_declared(kind):
         return Kind.RECORD
     if issubclass(kind, Sequence | Collection):
         return Kind.SEQUENCE
-    if not issubclass(kind, Iterable | AsyncIterable) and has_fields(kind):
+    if not issubclass(kind, Iterable | AsyncIterable) and is_record(kind):
         return Kind.RECORD
     return Kind.REFUSED
 
 
-def plain_scalar(value: Any) -> object:  # noqa: PLR0911 - one line a type
+def plain_scalar(value: Any) -> object:
     """Strip a scalar of its subclass where nothing but the subclass's own behaviour is lost."""
     if isinstance(value, Enum):
         return value
@@ -141,6 +143,13 @@ _ANSWERS = "return the rows or values read through it"
 _NAME = "return its name"
 _AWAITED = "await it in the probe and return its result"
 
+_FUNCTIONS = frozenset(
+    {
+        "function", "builtin_function_or_method", "method", "method-wrapper", "wrapper_descriptor",
+        "method_descriptor", "classmethod_descriptor", "getset_descriptor", "member_descriptor",
+        "staticmethod", "classmethod", "property", "code",
+    }
+)  # fmt: skip
 _LOCK_MODULES = frozenset({"_thread", "threading", "asyncio.locks", "multiprocessing.synchronize", "anyio"})
 _CONNECTED = ("Connection", "Cursor", "Session", "Engine", "Client", "Pool")
 _CONNECTED_METHODS = ("execute", "commit", "cursor", "request", "close", "aclose")
@@ -149,12 +158,15 @@ _ORM_MARKS = frozenset({"__mapper__", "_sa_class_manager", "DoesNotExist"})
 
 def refused(kind: type) -> Refusal:
     """Build the refusal of a value of this type."""
-    found, instead = _refusal(kind) or _unread(kind)
+    try:
+        found, instead = _refusal(kind) or _unread(kind)
+    except Exception:
+        found, instead = _opaque(kind)
     return Refusal(found, instead)
 
 
-def _refusal(kind: type) -> tuple[str, str] | None:  # noqa: C901, PLR0911, PLR0912 - a table of kinds, best first
-    name = kind.__name__
+def _refusal(kind: type) -> tuple[str, str] | None:
+    name = class_name(kind)
     root = _root(kind)
     if issubclass(kind, ModuleType):
         return "a module", "return the values that it holds"
@@ -184,21 +196,19 @@ def _refusal(kind: type) -> tuple[str, str] | None:  # noqa: C901, PLR0911, PLR0
 
 
 def _unread(kind: type) -> tuple[str, str]:
-    name = kind.__name__
     if hasattr(kind, "__iter__") or hasattr(kind, "__aiter__"):
-        return f"a lazy iterable ({name})", _ROWS
-    return f"an opaque object ({name})", _FIELDS
+        return f"a lazy iterable ({class_name(kind)})", _ROWS
+    return _opaque(kind)
+
+
+def _opaque(kind: type) -> tuple[str, str]:
+    return f"an opaque object ({class_name(kind)})", _FIELDS
 
 
 def _is_function(kind: type) -> bool:
-    return (
-        kind.__module__ == "builtins"
-        and (
-            kind.__name__.endswith(("function", "function_or_method", "method", "descriptor", "wrapper"))
-            or kind.__name__ in {"method-wrapper", "staticmethod", "classmethod", "property", "code", "frame"}
-        )
-        or (kind.__module__ == "functools" and kind.__name__.startswith("partial"))
-    )
+    if kind.__module__ == "functools":
+        return kind.__name__.startswith("partial")
+    return kind.__module__ == "builtins" and kind.__name__ in _FUNCTIONS
 
 
 def _name(kind: type) -> str:

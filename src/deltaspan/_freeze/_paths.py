@@ -8,8 +8,8 @@ __all__ = ["Path"]
 class Path(tuple[object, ...]):
     """The keys that lead from the root of a state to one entry of it, outermost first.
 
-    A path is the tuple of the *original* keys, so it equals and hashes like that tuple; an index into a sequence
-    is an int. Its text is made only when asked for.
+    A path is the tuple of the *original* keys, so it equals and hashes like that tuple; an index into a
+    sequence is an int. Its text is made only when asked for.
 
     Example:
         >>> path = Path(("orders", 3, "status"))

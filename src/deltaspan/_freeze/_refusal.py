@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from deltaspan._freeze._paths import Path
 
-__all__ = ["Refusal", "Unfreezable"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Refusal", "Unfreezable", "class_name", "failed"]
+
+class_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+"""The name of a class, whatever its metaclass says."""
+
+_MAX_ERROR_TEXT = 100
 
 _MAX_TEXT = 200
 
 
-class Unfreezable(Exception):  # noqa: N818 - it says what the value is; nothing was done wrongly
+class Unfreezable(Exception):
     """A value of which no immutable snapshot can be taken.
 
-    Raised by `freeze` alone. Its text is one sentence: what was found, where, and what to return instead, as in
-    "found a generator at orders/3: return list(rows) or a count instead".
+    Raised by `freeze` alone. Its text is one sentence: what was found, where, and what to return instead, as
+    in "found an iterator (generator) at orders/3: return list(rows) or a count instead".
     """
 
 
-class Refusal(Exception):  # noqa: N818 - internal: `freeze` turns it into an Unfreezable
+class Refusal(Exception):
     """One value that was refused, on its way up through the containers that hold it.
 
-    Each container adds its key and its identity on the way, so that a copy which succeeds pays nothing for paths
-    and cycle detection: a cycle is found as a nesting too deep in which one container occurs twice.
+    Each container adds its key and its identity on the way, so that a copy which succeeds pays nothing for
+    paths and cycle detection: a cycle is found as a nesting too deep in which one container occurs twice.
 
     Attributes:
         found: what was found, with its article: "a lock".
@@ -59,3 +69,13 @@ class Refusal(Exception):  # noqa: N818 - internal: `freeze` turns it into an Un
         if len(path) > _MAX_TEXT:
             path = path[:_MAX_TEXT] + "…"
         return f"found {found}{' at ' if path else ''}{path}: {instead} instead"
+
+
+def failed(value: object, error: Exception, instead: str = "return plain values") -> Refusal:
+    """Build the refusal of a value that raised when it was read."""
+    try:
+        text = " ".join(str(error).split())[:_MAX_ERROR_TEXT]
+    except Exception:
+        text = ""
+    reason = f"{class_name(type(error))}: {text}" if text else class_name(type(error))
+    return Refusal(f"a {class_name(type(value))} that could not be read ({reason})", instead)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltaspan._freeze._fields import fields_of
 from deltaspan._freeze._kinds import SCALARS, Kind, kind_of, plain_scalar, refused
-from deltaspan._freeze._refusal import Refusal, Unfreezable
+from deltaspan._freeze._refusal import Refusal, Unfreezable, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["MAX_DEPTH", "MAX_NODES", "freeze"]
 
@@ -22,8 +24,6 @@ MAX_NODES = 1_000_000
 _TRIES = 5
 """How often a container is read again that another thread changed during the copy."""
 
-_MAX_ERROR_TEXT = 100
-
 _TOO_MANY = (f"more than {MAX_NODES} values", "return a set, a count or a digest")
 
 T = TypeVar("T")
@@ -32,20 +32,22 @@ T = TypeVar("T")
 def freeze(value: object) -> object:
     """Take a deep, immutable snapshot of a value.
 
-    Scalars, and whatever else cannot change, come back as they are. Lists, tuples, deques, arrays and dict views
-    become tuples; sets become frozensets, whose members are trusted; mappings become read-only mappings of a
-    fresh dict, whose keys are trusted; bytearrays and memoryviews become bytes. A record (dataclass, attrs,
-    pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private ones too:
-    a field left out would be a change unseen. numpy and pandas values become plain numbers, tuples and mappings.
+    Scalars, and whatever else cannot change, come back as they are. Lists, tuples, deques, arrays and dict
+    views become tuples; sets become frozensets, whose members are trusted; mappings become read-only mappings
+    of a fresh dict, whose keys are trusted; bytearrays and memoryviews become bytes. A record (dataclass,
+    attrs, pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private
+    ones too: a field left out would be a change unseen. Properties are not read, cached ones are left out.
+    numpy and pandas values become plain numbers, tuples and mappings.
 
     Args:
         value: anything.
 
     Returns:
-        The snapshot: equal in content, sharing nothing mutable with the value. A snapshot freezes to an equal one.
+        The snapshot: equal in content, sharing nothing mutable with the value. Freezing it again changes
+        nothing.
 
     Raises:
-        Unfreezable: the value, or something within it, is not state (a module, a lock, a file, an iterator, ...),
+        Unfreezable: the value, or something within it, is not state (a module, a lock, a file, an iterator),
             contains itself, is nested more than `MAX_DEPTH` deep, has more than `MAX_NODES` values, or raised
             when it was read.
 
@@ -54,9 +56,9 @@ def freeze(value: object) -> object:
         >>> freeze(orders)
         (mappingproxy({'id': 1, 'tags': frozenset({'new'})}),)
     """
-    if type(value) in SCALARS:
-        return value
     try:
+        if type(value) in SCALARS:
+            return value
         return _Walk().copy(value, 0)
     except Refusal as refusal:
         raise Unfreezable(refusal.sentence()) from None
@@ -64,6 +66,9 @@ def freeze(value: object) -> object:
         raise Unfreezable(
             "found more nesting than the stack has room for: return a flatter structure instead"
         ) from None
+    except Exception as error:
+        # What a class answers about itself may raise too: whoever asks for a state gets one answer or the other.
+        raise Unfreezable(failed(value, error).sentence()) from None
 
 
 class _Walk:
@@ -109,7 +114,7 @@ class _Walk:
         fresh: list[object] = []
         try:
             for item in members:
-                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))  # noqa: PERF401 - its length is the index
+                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))
         except Refusal as refusal:
             raise refusal.within(holder, len(fresh)) from None
         return tuple(fresh)
@@ -128,7 +133,7 @@ class _Walk:
         return self._sequence(value, _read(value, lambda it: tuple(self._bounded(it))), depth)
 
     def read_set(self, value: Any, _depth: int) -> object:
-        if isinstance(value, set | frozenset):
+        if issubclass(type(value), set | frozenset):
             return _read(value, frozenset)
         return _read(value, lambda it: frozenset(self._bounded(it)))
 
@@ -136,19 +141,16 @@ class _Walk:
         return self._mapping(value, _read(value, self._items), depth)
 
     def read_record(self, value: Any, depth: int) -> object:
-        fields = _read(value, fields_of)
-        if fields is None:
-            raise refused(type(value))
-        return self._mapping(value, fields, depth)
+        return self._mapping(value, _read(value, fields_of), depth)
 
     def read_bytes(self, value: Any, _depth: int) -> object:
         return _read(value, lambda it: memoryview(it).tobytes())
 
     def read_array(self, value: Any, depth: int) -> object:
-        size = getattr(value, "size", 0)
-        if isinstance(size, int):
-            self._spend(size)
-            self._left += size
+        size = _read(value, lambda it: getattr(it, "size", 0))
+        if type(size) is int and size > self._left:
+            # Before millions of numbers become millions of objects.
+            raise Refusal(*_TOO_MANY)
         return self._converted(value, _read(value, lambda it: it.tolist()), depth)
 
     def read_series(self, value: Any, depth: int) -> object:
@@ -202,19 +204,10 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
         except RuntimeError as error:
             # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
             if attempt == _TRIES - 1:
-                raise _failed(value, error, "return a copy made under its lock") from None
+                raise failed(value, error, "return a copy made under its lock") from None
         except Exception as error:
-            raise _failed(value, error, "return plain values") from None
+            raise failed(value, error) from None
     raise AssertionError  # pragma: no cover - the last attempt returned or raised
-
-
-def _failed(value: object, error: Exception, instead: str) -> Refusal:
-    try:
-        text = " ".join(str(error).split())[:_MAX_ERROR_TEXT]
-    except Exception:
-        text = ""
-    reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return Refusal(f"a {type(value).__name__} that could not be read ({reason})", instead)
 
 
 def _frame_rows(frame: Any) -> object:

@@ -50,10 +50,20 @@ def check_attributes(check: CheckReport, states: StateOnWire) -> dict[str, Any]:
 
 
 def emit_log_event(
-    logger: Logger, check: CheckReport, attributes: dict[str, Any], action: str, tag: CausalTag, context: Context
+    logger: Logger,
+    check: CheckReport,
+    attributes: dict[str, Any],
+    action: str,
+    tag: CausalTag,
+    context: Context,
 ) -> None:
     """Emit one check as a log-based event, which stands alone and so names its action and tag."""
-    own = {**attributes, semconv.ACTION_NAME: action, semconv.CAUSAL_TAG_ID: tag.id, semconv.CAUSAL_TAG_ROOT_ID: tag.root_id}
+    own = {
+        **attributes,
+        semconv.ACTION_NAME: action,
+        semconv.CAUSAL_TAG_ID: tag.id,
+        semconv.CAUSAL_TAG_ROOT_ID: tag.root_id,
+    }
     logger.emit(
         context=context,
         severity_number=_SEVERITY.get(check.outcome, SeverityNumber.INFO),

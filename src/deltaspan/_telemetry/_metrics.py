@@ -1,4 +1,7 @@
-"""The three metrics of a run. No causal tag, state or argument is ever an attribute: each would be a series."""
+"""The three metrics of a run.
+
+No causal tag, state or argument is ever an attribute: each value would make a series of its own.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ _ZEROS: tuple[Outcome, ...] = ("pass", "fail")
 
 
 def record_zeros(instruments: Instruments, action: str, metrics: tuple[str, ...]) -> None:
-    """Start the series of pass and fail at zero: without a first zero, `increase()` misses a first failure
-    and the ratio of failures is empty instead of nothing.
+    """Start the series of pass and fail at zero.
+
+    Without a first zero `increase()` misses a first failure, and a ratio of failures is empty, not nothing.
     """
     for metric in metrics:
         for outcome in _ZEROS:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextvars import Token
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from opentelemetry.context import Context, attach, detach, get_current
 from opentelemetry.trace import INVALID_SPAN, Span, set_span_in_context
@@ -67,17 +66,22 @@ class RunTelemetry:
         self.tag: CausalTag = mint(outer)
         self.context = context_with(self.tag, outer)
         self._instruments: Instruments = instruments()
-        self._span, self._owns_span = INVALID_SPAN, False
+        self._span: Span = INVALID_SPAN
+        self._owns_span = False
         guarded("starting telemetry", self._start, outer)
 
     def _start(self, outer: Context) -> None:
         names = self._names
-        framework_span = enrichable(names.action, outer) if semconv.GEN_AI_TOOL_NAME in names.identity else None
+        framework_span = (
+            enrichable(names.action, outer) if semconv.GEN_AI_TOOL_NAME in names.identity else None
+        )
         if framework_span is not None:
             framework_span.set_attributes({**names.identity, **tag_attributes(self.tag)})
             self._span = framework_span
         else:
-            self._span = start_span(self._instruments.tracer, names.span_name, names.identity, self.tag, self.context)
+            self._span = start_span(
+                self._instruments.tracer, names.span_name, names.identity, self.tag, self.context
+            )
             self._owns_span = True
             self.context = set_span_in_context(self._span, self.context)
         provider = self._instruments.meter_provider()

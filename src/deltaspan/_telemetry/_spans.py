@@ -30,7 +30,9 @@ def tag_attributes(tag: CausalTag) -> dict[str, str]:
     return found
 
 
-def start_span(tracer: Tracer, name: str, identity: Mapping[str, str], tag: CausalTag, context: Context) -> Span:
+def start_span(
+    tracer: Tracer, name: str, identity: Mapping[str, str], tag: CausalTag, context: Context
+) -> Span:
     """Start a run's span in a context that already holds the tag's baggage, so that processors stamp it."""
     return tracer.start_span(name, context, SpanKind.INTERNAL, {**identity, **tag_attributes(tag)})
 

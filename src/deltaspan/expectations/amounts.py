@@ -18,14 +18,22 @@ __all__ = ["AtLeast", "AtMost", "Between", "By", "Decrease", "Increase", "amount
 _AMOUNTS = (int, float, Decimal, Fraction, timedelta)
 
 
+class _ByAmount:
+    """What every numeric movement shares."""
+
+    __slots__ = ()
+    verb: ClassVar[str] = "change"
+
+    def happened(self, delta: Delta) -> str:
+        return delta.words()
+
+
 @dataclass(frozen=True, slots=True)
-class By:
+class By(_ByAmount):
     """A delta of exactly `amount`, within `tolerance`."""
 
     amount: Any
     tolerance: Any = None
-
-    verb: ClassVar[str] = "change"
 
     def __post_init__(self) -> None:
         checked_amount("by", self.amount)
@@ -45,18 +53,13 @@ class By:
             return bool(amount == self.amount)
         return bool(compared(lambda: abs(amount - self.amount) <= self.tolerance))
 
-    def happened(self, delta: Delta) -> str:
-        return delta.words()
-
 
 @dataclass(frozen=True, slots=True)
-class AtLeast:
+class AtLeast(_ByAmount):
     """A delta of `amount` or more."""
 
     amount: Any
     tolerance: Any = None
-
-    verb: ClassVar[str] = "change"
 
     def __post_init__(self) -> None:
         checked_amount("by_at_least", self.amount)
@@ -74,18 +77,13 @@ class AtLeast:
         amount = amount_of(delta, "by_at_least")
         return bool(compared(lambda: amount >= _lowered(self.amount, self.tolerance)))
 
-    def happened(self, delta: Delta) -> str:
-        return delta.words()
-
 
 @dataclass(frozen=True, slots=True)
-class AtMost:
+class AtMost(_ByAmount):
     """A delta of `amount` or less; a negative delta is less."""
 
     amount: Any
     tolerance: Any = None
-
-    verb: ClassVar[str] = "change"
 
     def __post_init__(self) -> None:
         checked_amount("by_at_most", self.amount)
@@ -103,19 +101,14 @@ class AtMost:
         amount = amount_of(delta, "by_at_most")
         return bool(compared(lambda: amount <= _raised(self.amount, self.tolerance)))
 
-    def happened(self, delta: Delta) -> str:
-        return delta.words()
-
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class Between(_ByAmount):
     """A delta from `low` to `high`, both included."""
 
     low: Any
     high: Any
     tolerance: Any = None
-
-    verb: ClassVar[str] = "change"
 
     def __post_init__(self) -> None:
         checked_amount("by_between", self.low)
@@ -123,7 +116,7 @@ class Between:
         checked_tolerance(self.tolerance)
         if not (callable(self.low) or callable(self.high)) and compared(lambda: self.low > self.high):
             raise DefinitionValueError(
-                f"by_between({self.low!r}, {self.high!r}) holds for no delta: the first is the larger; swap them"
+                f"by_between({self.low!r}, {self.high!r}) holds for no delta: the first is larger; swap them"
             )
 
     @property
@@ -139,12 +132,9 @@ class Between:
         low, high = _lowered(self.low, self.tolerance), _raised(self.high, self.tolerance)
         return bool(compared(lambda: low <= amount <= high))
 
-    def happened(self, delta: Delta) -> str:
-        return delta.words()
-
 
 @dataclass(frozen=True, slots=True)
-class _Directed:
+class _Directed(_ByAmount):
     """A movement in one direction, by any amount or by `by`, `at_least`, `at_most`; amounts are positive."""
 
     by: Any = None
@@ -152,7 +142,6 @@ class _Directed:
     at_most: Any = None
     tolerance: Any = None
 
-    verb: ClassVar[str]
     word: ClassVar[str]
     opposite: ClassVar[str]
     sign: ClassVar[int]
@@ -174,7 +163,8 @@ class _Directed:
             raise DefinitionValueError(f"{self.word}() takes by= or {other}=, not both: by= is exact already")
         if self._contradictory():
             raise DefinitionValueError(
-                f"{self.word}(at_least={self.at_least!r}, at_most={self.at_most!r}) holds for no delta; swap them"
+                f"{self.word}(at_least={self.at_least!r}, at_most={self.at_most!r}) holds for no delta; "
+                f"swap them"
             )
 
     def _contradictory(self) -> bool:
@@ -203,21 +193,20 @@ class _Directed:
         return f"{self.verb} {self.extent}".rstrip()
 
     def holds(self, delta: Delta) -> bool:
-        amount = self.sign * amount_of(delta, self.word)  # type: ignore[operator]  # each amount takes a sign
+        amount = self.sign * amount_of(delta, self.word)
         if self.by is not None:
             return By(self.by, self.tolerance).holds(NumberDelta(amount, delta.changed))
         low = _lowered(self.at_least, self.tolerance) if self.at_least is not None else None
         high = _raised(self.at_most, self.tolerance) if self.at_most is not None else None
         return bool(
             compared(
-                lambda: amount > _zero_like(amount)
-                and (low is None or amount >= low)
-                and (high is None or amount <= high)
+                lambda: (
+                    amount > _zero_like(amount)
+                    and (low is None or amount >= low)
+                    and (high is None or amount <= high)
+                )
             )
         )
-
-    def happened(self, delta: Delta) -> str:
-        return delta.words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +267,7 @@ def checked_tolerance(tolerance: object) -> None:
     if tolerance is None:
         return
     checked_amount("tolerance", tolerance)
-    if not callable(tolerance) and not compared(lambda: tolerance >= _zero_like(tolerance)):  # type: ignore[operator]
+    if not callable(tolerance) and not compared(lambda: tolerance >= _zero_like(tolerance)):
         raise DefinitionValueError(f"tolerance={tolerance!r} must not be negative")
 
 

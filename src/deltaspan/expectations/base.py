@@ -27,7 +27,9 @@ class Expectation(Protocol):
         """Return the verdict on one delta; never raises for any state."""
         ...
 
-    def explain(self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool) -> str:
+    def explain(
+        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
+    ) -> str:
         """Return the sentence: what was expected, what happened, both states."""
         ...
 
@@ -35,8 +37,10 @@ class Expectation(Protocol):
 class Movement(Protocol):
     """How a state must have moved between its start and its end."""
 
-    verb: str
-    """`change`, `increase` or `decrease`."""
+    @property
+    def verb(self) -> str:
+        """`change`, `increase` or `decrease`."""
+        ...
 
     @property
     def extent(self) -> str:
@@ -61,7 +65,7 @@ class Movement(Protocol):
         ...
 
 
-class Incomparable(Exception):  # noqa: N818  # a fact about two states, turned into a verdict by `judge`
+class Incomparable(Exception):
     """The two states cannot be compared in the way that the expectation asks."""
 
 

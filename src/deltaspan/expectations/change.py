@@ -65,7 +65,9 @@ class ChangeExpectation:
             return PASS
         return FAIL
 
-    def explain(self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool) -> str:
+    def explain(
+        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
+    ) -> str:
         extent = self.movement.extent
         demand = f"{self.movement.verb}{self._ends}{' ' if extent else ''}{extent}"
         faults = [] if holds else list(self._faults(delta, pre_state, post_state))

@@ -22,7 +22,9 @@ class NoChange:
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:  # noqa: ARG002  # one protocol
         return FAIL if delta.changed else PASS
 
-    def explain(self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool) -> str:
+    def explain(
+        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
+    ) -> str:
         happened = "did not change" if holds else delta.words()
         return sentence(metric, "stay unchanged", happened, (pre_state, post_state), holds=holds)
 
@@ -36,6 +38,14 @@ class NoClaim:
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:  # noqa: ARG002  # one protocol
         return OBSERVED
 
-    def explain(self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool) -> str:  # noqa: ARG002
+    def explain(
+        self,
+        metric: str,
+        delta: Delta,
+        pre_state: object,
+        post_state: object,
+        *,
+        holds: bool,  # noqa: ARG002
+    ) -> str:
         happened = delta.words() if delta.changed else "did not change"
         return f"{metric} {happened} ({show(pre_state)} → {show(post_state)}); no claim was made"
