@@ -31,16 +31,14 @@ class Bound:
         positional: names passed by position, in order; a builtin's parameters may have no keyword form.
         keywords: names passed by keyword.
         is_async: whether a call returns an awaitable, as far as its definition tells.
+        names: all of them.
     """
 
     function: Callable[..., Any]
     positional: tuple[str, ...]
     keywords: tuple[str, ...]
     is_async: bool
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.positional + self.keywords
+    names: tuple[str, ...]
 
     def call(self, values: Mapping[str, Any]) -> Any:
         """Call it with the values that it named."""
@@ -73,13 +71,15 @@ def bind(function: Callable[..., Any], offered: Collection[str], owner: str) -> 
         if parameter.name not in offered:
             if parameter.default is _Kind.empty:
                 raise _unknown(parameter.name, offered, owner)
+            if parameter.kind is _Kind.POSITIONAL_ONLY:
+                break  # what follows by position cannot be passed without it
             continue
         # A parameter after a defaulted one that was left out must go by keyword to land where it belongs.
         if parameter.kind is _Kind.POSITIONAL_ONLY:
             positional.append(parameter.name)
         else:
             keywords.append(parameter.name)
-    return Bound(function, tuple(positional), tuple(keywords), is_async(function))
+    return Bound(function, tuple(positional), tuple(keywords), is_async(function), (*positional, *keywords))
 
 
 def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
@@ -115,6 +115,8 @@ class _Lookup:
             return {key: value for key, value in kwargs.items() if key not in known}
         if self.position is not None and self.position < len(args):
             return args[self.position]
+        if self.kind is _Kind.POSITIONAL_ONLY:
+            return self.default  # a keyword of that name belongs to **kwargs
         return kwargs.get(self.name, self.default)
 
 

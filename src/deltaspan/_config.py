@@ -62,11 +62,16 @@ class Settings:
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """Read settings; a value that cannot be understood is logged and its default used."""
+        active = _read(environ, ENABLED, _boolean, default=True)
+        on_failure = cast("Policy", _read(environ, ON_FAILURE, _one_of(Policy), "record"))
+        on_inconclusive = cast("Policy", _read(environ, ON_INCONCLUSIVE, _one_of(Policy), "record"))
+        if not active and "raise" in (on_failure, on_inconclusive):
+            _log.warning("%s is false: actions run unverified and will not raise", ENABLED)
         signal = _read(environ, EVENT_SIGNAL, _one_of(EventSignal), "span")
         return cls(
-            enabled=_read(environ, ENABLED, _boolean, default=True),
-            on_failure=cast("Policy", _read(environ, ON_FAILURE, _one_of(Policy), "record")),
-            on_inconclusive=cast("Policy", _read(environ, ON_INCONCLUSIVE, _one_of(Policy), "record")),
+            enabled=active,
+            on_failure=on_failure,
+            on_inconclusive=on_inconclusive,
             capture_state=cast("CaptureState", _read(environ, CAPTURE_STATE, _one_of(CaptureState), "full")),
             max_state_chars=_read(environ, MAX_STATE_CHARS, _state_chars, 1024),
             span_events=signal in ("span", "both"),

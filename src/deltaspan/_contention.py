@@ -36,7 +36,7 @@ class Rival:
 class Entry:
     """One open window in one scope; lives as long as the window."""
 
-    __slots__ = ("action", "ended", "key", "kin", "rival", "seen", "started", "tag", "writes")
+    __slots__ = ("action", "ended", "key", "kin", "rival", "scope", "seen", "started", "tag", "writes")
 
     def __init__(self, key: Hashable, action: str, tag: CausalTag, *, writes: bool) -> None:
         self.key = key
@@ -45,8 +45,9 @@ class Entry:
         self.writes = writes
         self.started = time.perf_counter()
         self.ended: float | None = None
+        self.scope: _Scope
         self.seen = 0  # writers that had entered the scope when this window did
-        self.kin = 0  # writers among those entered since that are descendants
+        self.kin = 0  # writers that entered since and are descendants
         self.rival: Entry | None = None
 
 
@@ -88,23 +89,23 @@ def enter(key: Hashable, action: str, tag: CausalTag, *, writes: bool) -> Entry:
             scope.entered += 1
             scope.last = entry
         entry.seen = scope.entered
+        entry.scope = scope
     return entry
 
 
 def leave(entry: Entry) -> Rival | None:
     """Close a window and return a window that wrote to the same scope meanwhile, if any did."""
+    scope: _Scope = entry.scope
     now = time.perf_counter()
     with _lock:
-        scope = _scopes.get(entry.key)
-        if scope is None or scope.open.get(entry.tag.id) is not entry:
-            return None  # the process forked while this window was open
         del scope.open[entry.tag.id]
-        scope.writing.pop(entry.tag.id, None)
+        if entry.writes:
+            del scope.writing[entry.tag.id]
         entry.ended = now
         came_later = scope.entered - entry.seen - entry.kin
         # The link is cut here, or windows that overlap in an endless chain would keep each other alive.
         rival, entry.rival = entry.rival or (scope.last if came_later > 0 else None), None
-        if not scope.open:
+        if not scope.open and _scopes.get(entry.key) is scope:
             del _scopes[entry.key]
     if rival is None or rival is entry:
         return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from types import CoroutineType
 from typing import Any, TypeVar
 
 import wrapt
@@ -85,8 +87,26 @@ def expects(
     return decorate
 
 
+class _BoundAction(wrapt.BoundFunctionWrapper[Any, Any]):
+    """A decorated action bound to its object. Like a bound method it pickles and copies with that object."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.__self__, self.__name__)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return self.__reduce__()
+
+    def __copy__(self) -> Any:
+        return getattr(self.__self__, self.__name__)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return getattr(copy.deepcopy(self.__self__, memo), self.__name__)
+
+
 class _Action(wrapt.FunctionWrapper[Any, Any]):
     """A decorated action. Like a function it pickles by its qualified name and copies to itself."""
+
+    __bound_function_wrapper__ = _BoundAction
 
     def __reduce__(self) -> str:
         return str(self.__qualname__)
@@ -107,9 +127,18 @@ def _sync_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
     ) -> Any:
         with Run.of_call(plan, receiver if binds_receiver else None, args, kwargs) as run:
             run.result = wrapped(*args, **kwargs)
+            if type(run.result) is CoroutineType:
+                run.pause()  # the action has only begun; a Future or a Task is its result
+                return _awaited(run, run.result)
         return run.result
 
     return call
+
+
+async def _awaited(run: Run, coroutine: CoroutineType[Any, Any, Any]) -> Any:
+    async with run:
+        run.result = await coroutine
+    return run.result
 
 
 def _async_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:

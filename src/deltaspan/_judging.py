@@ -8,31 +8,15 @@ from typing import Any
 from deltaspan._contention import Rival
 from deltaspan._deltas import Delta
 from deltaspan._difference import difference
+from deltaspan._freeze import Unfreezable
 from deltaspan._plan import PRE_STATE, RESULT, CheckPlan
-from deltaspan._reading import Read, is_unfreezable
-from deltaspan._records import OBSERVED, UNREAD, Unread, Verdict, inconclusive
+from deltaspan._reading import Read
+from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
 from deltaspan._render import show
-from deltaspan.expectations import Expectation
+from deltaspan._reports import CheckReport
 from deltaspan.expectations.base import with_operands
 
-__all__ = ["Judged", "judge"]
-
-
-class Judged:
-    """A verdict with what it was reached on.
-
-    Attributes:
-        verdict: the verdict.
-        delta: the computed difference; None when a state is missing.
-        expectation: the expectation with computed operands filled in.
-    """
-
-    __slots__ = ("delta", "expectation", "verdict")
-
-    def __init__(self, verdict: Verdict, delta: Delta | None, expectation: Expectation) -> None:
-        self.verdict = verdict
-        self.delta = delta
-        self.expectation = expectation
+__all__ = ["judge"]
 
 
 def judge(
@@ -43,8 +27,9 @@ def judge(
     result: Any,
     error: BaseException | None,
     rival: Rival | None,
-) -> Judged:
-    """Judge one check of one run; never raises.
+    causal_tag: str,
+) -> CheckReport:
+    """Judge one check of one run and report it; never raises.
 
     Args:
         plan: the check.
@@ -54,39 +39,50 @@ def judge(
         result: what the action returned; UNREAD when that is not known.
         error: what the action raised, or None.
         rival: a window of equal scope that overlapped, or None.
+        causal_tag: the tag of the run.
     """
     expectation = plan.expectation
-    fault = _read_fault(pre, post, error)
-    if fault is not None:
-        return Judged(fault, None, expectation)
-    delta = difference(pre.value, post.value)
-    if error is not None and not plan.judged_on_error:
-        return Judged(_action_failed(delta, pre, post, error), delta, expectation)
-    try:
-        if plan.computed:
-            expectation = with_operands(expectation, _compute(plan, pre, values, result))
-        verdict = expectation.judge(delta, pre.value, post.value)
-    except Exception as fault_of_user:
-        note = f"its expected value could not be computed: {_text(fault_of_user)}"
-        return Judged(inconclusive("expectation_failed", note, fault_of_user), delta, expectation)
-    if rival is not None and _unattributed(plan, verdict):
-        verdict = _contended(delta, pre, post, rival)
-    return Judged(verdict, delta, expectation)
+    delta: Delta | None = None
+    if pre.error is not None or post.error is not None or post.value is UNREAD:
+        verdict = _read_fault(pre, post, error)
+    else:
+        delta = difference(pre.value, post.value)
+        if error is not None and not plan.judged_on_error:
+            verdict = _action_failed(delta, pre, post, error)
+        else:
+            try:
+                if plan.computed:
+                    expectation = with_operands(expectation, _compute(plan, pre, values, result))
+                verdict = expectation.judge(delta, pre.value, post.value)
+            except Exception as fault:
+                note = f"its expected value could not be computed: {_text(fault)}"
+                verdict = inconclusive("expectation_failed", note, fault)
+            if rival is not None and _unattributed(plan, verdict):
+                verdict = _contended(delta, pre, post, rival)
+    return CheckReport(
+        plan.metric,
+        verdict,
+        plan.attribution,
+        causal_tag,
+        pre.value,
+        post.value,
+        delta,
+        expectation,
+        pre.seconds + post.seconds,
+    )
 
 
-def _read_fault(pre: Read, post: Read, error: BaseException | None) -> Verdict | None:
+def _read_fault(pre: Read, post: Read, error: BaseException | None) -> Verdict:
     if pre.error is not None:
         return _fault("before the action", "baseline_failed", pre.error)
     if post.error is not None:
         return _fault("after the action", "probe_failed", post.error)
-    if isinstance(post.value, Unread):
-        note = f"the action raised {_text(error)} and its post-state was not read" if error else "not read"
-        return inconclusive("action_failed", note, error)
-    return None
+    note = f"the action was ended by {_text(error)}, and an async probe cannot be read any more"
+    return inconclusive("action_failed", note, error)
 
 
 def _fault(when: str, reason: Any, error: Exception) -> Verdict:
-    if is_unfreezable(error):
+    if isinstance(error, Unfreezable):
         return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", error)
     return inconclusive(reason, f"the probe raised {_text(error)} {when}", error)
 
@@ -129,6 +125,8 @@ def _contended(delta: Delta, pre: Read, post: Read, rival: Rival) -> Verdict:
 
 def _text(error: BaseException | None) -> str:
     try:
-        return f"{type(error).__name__}: {error}"
+        text = str(error)
     except Exception:
-        return type(error).__name__
+        text = ""
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name

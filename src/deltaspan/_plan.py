@@ -9,8 +9,8 @@ from typing import Any, Final, get_args
 
 from deltaspan._binding import ArgumentReader, Bound, bind, refuse_shadowing
 from deltaspan._config import settings
-from deltaspan._freeze import Unfreezable, freeze
-from deltaspan._render import wire
+from deltaspan._difference import identity
+from deltaspan._freeze import SCALARS, Unfreezable, freeze
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -26,7 +26,6 @@ RESULT: Final = "result"
 _FOR_PROBES: Final = (CAUSAL_TAG,)
 _FOR_EXPECTED: Final = (CAUSAL_TAG, PRE_STATE, RESULT)
 _RECEIVERS: Final = frozenset({"self", "cls"})
-_LONGEST_SCOPE_CHARS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class CheckPlan:
         """Return what equal windows share: the metric and the argument values bound to the probe."""
         if not self.scope_names:
             return self._bare_scope
-        return (self.metric, *[_hashable(values.get(name)) for name in self.scope_names])
+        return (self.metric, *[_value_of(values.get(name)) for name in self.scope_names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +97,7 @@ class Plan:
         arguments: reads the arguments that checks name; None when none does.
         names: what telemetry says of it.
         options: policies and the hook.
+        names_values: whether any probe or expected value names anything.
     """
 
     action: str
@@ -105,6 +105,7 @@ class Plan:
     arguments: ArgumentReader | None
     names: ActionNames
     options: Options
+    names_values: bool
 
     @property
     def first_async_metric(self) -> str | None:
@@ -151,7 +152,7 @@ def make_plan(
     }
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
     names = ActionNames(action, function, tuple(plan.metric for plan in plans))
-    return Plan(action, plans, reader, names, options)
+    return Plan(action, plans, reader, names, options, bool(needed))
 
 
 def _refuse_wrong_checks(action: str, checks: Sequence[Any]) -> None:
@@ -210,12 +211,14 @@ def _bound(
     return bound
 
 
-def _hashable(value: Any) -> Hashable:
+def _value_of(argument: Any) -> Hashable:
+    """Return what equal arguments share, taken now: the action may change the argument itself."""
+    kind = type(argument)
+    if kind in SCALARS:
+        return identity(argument)
+    if getattr(kind, "__eq__", None) is object.__eq__:
+        return (kind, id(argument))  # a thing with an identity: an engine, a client
     try:
-        hash(value)
-    except Exception:
-        try:
-            return wire(freeze(value), _LONGEST_SCOPE_CHARS)
-        except Unfreezable:
-            return id(value)
-    return value  # type: ignore[no-any-return]
+        return identity(freeze(argument))
+    except Unfreezable:
+        return (kind, id(argument))

@@ -7,18 +7,20 @@ A run is written once, as steps that yield the reads they need. `carry_out` perf
 from __future__ import annotations
 
 import asyncio
-import inspect
-import time
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from inspect import isawaitable
+from time import perf_counter
+from typing import Any, Final, TypeAlias
 
 from deltaspan._binding import Bound
-from deltaspan._freeze import Unfreezable, freeze
+from deltaspan._freeze import SCALARS, freeze
 from deltaspan._records import UNREAD
 
 __all__ = ["Read", "Steps", "carry_out", "carry_out_async"]
 
-R = TypeVar("R")
+_NOT_HERE: Final = (
+    "the probe returned an awaitable, which only an async action can await; return the state itself"
+)
 
 
 class Read:
@@ -45,67 +47,66 @@ class Read:
 
     def perform(self) -> None:
         """Read a probe that answers at once."""
-        began = time.perf_counter()
+        began = perf_counter()
         try:
-            value = self._probe.call(self._values)
-            if inspect.isawaitable(value):
-                _discard(value)
-                raise TypeError(  # noqa: TRY301  # recorded below like any fault of the probe
-                    "the probe returned an awaitable, which only an async action can await; "
-                    "return the state itself"
-                )
-            self.value = freeze(value)
+            probe = self._probe
+            value = probe.call(self._values) if probe.names else probe.function()
+            # What most probes return, a number or a text, is told by one look-up and needs no copy.
+            if type(value) not in SCALARS:
+                if isawaitable(value):
+                    _discard(value)
+                    raise TypeError(_NOT_HERE)  # noqa: TRY301  # recorded below like any fault of the probe
+                value = freeze(value)
+            self.value = value
         except Exception as error:
             self.error = error
-        self.seconds = time.perf_counter() - began
+        self.seconds = perf_counter() - began
 
     async def perform_async(self) -> None:
         """Read a probe that may have to be awaited."""
-        began = time.perf_counter()
+        began = perf_counter()
         try:
             value = self._probe.call(self._values)
-            if inspect.isawaitable(value):
+            if isawaitable(value):
                 value = await value
             self.value = freeze(value)
         except Exception as error:
             self.error = error
-        self.seconds = time.perf_counter() - began
+        self.seconds = perf_counter() - began
 
 
-Steps: TypeAlias = Generator[Sequence[Read], None, R]
+Steps: TypeAlias = Generator[Sequence[Read], None, None]
 """A part of a run: yields the reads that have to be performed before it can go on."""
 
 
-def carry_out(steps: Steps[R]) -> R:
+def carry_out(steps: Steps) -> None:
     """Run steps in an action that is not async."""
     try:
-        while True:
-            for read in next(steps):
+        for reads in steps:
+            for read in reads:
                 read.perform()
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+    except BaseException:
+        steps.close()  # an interrupted read ends its run here and now, not when it is collected
+        raise
 
 
-async def carry_out_async(steps: Steps[R]) -> R:
+async def carry_out_async(steps: Steps) -> None:
     """Run steps in an async action."""
     try:
-        while True:
-            reads = next(steps)
-            waiting = [read for read in reads if read.is_async]
+        for reads in steps:
+            waiting = []
             for read in reads:
-                if not read.is_async:
-                    await read.perform_async()
+                if read.is_async:
+                    waiting.append(read)
+                else:
+                    await read.perform_async()  # it may return an awaitable all the same
             if len(waiting) == 1:
                 await waiting[0].perform_async()
             elif waiting:
                 await asyncio.gather(*[read.perform_async() for read in waiting])
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-
-
-def is_unfreezable(error: Exception) -> bool:
-    """Return whether a read failed because its value cannot be compared, rather than by raising."""
-    return isinstance(error, Unfreezable)
+    except BaseException:
+        steps.close()
+        raise
 
 
 def _discard(awaitable: Any) -> None:

@@ -1,97 +1,163 @@
-"""Reports: what one run of one action came to, frozen, for people, programs and telemetry.
+"""Reports: what one run of one action came to, read-only, for people, programs and telemetry.
 
-Sentences are made when they are asked for: most runs pass and nobody reads theirs.
+Sentences are made when they are asked for: most runs pass and nobody reads theirs. Reports are slotted
+classes with properties and no setters, because building a frozen dataclass costs more than judging a delta.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from deltaspan._deltas import Delta
+from deltaspan._freeze import freeze
 from deltaspan._records import SEVERITY, UNREAD, Verdict
 from deltaspan._render import plain, show
-from deltaspan.expectations.base import Expectation
+from deltaspan._written import Written, thawed
+from deltaspan.expectations.base import Explained
 from deltaspan.typing import Attribution, Outcome, Reason
 
 __all__ = ["ActionReport", "CheckReport"]
 
 
-@dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What one check came to.
+    """What one check came to; read-only.
 
-    Attributes:
+    Args:
         metric: the name of what was measured.
         verdict: outcome, reason and their explanation.
         attribution: why the delta may be credited to the action.
         causal_tag: the tag of the run, canonical UUID text; None when it was skipped.
-        baseline: the frozen state before the action; UNREAD when it was never read.
-        outturn: the frozen state after the action; UNREAD when it was never read.
+        pre_state: the frozen baseline, or UNREAD.
+        post_state: the frozen state after the action, or UNREAD.
         delta: the computed difference; None when a state is missing.
         expectation: what the delta had to satisfy, computed operands filled in.
         probe_seconds: what the reads of the probe cost together, in seconds.
     """
 
-    metric: str
-    verdict: Verdict
-    attribution: Attribution
-    causal_tag: str | None
-    baseline: Any
-    outturn: Any
-    delta: Delta | None
-    expectation: Expectation = field(repr=False)
-    probe_seconds: float = 0.0
+    __slots__ = (
+        "_attribution",
+        "_causal_tag",
+        "_delta",
+        "_expectation",
+        "_metric",
+        "_post_state",
+        "_pre_state",
+        "_probe_seconds",
+        "_verdict",
+    )
+
+    def __init__(
+        self,
+        metric: str,
+        verdict: Verdict,
+        attribution: Attribution,
+        causal_tag: str | None,
+        pre_state: Any,
+        post_state: Any,
+        delta: Delta | None,
+        expectation: Explained,
+        probe_seconds: float = 0.0,
+    ) -> None:
+        self._metric = metric
+        self._verdict = verdict
+        self._attribution = attribution
+        self._causal_tag = causal_tag
+        self._pre_state = pre_state
+        self._post_state = post_state
+        self._delta = delta
+        self._expectation = expectation
+        self._probe_seconds = probe_seconds
+
+    @property
+    def metric(self) -> str:
+        """The name of what was measured."""
+        return self._metric
 
     @property
     def check(self) -> str:
         """The check's name: `{metric}_delta`."""
-        return f"{self.metric}_delta"
+        return f"{self._metric}_delta"
 
     @property
     def outcome(self) -> Outcome:
         """`pass`, `fail`, `inconclusive`, `observed` or `skipped`."""
-        return self.verdict.outcome
+        return self._verdict.outcome
 
     @property
     def reason(self) -> Reason | None:
         """Why the check is inconclusive, or None."""
-        return self.verdict.reason
+        return self._verdict.reason
+
+    @property
+    def error(self) -> BaseException | None:
+        """The exception that left the check without a verdict, or None."""
+        error: BaseException | None = self._verdict.error
+        return error
 
     @property
     def passed(self) -> bool:
         """True for `pass` alone: an honest verdict is never a pass by default."""
-        return self.verdict.outcome == "pass"
+        return self._verdict.outcome == "pass"
+
+    @property
+    def attribution(self) -> Attribution:
+        """Why the delta may be credited to the action: `causal_tag`, `exclusive`, `scoped` or `window`."""
+        return self._attribution
+
+    @property
+    def causal_tag(self) -> str | None:
+        """The tag of the run, canonical UUID text; None when it was skipped."""
+        return self._causal_tag
+
+    @property
+    def has_pre_state(self) -> bool:
+        """Whether the baseline was read; a state may itself be None."""
+        return self._pre_state is not UNREAD
+
+    @property
+    def has_post_state(self) -> bool:
+        """Whether the state after the action was read."""
+        return self._post_state is not UNREAD
+
+    @property
+    def has_delta(self) -> bool:
+        """Whether both states were read and compared."""
+        return self._delta is not None
 
     @property
     def pre_state(self) -> Any:
-        """The baseline, read-only; None when it was never read."""
-        return None if self.baseline is UNREAD else self.baseline
+        """The baseline, frozen; None when it was never read."""
+        return None if self._pre_state is UNREAD else self._pre_state
 
     @property
     def post_state(self) -> Any:
-        """The state after the action, read-only; None when it was never read."""
-        return None if self.outturn is UNREAD else self.outturn
+        """The state after the action, frozen; None when it was never read."""
+        return None if self._post_state is UNREAD else self._post_state
 
     @property
     def expected_delta(self) -> Any:
         """The value that `by` demands, else the demand in words."""
-        return self.expectation.expected
+        return self._expectation.expected
 
     @property
     def actual_delta(self) -> Any:
         """The computed difference; None when a state is missing."""
-        return None if self.delta is None else self.delta.value
+        return None if self._delta is None else self._delta.value
+
+    @property
+    def probe_seconds(self) -> float:
+        """What the reads of the probe cost together, in seconds."""
+        return self._probe_seconds
 
     @property
     def explanation(self) -> str:
         """One sentence: what was expected, what happened, both states."""
-        verdict = self.verdict
-        if verdict.note is not None or self.delta is None:
-            return f"{self.metric}: {verdict.note or verdict.outcome}"
-        return self.expectation.explain(
-            self.metric, self.delta, self.pre_state, self.post_state, holds=verdict.outcome == "pass"
+        verdict = self._verdict
+        if verdict.note is not None or self._delta is None:
+            return f"{self._metric}: {verdict.note or verdict.outcome}"
+        return self._expectation.explain(
+            self._metric, self._delta, self._pre_state, self._post_state, holds=verdict.outcome == "pass"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,22 +182,40 @@ class CheckReport:
             f"check: {self.check}",
             f"metric: {self.metric}",
             f"passed: {'true' if self.passed else 'false'}",
-            f"pre_state: {show(self.baseline)}",
-            f"post_state: {show(self.outturn)}",
+            f"pre_state: {show(self._pre_state)}",
+            f"post_state: {show(self._post_state)}",
             f"expected_delta: {_bare(self.expected_delta)}",
-            f"actual_delta: {show(UNREAD) if self.delta is None else _bare(self.actual_delta)}",
+            f"actual_delta: {show(UNREAD) if self._delta is None else _bare(self.actual_delta)}",
             f"outcome: {self.outcome}{f' ({self.reason})' if self.reason else ''}",
             f"attribution: {self.attribution}",
             f"explanation: {self.explanation}",
         ]
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"<CheckReport {self.check}: {self.outcome}>"
 
-@dataclass(frozen=True, slots=True)
+    def __reduce__(self) -> tuple[Any, ...]:
+        verdict = Verdict(self.outcome, self.reason, self._verdict.note)
+        changed = self._delta is not None and self._delta.changed
+        written = Written(thawed(self.expected_delta), thawed(self.actual_delta), self.explanation, changed)
+        identity = (self._metric, verdict, self._attribution, self._causal_tag)
+        states = (thawed(self._pre_state), thawed(self._post_state))
+        delta = None if self._delta is None else written
+        return _restored, (*identity, *states, delta, written, self._probe_seconds)
+
+
+def _restored(
+    metric: str, verdict: Verdict, attribution: Attribution, tag: str | None, pre: Any, post: Any, *rest: Any
+) -> CheckReport:
+    pre_state, post_state = (state if state is UNREAD else freeze(state) for state in (pre, post))
+    return CheckReport(metric, verdict, attribution, tag, pre_state, post_state, *rest)
+
+
 class ActionReport:
-    """What one run of one action came to: its checks, in the order declared.
+    """What one run of one action came to: its checks, in the order declared; read-only.
 
-    Attributes:
+    Args:
         action: the action's name.
         causal_tag: the tag of this run, canonical UUID text; None when it was skipped.
         checks: one CheckReport a check.
@@ -141,36 +225,94 @@ class ActionReport:
         verification_seconds: what checking cost: probes, settling and evaluating, in seconds.
     """
 
-    action: str
-    causal_tag: str | None
-    checks: tuple[CheckReport, ...]
-    parent_tag: str | None = None
-    root_tag: str | None = None
-    action_seconds: float = 0.0
-    verification_seconds: float = 0.0
+    __slots__ = (
+        "_action",
+        "_action_seconds",
+        "_causal_tag",
+        "_checks",
+        "_outcome",
+        "_parent_tag",
+        "_root_tag",
+        "_verification_seconds",
+    )
+
+    def __init__(
+        self,
+        action: str,
+        causal_tag: str | None,
+        checks: tuple[CheckReport, ...],
+        parent_tag: str | None = None,
+        root_tag: str | None = None,
+        action_seconds: float = 0.0,
+        verification_seconds: float = 0.0,
+    ) -> None:
+        self._action = action
+        self._causal_tag = causal_tag
+        self._checks = checks
+        self._parent_tag = parent_tag
+        self._root_tag = root_tag
+        self._action_seconds = action_seconds
+        self._verification_seconds = verification_seconds
+        outcome: Outcome = checks[0].outcome
+        for check in checks[1:]:
+            if SEVERITY[check.outcome] > SEVERITY[outcome]:
+                outcome = check.outcome
+        self._outcome = outcome
+
+    @property
+    def action(self) -> str:
+        """The action's name."""
+        return self._action
+
+    @property
+    def causal_tag(self) -> str | None:
+        """The tag of this run, canonical UUID text; None when it was skipped."""
+        return self._causal_tag
+
+    @property
+    def parent_tag(self) -> str | None:
+        """The tag of the run that called this one, or None."""
+        return self._parent_tag
+
+    @property
+    def root_tag(self) -> str | None:
+        """The tag of the outermost run; None when it was skipped."""
+        return self._root_tag
+
+    @property
+    def checks(self) -> tuple[CheckReport, ...]:
+        """One CheckReport a check, in the order declared."""
+        return self._checks
+
+    @property
+    def action_seconds(self) -> float:
+        """What the action alone took, in seconds."""
+        return self._action_seconds
+
+    @property
+    def verification_seconds(self) -> float:
+        """What checking cost: probes, settling and evaluating, in seconds."""
+        return self._verification_seconds
 
     @property
     def outcome(self) -> Outcome:
         """The worst outcome of its checks: fail > inconclusive > pass > observed > skipped."""
-        if len(self.checks) == 1:
-            return self.checks[0].verdict.outcome
-        return max((check.outcome for check in self.checks), key=SEVERITY.__getitem__, default="skipped")
+        return self._outcome
 
     @property
     def passed(self) -> bool:
         """True when the worst outcome is `pass`."""
-        return self.outcome == "pass"
+        return self._outcome == "pass"
 
     @property
     def failed(self) -> tuple[CheckReport, ...]:
         """The checks that failed."""
-        return tuple(check for check in self.checks if check.outcome == "fail")
+        return tuple(check for check in self._checks if check.outcome == "fail")
 
     @property
     def explanation(self) -> str:
         """The explanations of the checks that decide the outcome, joined."""
-        worst = self.outcome
-        return "; ".join(check.explanation for check in self.checks if check.outcome == worst)
+        return "; ".join(check.explanation for check in self._checks if check.outcome == self._outcome)
 
     def feedback(self) -> str:
         """Return a compact text for the agent's next attempt.
@@ -178,8 +320,8 @@ class ActionReport:
         After an inconclusive check it says that the effect is unknown and that the action must not simply
         be repeated: repeating an action that did work acts twice.
         """
-        lines = [f"{self.action}: {_HEADLINES[self.outcome]}"]
-        shown = [check for check in self.checks if check.outcome in ("fail", "inconclusive")]
+        lines = [f"{self._action}: {_HEADLINES[self._outcome]}"]
+        shown = [check for check in self._checks if check.outcome in ("fail", "inconclusive")]
         lines += [f"- {check.outcome}: {check.explanation}" for check in shown]
         if any(check.outcome == "inconclusive" for check in shown):
             lines.append(
@@ -195,32 +337,48 @@ class ActionReport:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values: the run, then its checks."""
         return {
-            "action": self.action,
-            "outcome": self.outcome,
-            "causal_tag": self.causal_tag,
-            "parent_tag": self.parent_tag,
-            "root_tag": self.root_tag,
-            "action_seconds": self.action_seconds,
-            "verification_seconds": self.verification_seconds,
-            "checks": [check.to_dict() for check in self.checks],
+            "action": self._action,
+            "outcome": self._outcome,
+            "causal_tag": self._causal_tag,
+            "parent_tag": self._parent_tag,
+            "root_tag": self._root_tag,
+            "action_seconds": self._action_seconds,
+            "verification_seconds": self._verification_seconds,
+            "checks": [check.to_dict() for check in self._checks],
         }
 
     def __getitem__(self, metric: str) -> CheckReport:
-        for check in self.checks:
+        for check in self._checks:
             if check.metric == metric:
                 return check
-        raise KeyError(
-            f"no check on {metric!r}; {self.action} checks {', '.join(c.metric for c in self.checks)}"
-        )
+        known = ", ".join(check.metric for check in self._checks)
+        raise KeyError(f"no check on {metric!r}; {self._action} checks {known}")
 
     def __iter__(self) -> Iterator[CheckReport]:
-        return iter(self.checks)
+        return iter(self._checks)
 
     def __len__(self) -> int:
-        return len(self.checks)
+        return len(self._checks)
 
     def __str__(self) -> str:
-        return "\n\n".join(str(check) for check in self.checks)
+        return "\n\n".join(str(check) for check in self._checks)
+
+    def __repr__(self) -> str:
+        return f"<ActionReport {self._action}: {self._outcome}, {len(self._checks)} checks>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (
+            ActionReport,
+            (
+                self._action,
+                self._causal_tag,
+                self._checks,
+                self._parent_tag,
+                self._root_tag,
+                self._action_seconds,
+                self._verification_seconds,
+            ),
+        )
 
 
 _HEADLINES: dict[Outcome, str] = {

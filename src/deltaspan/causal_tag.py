@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from opentelemetry import baggage
-from opentelemetry.context import Context, create_key, get_current, set_value
+from opentelemetry.context import Context, create_key, get_current
 
 from deltaspan import semconv
 
@@ -22,10 +21,15 @@ __all__ = ["CausalTag", "context_with", "current_causal_tag", "local_tag", "mint
 _LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 _CANONICAL: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NIL: Final = "00000000-0000-0000-0000-000000000000"
+_RANDOM_BITS: Final = ~(0xF000 << 64 | 0xC000 << 48)
+_VERSION_4: Final = 0x4000 << 64 | 0x8000 << 48
+
+# OpenTelemetry copies the context for each value that is set. The key under which it keeps baggage is seen
+# in what it writes into an empty context, so that tag and baggage can be set in one copy.
+[_BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
 
-@dataclass(frozen=True, slots=True)
-class CausalTag:
+class CausalTag(NamedTuple):
     """One run of one action.
 
     Attributes:
@@ -38,7 +42,7 @@ class CausalTag:
     id: str
     root_id: str
     parent_id: str | None = None
-    parent: CausalTag | None = None
+    parent: Any = None  # a CausalTag; a named tuple's type cannot name itself
 
 
 def current_causal_tag() -> str | None:
@@ -69,7 +73,7 @@ def mint(context: Context) -> CausalTag:
     parent = local_tag(context)
     if parent is not None:
         return CausalTag(own, parent.root_id, parent.id, parent)
-    inbound = _inbound(semconv.CAUSAL_TAG_ID, context)
+    inbound = _inbound(semconv.CAUSAL_TAG_ID, context) if _BAGGAGE_KEY in context else None
     if inbound is None:
         return CausalTag(own, own)
     return CausalTag(own, _inbound(semconv.CAUSAL_TAG_ROOT_ID, context) or inbound, inbound)
@@ -77,9 +81,9 @@ def mint(context: Context) -> CausalTag:
 
 def context_with(tag: CausalTag, context: Context) -> Context:
     """Return `context` with `tag` in it, as an object and as baggage; nothing is attached."""
-    context = set_value(_LOCAL_KEY, tag, context)
-    context = baggage.set_baggage(semconv.CAUSAL_TAG_ID, tag.id, context)
-    return baggage.set_baggage(semconv.CAUSAL_TAG_ROOT_ID, tag.root_id, context)
+    pairs: Any = context.get(_BAGGAGE_KEY) or {}
+    carried = {**pairs, semconv.CAUSAL_TAG_ID: tag.id, semconv.CAUSAL_TAG_ROOT_ID: tag.root_id}
+    return Context({**context, _LOCAL_KEY: tag, _BAGGAGE_KEY: carried})
 
 
 def _inbound(key: str, context: Context) -> str | None:
@@ -94,7 +98,3 @@ def _new_id() -> str:
     # and from `os.urandom` because `random` repeats under a user's seed and after a fork.
     digits = f"{int.from_bytes(os.urandom(16), 'big') & _RANDOM_BITS | _VERSION_4:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-
-
-_RANDOM_BITS: Final = ~(0xF000 << 64 | 0xC000 << 48)
-_VERSION_4: Final = 0x4000 << 64 | 0x8000 << 48

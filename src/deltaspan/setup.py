@@ -12,76 +12,119 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import time
 from types import FrameType
 from typing import Any, Final
 
 from opentelemetry import metrics, trace
 from opentelemetry._logs import get_logger_provider, set_logger_provider
 from opentelemetry.sdk._logs import LoggerProvider
-from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, ConsoleLogRecordExporter
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, PeriodicExportingMetricReader
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from deltaspan._exporters import otlp_exporter, warn_once_about_exports
-from deltaspan.exceptions import DefinitionValueError
+from deltaspan._exporters import Outage, exporters
 
 __all__ = ["Telemetry", "configure_telemetry"]
 
 _log = logging.getLogger("deltaspan")
 _EXIT_SECONDS: Final = 5.0
 """How long a process waits at its end for a collector that does not answer."""
-_CONSOLE: Final[dict[str, Callable[[], Any]]] = {
-    "TRACES": ConsoleSpanExporter,
-    "METRICS": ConsoleMetricExporter,
-    "LOGS": ConsoleLogRecordExporter,
-}
+_SERVICE_NAME: Final = "service.name"
 
 
-@dataclass(slots=True)
+class _Pipeline:
+    """One signal: its provider, its exporters, and a thread that waits from the beginning to close them.
+
+    It waits from the beginning because no thread can be started at interpreter exit; there is one for each
+    signal because an export cannot be interrupted, and one that hangs must not keep the others from theirs.
+    """
+
+    def __init__(self, name: str, provider: Any, its_exporters: list[Any]) -> None:
+        self.name = name
+        self.provider = provider
+        self.exporters = its_exporters
+        self.wait_to_close()
+
+    def wait_to_close(self) -> None:
+        """Start the waiting thread; again in a forked child, where no thread of the parent lives."""
+        self._asked, self._closed = threading.Event(), threading.Event()
+        threading.Thread(target=self._run, name=f"deltaspan-exit-{self.name}", daemon=True).start()
+
+    def ask_to_close(self) -> None:
+        self._asked.set()
+
+    def closes_within(self, seconds: float) -> bool:
+        """Wait, and return whether everything was sent; an exporter that is still at it is told to stop."""
+        if self._closed.wait(max(seconds, 0.0)):
+            return True
+        for exporter in self.exporters:
+            exporter.shutdown()
+        return False
+
+    def _run(self) -> None:
+        self._asked.wait()
+        try:
+            self.provider.shutdown()
+        finally:
+            self._closed.set()
+
+
 class Telemetry:
     """What `configure_telemetry` set up.
 
     Attributes:
-        configured: False when an SDK was set up already and was left alone.
+        configured: False when nothing was set up: an SDK was there already and was left alone, or
+            `OTEL_SDK_DISABLED` says true.
     """
 
-    configured: bool
-    _providers: list[Any] = field(default_factory=list, repr=False)
-    _exporters: list[Any] = field(default_factory=list, repr=False)
-    _closing: threading.Event = field(default_factory=threading.Event, repr=False)
+    def __init__(self, pipelines: tuple[_Pipeline, ...] = (), outage: Outage | None = None) -> None:
+        self.configured = bool(pipelines)
+        self._pipelines = pipelines
+        self._outage = outage or Outage()
+        self._closing = False
+
+    def __repr__(self) -> str:
+        return f"Telemetry(configured={self.configured})"
 
     def flush(self) -> None:
         """Send what is waiting; returns when it is sent or has failed."""
-        for provider in self._providers:
-            provider.force_flush()
+        for pipeline in self._pipelines:
+            pipeline.provider.force_flush()
 
     def shutdown(self) -> None:
         """Send what is waiting, within five seconds, and stop. Done by itself at exit and on SIGTERM."""
-        if self._closing.is_set():
+        if self._closing:
             return
-        self._closing.set()
-        for provider in self._providers:
-            provider.shutdown()
+        self._closing = True
+        deadline = time.monotonic() + _EXIT_SECONDS
+        for pipeline in self._pipelines:
+            pipeline.ask_to_close()
+        late = [p.name for p in self._pipelines if not p.closes_within(deadline - time.monotonic())]
+        if late:
+            self._outage.complain(f"{', '.join(late)} could not be sent within {_EXIT_SECONDS:g} s")
 
-    def _bound_shutdown(self) -> None:
-        """Make exporters give up when a collector does not answer while the process ends.
+    def _in_forked_child(self) -> None:
+        self._closing = False
+        for pipeline in self._pipelines:
+            pipeline.wait_to_close()
 
-        A thread that waits from the beginning, because no thread can be started at interpreter exit, and
-        the SDK tells its exporters to stop only after they have finished.
-        """
-
-        def give_up() -> None:
-            self._closing.wait()
-            threading.Event().wait(_EXIT_SECONDS)
-            for exporter in self._exporters:
-                exporter.shutdown()
-
-        threading.Thread(target=give_up, name="deltaspan-exit", daemon=True).start()
+    def _on_sigterm(self, before: Any, number: int, frame: FrameType | None) -> None:
+        if not callable(before):
+            # Asked again while it is ending, it would lose what it is sending.
+            if not self._closing:
+                raise SystemExit(128 + number)
+            return
+        # Somebody's handler decides how the process ends; flush beside it, since the interrupted thread may
+        # hold a lock that flushing needs.
+        if not self._closing:
+            flush = threading.Thread(target=self.flush, name="deltaspan-sigterm", daemon=True)
+            flush.start()
+            flush.join(_EXIT_SECONDS)
+        before(number, frame)
 
 
 def configure_telemetry(service_name: str | None = None) -> Telemetry:
@@ -89,53 +132,53 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
 
     Read from the environment, among others: `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_PROTOCOL`
     (`http/protobuf`, the default, or `grpc`; also for a port 4317 without a protocol),
-    `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_LOGS_EXPORTER` (`otlp`, `console` or `none`),
-    `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED`.
+    `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_LOGS_EXPORTER` (`otlp`, `console` or `none`, or
+    several with commas between), `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`,
+    `OTEL_SDK_DISABLED`.
 
     What is waiting is sent at exit and on SIGTERM: if nothing else handles SIGTERM, the process then exits
     by SystemExit (status 143), so that open windows close and nothing is lost. A collector that cannot be
     reached is logged once and never slows an action.
 
     Args:
-        service_name: `service.name` when `OTEL_SERVICE_NAME` does not say.
+        service_name: `service.name` when neither `OTEL_SERVICE_NAME` nor `OTEL_RESOURCE_ATTRIBUTES` says.
 
     Returns:
         A handle to flush or shut down by hand, for scripts that cannot wait for their end.
 
     Raises:
-        DefinitionValueError: the environment names an exporter or a protocol that does not exist.
+        DefinitionValueError: the environment names an exporter or a protocol that does not exist, or gives
+            an exporter a setting that it refuses.
 
     Example:
         >>> from deltaspan import configure_telemetry
         >>> telemetry = configure_telemetry("nightly-import")  # doctest: +SKIP
     """
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        _log.info("OTEL_SDK_DISABLED is true; configure_telemetry sets up nothing")
+        return Telemetry()
     if _sdk_is_set_up():
         _log.info("an OpenTelemetry SDK is set up already; configure_telemetry leaves it alone")
-        return Telemetry(configured=False)
-    named = service_name if service_name and not os.environ.get("OTEL_SERVICE_NAME") else None
-    resource = Resource.create({"service.name": named} if named else None)
-    telemetry = Telemetry(configured=True)
-    exporters = {signal_name: _exporter(signal_name) for signal_name in _CONSOLE}
-
+        return Telemetry()
+    chosen = exporters()
+    resource = _resource(service_name)
+    # Each provider would shut down by itself at exit, one after the other and for as long as it takes.
     traces = TracerProvider(resource=resource, shutdown_on_exit=False)
-    if (spans := exporters["TRACES"]) is not None:
-        traces.add_span_processor(BatchSpanProcessor(spans))
-    readers = [PeriodicExportingMetricReader(e) for e in (exporters["METRICS"],) if e is not None]
+    for exporter in chosen["TRACES"]:
+        traces.add_span_processor(BatchSpanProcessor(exporter))
+    readers = [PeriodicExportingMetricReader(exporter) for exporter in chosen["METRICS"]]
     meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
     loggers = LoggerProvider(resource=resource, shutdown_on_exit=False)
-    if (records := exporters["LOGS"]) is not None:
-        loggers.add_log_record_processor(BatchLogRecordProcessor(records))
-
+    for exporter in chosen["LOGS"]:
+        loggers.add_log_record_processor(BatchLogRecordProcessor(exporter))
     trace.set_tracer_provider(traces)
     metrics.set_meter_provider(meters)
     set_logger_provider(loggers)
-    telemetry._providers += [traces, loggers, meters]  # noqa: SLF001  # made in this module only
-    telemetry._exporters += [exporter for exporter in exporters.values() if exporter is not None]  # noqa: SLF001
-    telemetry._bound_shutdown()  # noqa: SLF001
-    warn_once_about_exports()
-    atexit.register(telemetry.shutdown)
-    _exit_on_sigterm(telemetry)
-    return telemetry
+    return _closed_at_exit(
+        _Pipeline("traces", traces, chosen["TRACES"]),
+        _Pipeline("metrics", meters, chosen["METRICS"]),
+        _Pipeline("logs", loggers, chosen["LOGS"]),
+    )
 
 
 def _sdk_is_set_up() -> bool:
@@ -145,35 +188,23 @@ def _sdk_is_set_up() -> bool:
     return any(not type(provider).__module__.startswith(api) for provider in in_use)
 
 
-def _exporter(signal_name: str) -> Any:
-    variable = f"OTEL_{signal_name}_EXPORTER"
-    kind = os.environ.get(variable, "").strip().lower() or "otlp"
-    if kind == "none":
-        return None
-    if kind == "console":
-        return _CONSOLE[signal_name]()
-    if kind == "otlp":
-        return otlp_exporter(signal_name)
-    raise DefinitionValueError(f"{variable}={kind!r} is not known to configure_telemetry; use otlp, console or none")
+def _resource(service_name: str | None) -> Resource:
+    # Who deploys a program knows better than who wrote it what it is called there.
+    named = OTELResourceDetector().detect().attributes.get(_SERVICE_NAME)
+    return Resource.create({_SERVICE_NAME: service_name} if service_name and not named else None)
 
 
-def _exit_on_sigterm(telemetry: Telemetry) -> None:
+def _closed_at_exit(*pipelines: _Pipeline) -> Telemetry:
+    outage = Outage()
+    outage.watch([exporter for pipeline in pipelines for exporter in pipeline.exporters])
+    telemetry = Telemetry(pipelines, outage)
+    atexit.register(telemetry.shutdown)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=telemetry._in_forked_child)  # noqa: SLF001  # of this module
     if threading.current_thread() is not threading.main_thread():
         _log.info("configure_telemetry was called off the main thread; SIGTERM will not flush telemetry")
-        return
+        return telemetry
     before = signal.getsignal(signal.SIGTERM)
-    if before is None or before is signal.SIG_IGN:
-        return
-
-    def on_sigterm(number: int, frame: FrameType | None) -> None:
-        if callable(before):
-            # Somebody's handler decides how the process ends; flush beside it, since the interrupted
-            # thread may hold a lock that flushing needs.
-            flush = threading.Thread(target=telemetry.flush, name="deltaspan-sigterm", daemon=True)
-            flush.start()
-            flush.join(_EXIT_SECONDS)
-            before(number, frame)
-        else:
-            raise SystemExit(128 + number)
-
-    signal.signal(signal.SIGTERM, on_sigterm)
+    if before is not None and before is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, lambda number, frame: telemetry._on_sigterm(before, number, frame))  # noqa: SLF001
+    return telemetry

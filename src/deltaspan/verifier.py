@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from deltaspan._engine import Run
+from deltaspan._freeze import Unfreezable
 from deltaspan._plan import Options, make_plan
 from deltaspan.checks import change
-from deltaspan.exceptions import WindowStateError
+from deltaspan.exceptions import DefinitionTypeError, WindowStateError
 
 __all__ = ["DeltaVerifier"]
 
@@ -68,6 +69,9 @@ class DeltaVerifier:
             Exception: whatever `fetch_state_fn` raises; no baseline is captured then.
         """
         self._captured = False
+        if self._run is not None:
+            self._run.abandon()
+            self._run = None
         run = Run(self._plan, {})
         run.capture()
         self._raise_fault(run.baselines[self.metric_name].error, run)
@@ -94,7 +98,7 @@ class DeltaVerifier:
         run.conclude()
         assert run.report is not None  # noqa: S101  # a concluded run has one
         report = run.report[self.metric_name]
-        self._raise_fault(report.verdict.error, None)
+        self._raise_fault(report.error, None)
         self.post_state = report.post_state
         values = report.to_dict()
         return {key: values[key] for key in _SEED_KEYS}
@@ -105,4 +109,8 @@ class DeltaVerifier:
             return
         if run is not None:
             run.conclude()
+        if isinstance(error, Unfreezable):
+            raise DefinitionTypeError(
+                f"fetch_state_fn must return a state that can be compared: {error}"
+            ) from None
         raise error

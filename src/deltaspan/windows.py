@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import Any
 
+from deltaspan._background import later, prepare
 from deltaspan._config import enabled
 from deltaspan._engine import Run
 from deltaspan._plan import Options, make_plan
@@ -26,7 +28,12 @@ class Window:
 
     Around a block, `with window(...) as w:` or `async with`; or by hand, `capture_baseline()` and then
     `verify()`, which may be called elsewhere and in another thread. Inside a block the causal tag is
-    current; by hand nothing stays current between the two calls.
+    current; by hand nothing stays current between the two calls. A window that was opened by hand and
+    is never verified is reported as `abandoned` when it is collected.
+
+    Attributes:
+        result: what the action returned, for expected values that name `result`; set it inside the block, or
+            give it to `verify`.
     """
 
     def __init__(
@@ -45,9 +52,12 @@ class Window:
         self._plan = make_plan(
             name, None, parameters, checks, Options(on_failure, on_inconclusive, on_report)
         )
+        self.result: Any = UNREAD
         self._run: Run | None = None
         self._report: ActionReport | None = None
         self._opened = False
+        self._in_block = False
+        self._unverified: weakref.finalize[Any, Any] | None = None
 
     @property
     def report(self) -> ActionReport:
@@ -82,6 +92,9 @@ class Window:
         if run is None:
             return {}
         run.capture()
+        # The run does not know its window, so a window that nobody holds is noticed.
+        prepare()
+        self._unverified = weakref.finalize(self, later, run.abandon)
         return MappingProxyType(
             {metric: read.value for metric, read in run.baselines.items() if read.error is None}
         )
@@ -98,13 +111,20 @@ class Window:
         """
         if not self._opened:
             raise WindowStateError("baseline never captured; cannot verify a delta")
+        if self._in_block:
+            raise WindowStateError(
+                f"window {self._plan.action!r} is verified when its block ends; "
+                f"set w.result inside the block if a check names 'result'"
+            )
         if self._report is not None and self._run is not None:
             raise WindowStateError(
                 f"window {self._plan.action!r} was verified already; make a new one for each run"
             )
         run = self._run
         if run is not None:
-            run.result = result
+            run.result = self.result if result is UNREAD else result
+            if self._unverified is not None:
+                self._unverified.detach()
             try:
                 run.conclude()
             finally:
@@ -115,6 +135,7 @@ class Window:
         self._refuse_async("with")
         run = self._begin()
         if run is not None:
+            self._in_block = True
             run.__enter__()
         return self
 
@@ -122,6 +143,7 @@ class Window:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._run is not None:
+            self._in_block, self._run.result = False, self.result
             try:
                 self._run.__exit__(kind, error, trace)
             finally:
@@ -130,6 +152,7 @@ class Window:
     async def __aenter__(self) -> Window:
         run = self._begin()
         if run is not None:
+            self._in_block = True
             await run.__aenter__()
         return self
 
@@ -137,6 +160,7 @@ class Window:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._run is not None:
+            self._in_block, self._run.result = False, self.result
             try:
                 await self._run.__aexit__(kind, error, trace)
             finally:

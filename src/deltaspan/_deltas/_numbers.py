@@ -33,7 +33,7 @@ def is_number(value: object) -> bool:
 
 def is_nan(value: Any) -> bool:
     """Whether a number or point in time is not one: NaN, a signaling NaN, NaT."""
-    return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)
+    return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124 - only NaN and its like
 
 
 def subtract(post: Any, pre: Any) -> Number | None:

@@ -5,6 +5,6 @@
 
 from deltaspan._difference._apply import apply
 from deltaspan._difference._differ import difference
-from deltaspan._difference._equality import equal
+from deltaspan._difference._equality import equal, identity
 
-__all__ = ["apply", "difference", "equal"]
+__all__ = ["apply", "difference", "equal", "identity"]

@@ -31,6 +31,7 @@ def apply(delta: Delta, pre: object) -> object:
         TypeError: the delta says only that the states differ as wholes, which cannot be replayed.
 
     Example:
+        >>> from deltaspan._difference import difference
         >>> pre, post = (1, 2), (1, 2, 3)
         >>> apply(difference(pre, post), pre)
         (1, 2, 3)

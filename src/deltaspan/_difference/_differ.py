@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
+from datetime import date, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from deltaspan._deltas import Delta, MappingDelta, NumberDelta, Path, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._deltas._numbers import subtract
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["difference"]
 
-_ABSENT: Final = object()
-
-_LEAVES: Final = frozenset({str, int, bytes})
+_PLAIN: Final = frozenset({str, int, float, bool, bytes, date, timedelta, UUID})
+"""Types of which two values that Python finds equal are equal; only the others need a closer look."""
 
 
 def difference(pre: object, post: object) -> Delta:
@@ -26,7 +26,9 @@ def difference(pre: object, post: object) -> Delta:
 
     Two numbers, or two points in time, give a NumberDelta; two sets a SetDelta; two mappings a MappingDelta,
     by path where they nest; two sequences a SequenceDelta. Everything else, and two states of different
-    kinds, give a ValueDelta, and so do two Decimals too far apart to be subtracted exactly. A delta is `changed` if and only if the two states are not `equal`.
+    kinds, give a ValueDelta, and so do two Decimals too far apart to be subtracted exactly.
+
+    A delta is `changed` if and only if the two states are not `equal`.
 
     Args:
         pre: the baseline, as `freeze` returned it.
@@ -104,21 +106,21 @@ def _differ_mappings(pre: Mapping[Any, Any], post: Mapping[Any, Any]) -> Mapping
 def _descend(
     pre: Mapping[Any, Any], post: Mapping[Any, Any], above: tuple[object, ...], found: _Found
 ) -> None:
-    removed = []
-    get = post.get
+    removed: list[object] = []
     for key, before in pre.items():
-        after = get(key, _ABSENT)
+        # A subscript reaches through the read-only view twice as fast as `get` does.
+        try:
+            after = post[key]
+        except KeyError:
+            removed.append(key)
+            continue
         if after is before:
             continue
         kind = type(before)
-        if kind is type(after) and kind in _LEAVES:
-            # Most of a document, and what makes its cost.
-            if before != after:
-                found.modified[Path((*above, key))] = (before, after)
-        elif after is _ABSENT:
-            removed.append(key)
-        else:
-            _compare(before, after, (*above, key), found)
+        # Most of a document is plain and the same, so these two lines are what comparing it costs.
+        if kind in _PLAIN and kind is type(after) and before == after:
+            continue
+        _compare(before, after, (*above, key), found)
     if not removed and len(pre) == len(post):
         return
     added = [key for key in post if key not in pre]

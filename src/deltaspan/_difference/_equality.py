@@ -59,7 +59,7 @@ def equal(a: object, b: object) -> bool:
         return False
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
     if a is b:
         return True
     kind = type(a)
@@ -184,7 +184,7 @@ def _identity_of_set(members: frozenset[Any]) -> Hashable:
 
 
 def _identity_of_leaf(value: Any) -> Hashable:
-    if isinstance(value, complex) and value != value:
+    if isinstance(value, complex) and is_nan(value):
         return (complex, _identity_of_leaf(value.real), _identity_of_leaf(value.imag))
     if is_nan(value):
         return (_NAN, _nan_kind(value))

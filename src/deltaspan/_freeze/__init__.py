@@ -1,11 +1,12 @@
 """Freezing: from whatever a probe read to a deep, immutable snapshot of plain values.
 
-`_walk.py` copies, `_kinds.py` says what a type is, `_fields.py` reads the fields of a record, `_refusal.py` owns
-the sentence for what cannot be copied, `_paths.py` says where in a state something is.
+`_walk.py` copies, `_kinds.py` says what a type is, `_fields.py` reads the fields of a record, `_refusal.py`
+owns the sentence for what cannot be copied, `_paths.py` says where in a state something is.
 """
 
+from deltaspan._freeze._kinds import SCALARS
 from deltaspan._freeze._paths import Path
 from deltaspan._freeze._refusal import Unfreezable
 from deltaspan._freeze._walk import MAX_DEPTH, MAX_NODES, freeze
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "Path", "Unfreezable", "freeze"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "SCALARS", "Path", "Unfreezable", "freeze"]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["fields_of", "is_declared", "is_record"]
 
+_NOTES = ("__pydantic_", "__fields_set__")
 _POINTER = object.__basicsize__ // 2
 
 
@@ -18,7 +19,7 @@ class _Layout(NamedTuple):
     Attributes:
         declared: the fields that a dataclass or attrs class declares; None for any other class.
         slots: name → descriptor, of the slots of all its classes.
-        cached: under which names cached properties keep what they computed: to read one is no change of state.
+        cached: under which names cached properties keep what they computed: to read one changes no state.
         pydantic: whether it is a pydantic model, which keeps some of its fields in dicts of their own.
         transparent: whether its `__dict__` and slots are all that a value holds.
     """
@@ -49,12 +50,12 @@ def fields_of(record: Any) -> dict[Any, object]:
     language's own means, so that no property and no `__getattr__` runs.
     """
     kind = type(record)
-    layout = _layout(kind)
+    layout = _layout(kind)  # type: ignore[arg-type]  # a class hashes
     found: dict[Any, object] = {name: getattr(record, name) for name in layout.declared or ()}
     for name, slot in layout.slots.items():
         try:
             found[name] = slot.__get__(record, kind)
-        except AttributeError:
+        except AttributeError:  # noqa: PERF203 - a slot can only be asked
             # An empty slot holds nothing, like a key that is not in a dict.
             continue
     if kind.__dictoffset__:
@@ -66,7 +67,7 @@ def fields_of(record: Any) -> dict[Any, object]:
 
 def _unfolded(found: dict[Any, object]) -> dict[Any, object]:
     """Put what pydantic keeps apart beside the fields that it belongs with, and leave out its own notes."""
-    fields = {name: value for name, value in found.items() if not str(name).startswith("__pydantic_")}
+    fields = {name: value for name, value in found.items() if not str(name).startswith(_NOTES)}
     for folder in ("__pydantic_extra__", "__pydantic_private__"):
         fields.update(found.get(folder) or {})  # type: ignore[call-overload]
     return fields

@@ -90,7 +90,7 @@ def kind_of(kind: type) -> Kind:
         return Kind.REFUSED
 
 
-def _kind_of(kind: type) -> Kind:
+def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911 - a table of kinds, best first
     if issubclass(kind, _SCALAR_BASES) or _name(kind) in _SCALAR_NAMES:
         return Kind.SCALAR
     if issubclass(kind, bytearray | memoryview):
@@ -165,7 +165,7 @@ def refused(kind: type) -> Refusal:
     return Refusal(found, instead)
 
 
-def _refusal(kind: type) -> tuple[str, str] | None:
+def _refusal(kind: type) -> tuple[str, str] | None:  # noqa: C901, PLR0911 - a table of kinds, best first
     name = class_name(kind)
     root = _root(kind)
     if issubclass(kind, ModuleType):

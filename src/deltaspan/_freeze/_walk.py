@@ -67,7 +67,7 @@ def freeze(value: object) -> object:
             "found more nesting than the stack has room for: return a flatter structure instead"
         ) from None
     except Exception as error:
-        # What a class answers about itself may raise too: whoever asks for a state gets one answer or the other.
+        # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
         raise Unfreezable(failed(value, error).sentence()) from None
 
 
@@ -86,25 +86,28 @@ class _Walk:
             )
         kind = type(value)
         if kind is dict:
-            return self._mapping(value, value.copy(), depth)
+            fresh = value.copy()
+            if len(fresh) <= self._left and SCALARS.issuperset(map(type, fresh.values())):
+                # Nearly every mapping holds scalars alone, which C can tell many times faster than a loop.
+                self._left -= len(fresh)
+                return MappingProxyType(fresh)
+            return self._mapping(value, fresh, depth)
         if kind is list or kind is tuple:
             return self._sequence(value, tuple(value), depth)
         if kind is set or kind is frozenset:
             return frozenset(value)
-        return _READERS[kind_of(kind)](self, value, depth)
+        return _READERS[kind_of(kind)](self, value, depth)  # type: ignore[arg-type]  # a class hashes
 
     def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
         """Freeze the values of a dict that is ours alone, in place."""
         self._spend(len(fresh))
-        # Nearly every mapping holds scalars alone, which C can tell many times faster than a loop.
-        if not SCALARS.issuperset(map(type, fresh.values())):
-            key = None
-            try:
-                for key, item in fresh.items():
-                    if type(item) not in SCALARS:
-                        fresh[key] = self.copy(item, depth + 1)
-            except Refusal as refusal:
-                raise refusal.within(holder, key) from None
+        key = None
+        try:
+            for key, item in fresh.items():
+                if type(item) not in SCALARS:
+                    fresh[key] = self.copy(item, depth + 1)
+        except Refusal as refusal:
+            raise refusal.within(holder, key) from None
         return MappingProxyType(fresh)
 
     def _sequence(self, holder: object, members: tuple[Any, ...], depth: int) -> tuple[object, ...]:
@@ -114,7 +117,7 @@ class _Walk:
         fresh: list[object] = []
         try:
             for item in members:
-                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))
+                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))  # noqa: PERF401 - how far it got is the index
         except Refusal as refusal:
             raise refusal.within(holder, len(fresh)) from None
         return tuple(fresh)
@@ -199,15 +202,15 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
     for attempt in range(_TRIES):
         try:
             return reader(value)
-        except RecursionError:
-            raise
-        except RuntimeError as error:
+        except RuntimeError as error:  # noqa: PERF203 - each try needs its own
             # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
+            if "during iteration" not in str(error):
+                raise failed(value, error) from None
             if attempt == _TRIES - 1:
                 raise failed(value, error, "return a copy made under its lock") from None
         except Exception as error:
             raise failed(value, error) from None
-    raise AssertionError  # pragma: no cover - the last attempt returned or raised
+    raise AssertionError  # pragma: no cover - the last try returned or raised
 
 
 def _frame_rows(frame: Any) -> object:

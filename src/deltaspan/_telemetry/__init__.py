@@ -5,6 +5,7 @@ signal. What is opened for a run is a `RunTelemetry`; the engine calls its metho
 """
 
 from deltaspan._telemetry._instruments import Instruments, install, instruments
-from deltaspan._telemetry._run import ActionNames, RunTelemetry
+from deltaspan._telemetry._names import ActionNames
+from deltaspan._telemetry._run import RunTelemetry
 
 __all__ = ["ActionNames", "Instruments", "RunTelemetry", "install", "instruments"]

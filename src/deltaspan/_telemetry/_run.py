@@ -3,50 +3,22 @@
 from __future__ import annotations
 
 from contextvars import Token
-from typing import Any
 
 from opentelemetry.context import Context, attach, detach, get_current
 from opentelemetry.trace import INVALID_SPAN, Span, set_span_in_context
 
-from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._events import check_attributes, emit_log_event
+from deltaspan._telemetry._events import URGENT, add_span_events, emit_log_events
 from deltaspan._telemetry._instruments import Instruments, instruments
-from deltaspan._telemetry._metrics import record_metrics, record_zeros
+from deltaspan._telemetry._metrics import record_metrics
+from deltaspan._telemetry._names import ActionNames
 from deltaspan._telemetry._spans import enrichable, record_verdict, start_span, tag_attributes
 from deltaspan._telemetry._state import StateOnWire
 from deltaspan.causal_tag import CausalTag, context_with, mint
 
-__all__ = ["ActionNames", "RunTelemetry"]
-
-
-class ActionNames:
-    """What telemetry says of an action in each of its runs; made at decoration.
-
-    Args:
-        action: the action's or window's name.
-        function: module and qualified name of its function; None for a window.
-        metrics: the metrics of its checks, in order.
-    """
-
-    __slots__ = ("action", "identity", "metrics", "span_name", "zeroed")
-
-    def __init__(self, action: str, function: str | None, metrics: tuple[str, ...]) -> None:
-        self.action = action
-        self.metrics = metrics
-        self.zeroed: Any = None  # the meter provider that has this action's zeros
-        self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
-        if function is None:
-            self.span_name = f"{semconv.SPAN_WINDOW} {action}"
-            return
-        self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
-        self.identity |= {
-            semconv.GEN_AI_OPERATION_NAME: semconv.SPAN_EXECUTE_TOOL,
-            semconv.GEN_AI_TOOL_NAME: action,
-            semconv.CODE_FUNCTION_NAME: function,
-        }
+__all__ = ["RunTelemetry"]
 
 
 class RunTelemetry:
@@ -65,16 +37,14 @@ class RunTelemetry:
         self._token: Token[Context] | None = None
         self.tag: CausalTag = mint(outer)
         self.context = context_with(self.tag, outer)
-        self._instruments: Instruments = instruments()
+        self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
         guarded("starting telemetry", self._start, outer)
 
     def _start(self, outer: Context) -> None:
-        names = self._names
-        framework_span = (
-            enrichable(names.action, outer) if semconv.GEN_AI_TOOL_NAME in names.identity else None
-        )
+        names, self._instruments = self._names, instruments()
+        framework_span = enrichable(names.action, outer) if names.is_tool else None
         if framework_span is not None:
             framework_span.set_attributes({**names.identity, **tag_attributes(self.tag)})
             self._span = framework_span
@@ -84,10 +54,7 @@ class RunTelemetry:
             )
             self._owns_span = True
             self.context = set_span_in_context(self._span, self.context)
-        provider = self._instruments.meter_provider()
-        if names.zeroed is not provider:
-            record_zeros(self._instruments, names.action, names.metrics)
-            names.zeroed = provider
+        names.start_at_zero(self._instruments)
 
     def enter(self) -> None:
         """Make tag and span current, for one step of the run."""
@@ -101,30 +68,31 @@ class RunTelemetry:
 
     def finish(self, report: ActionReport, error: BaseException | None) -> None:
         """Record the report and end the span; whatever goes wrong stays here."""
-        guarded("recording metrics", record_metrics, self._instruments, report, self.context)
-        guarded("recording the verdict", self._record, report, error)
-        if self._owns_span:
-            guarded("ending the span", self._span.end)
+        guarded("recording telemetry", self._finish, report, error)
 
-    def _record(self, report: ActionReport, error: BaseException | None) -> None:
+    def _finish(self, report: ActionReport, error: BaseException | None) -> None:
+        # Each step is taken even if the one before it raises; the log then shows all that did.
+        recorders = self._instruments
+        if recorders is None:
+            return
         config = settings()
         recording = self._span.is_recording()
-        logger = self._instruments.logger
         # A verdict against the action must not be lost because its trace was not sampled.
-        urgent = not recording and report.outcome in ("fail", "inconclusive")
-        to_log = (config.log_events or urgent) and logger_enabled(logger, self.context)
-        if not recording and not to_log:
-            return
-        states = StateOnWire(config)
-        for check in report.checks:
-            attributes = check_attributes(check, states)
-            if recording and config.span_events:
-                self._span.add_event(semconv.EVENT_CHECK, attributes)
-            if to_log and (config.log_events or check.outcome in ("fail", "inconclusive")):
-                emit_log_event(logger, check, attributes, self._names.action, self.tag, self.context)
-        if recording:
-            record_verdict(self._span, report, states, error)
-
-
-def logger_enabled(logger: Any, context: Context) -> bool:
-    return bool(logger.enabled(context=context, event_name=semconv.EVENT_CHECK))
+        urgent = not recording and report.outcome in URGENT
+        try:
+            record_metrics(recorders, self._names, report, self.context)
+        finally:
+            try:
+                if recording:
+                    states = StateOnWire(config)
+                    record_verdict(self._span, report, states, error)
+                    if config.span_events:
+                        add_span_events(self._span, report, states)
+            finally:
+                try:
+                    if config.log_events or urgent:
+                        wanted = None if config.log_events else URGENT
+                        emit_log_events(recorders.logger, report, StateOnWire(config), self.context, wanted)
+                finally:
+                    if self._owns_span:
+                        self._span.end()

@@ -10,9 +10,8 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from deltaspan import semconv
-from deltaspan._records import UNREAD
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._state import StateOnWire
+from deltaspan._telemetry._state import StateOnWire, class_name
 from deltaspan.causal_tag import CausalTag
 
 __all__ = ["MOST_DETAILED_CHECKS", "enrichable", "record_verdict", "start_span", "tag_attributes"]
@@ -40,12 +39,12 @@ def start_span(
 def enrichable(action: str, context: Context) -> Span | None:
     """Return the current span when it is an agent framework's own span for this tool, not yet enriched.
 
-    A framework's span says `execute_tool` and the tool's name. Ours says so too, but has a causal tag
-    already, and so has a framework's span that an earlier run enriched.
+    A framework's span says `execute_tool` and the tool's name. Ours says so too, but names its action
+    already, and so does a framework's span that an earlier run enriched.
     """
     span = trace.get_current_span(context)
     attributes: Any = getattr(span, "attributes", None)  # an SDK's span tells; the API's does not
-    if not attributes or semconv.CAUSAL_TAG_ID in attributes or not span.is_recording():
+    if not attributes or semconv.ACTION_NAME in attributes or not span.is_recording():
         return None
     of_a_tool = attributes.get(semconv.GEN_AI_OPERATION_NAME) == semconv.SPAN_EXECUTE_TOOL
     return span if of_a_tool and attributes.get(semconv.GEN_AI_TOOL_NAME) == action else None
@@ -63,29 +62,23 @@ def record_verdict(
     }
     if len(report.checks) <= MOST_DETAILED_CHECKS:
         for check in report.checks:
-            if check.baseline is not UNREAD:
-                attributes[semconv.PRE_STATE_PREFIX + check.metric] = states.of(check.baseline)
-            if check.outturn is not UNREAD:
-                attributes[semconv.POST_STATE_PREFIX + check.metric] = states.of(check.outturn)
+            if check.has_pre_state:
+                attributes[semconv.PRE_STATE_PREFIX + check.metric] = states.of(check.pre_state)
+            if check.has_post_state:
+                attributes[semconv.POST_STATE_PREFIX + check.metric] = states.of(check.post_state)
             attributes[semconv.EXPECTED_DELTA_PREFIX + check.metric] = states.of(check.expected_delta)
-            if check.delta is not None:
+            if check.has_delta:
                 attributes[semconv.ACTUAL_DELTA_PREFIX + check.metric] = states.of(check.actual_delta)
     if error is not None:
-        attributes[semconv.ERROR_TYPE] = _class_name(error)
+        attributes[semconv.ERROR_TYPE] = class_name(error)
     elif failed:
         attributes[semconv.ERROR_TYPE] = semconv.ERROR_TYPE_CHECK_FAILED
     span.set_attributes(attributes)
     if (failed or error is not None) and _status_is_unset(span):
-        description = report.explanation if failed else f"{type(error).__name__}: {error}"
-        span.set_status(Status(StatusCode.ERROR, description))
+        span.set_status(Status(StatusCode.ERROR, states.status(report, error)))
 
 
 def _status_is_unset(span: Span) -> bool:
     # A status that the action set itself says more about the action than we can.
     status = getattr(span, "status", None)
     return status is None or status.status_code is StatusCode.UNSET
-
-
-def _class_name(error: BaseException) -> str:
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

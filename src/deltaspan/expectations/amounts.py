@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, ClassVar
 
-from deltaspan._deltas import Delta, NumberDelta
+from deltaspan._deltas import Delta
 from deltaspan._render import show
-from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations.base import Incomparable
+from deltaspan.exceptions import DefinitionValueError
+from deltaspan.expectations._comparing import (
+    amount_of,
+    checked_amount,
+    checked_order,
+    checked_tolerance,
+    compare,
+    negated,
+    zero_like,
+)
 
-__all__ = ["AtLeast", "AtMost", "Between", "By", "Decrease", "Increase", "amount_of", "checked_amount"]
-
-_AMOUNTS = (int, float, Decimal, Fraction, timedelta)
+__all__ = ["AtLeast", "AtMost", "Between", "By", "Decrease", "Increase"]
 
 
 class _ByAmount:
@@ -48,10 +51,7 @@ class By(_ByAmount):
         return self.amount
 
     def holds(self, delta: Delta) -> bool:
-        amount = amount_of(delta, "by")
-        if self.tolerance is None:
-            return bool(amount == self.amount)
-        return bool(compared(lambda: abs(amount - self.amount) <= self.tolerance))
+        return compare(amount_of(delta, "by"), self.amount, self.tolerance) == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,7 @@ class AtLeast(_ByAmount):
         return f"at least {show(self.amount)}{_within(self.tolerance)}"
 
     def holds(self, delta: Delta) -> bool:
-        amount = amount_of(delta, "by_at_least")
-        return bool(compared(lambda: amount >= _lowered(self.amount, self.tolerance)))
+        return compare(amount_of(delta, "by_at_least"), self.amount, self.tolerance) in (0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +97,7 @@ class AtMost(_ByAmount):
         return f"at most {show(self.amount)}{_within(self.tolerance)}"
 
     def holds(self, delta: Delta) -> bool:
-        amount = amount_of(delta, "by_at_most")
-        return bool(compared(lambda: amount <= _raised(self.amount, self.tolerance)))
+        return compare(amount_of(delta, "by_at_most"), self.amount, self.tolerance) in (-1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +112,7 @@ class Between(_ByAmount):
         checked_amount("by_between", self.low)
         checked_amount("by_between", self.high)
         checked_tolerance(self.tolerance)
-        if not (callable(self.low) or callable(self.high)) and compared(lambda: self.low > self.high):
-            raise DefinitionValueError(
-                f"by_between({self.low!r}, {self.high!r}) holds for no delta: the first is larger; swap them"
-            )
+        checked_order(f"by_between({self.low!r}, {self.high!r})", self.low, self.high)
 
     @property
     def extent(self) -> str:
@@ -129,8 +124,9 @@ class Between(_ByAmount):
 
     def holds(self, delta: Delta) -> bool:
         amount = amount_of(delta, "by_between")
-        low, high = _lowered(self.low, self.tolerance), _raised(self.high, self.tolerance)
-        return bool(compared(lambda: low <= amount <= high))
+        return compare(amount, self.low, self.tolerance) in (0, 1) and (
+            compare(amount, self.high, self.tolerance) in (-1, 0)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,30 +144,24 @@ class _Directed(_ByAmount):
 
     def __post_init__(self) -> None:
         for name in ("by", "at_least", "at_most"):
-            amount = getattr(self, name)
-            if amount is None:
-                continue
-            checked_amount(f"{self.word}({name}=...)", amount)
-            if not callable(amount) and not compared(lambda amount=amount: amount > _zero_like(amount)):
-                raise DefinitionValueError(
-                    f"{self.word}({name}={amount!r}) needs a positive amount; "
-                    f"use {self.opposite}({name}=...) for the other direction, or unchanged(...) for none"
-                )
+            self._check_positive(name, getattr(self, name))
         checked_tolerance(self.tolerance)
         if self.by is not None and (self.at_least is not None or self.at_most is not None):
             other = "at_least" if self.at_least is not None else "at_most"
             raise DefinitionValueError(f"{self.word}() takes by= or {other}=, not both: by= is exact already")
-        if self._contradictory():
-            raise DefinitionValueError(
-                f"{self.word}(at_least={self.at_least!r}, at_most={self.at_most!r}) holds for no delta; "
-                f"swap them"
-            )
+        if self.at_least is not None and self.at_most is not None:
+            said = f"{self.word}(at_least={self.at_least!r}, at_most={self.at_most!r})"
+            checked_order(said, self.at_least, self.at_most)
 
-    def _contradictory(self) -> bool:
-        low, high = self.at_least, self.at_most
-        if low is None or high is None or callable(low) or callable(high):
-            return False
-        return bool(compared(lambda: low > high))
+    def _check_positive(self, name: str, amount: Any) -> None:
+        if amount is None:
+            return
+        checked_amount(f"{self.word}({name}=...)", amount)
+        if not callable(amount) and compare(amount, zero_like(amount)) != 1:
+            raise DefinitionValueError(
+                f"{self.word}({name}={amount!r}) needs a positive amount; "
+                f"use {self.opposite}({name}=...) for the other direction, or unchanged(...) for none"
+            )
 
     @property
     def extent(self) -> str:
@@ -189,24 +179,23 @@ class _Directed(_ByAmount):
     @property
     def expected(self) -> object:
         if self.by is not None and not callable(self.by):
-            return self.sign * self.by
+            return self._signed(self.by)
         return f"{self.verb} {self.extent}".rstrip()
 
     def holds(self, delta: Delta) -> bool:
-        amount = self.sign * amount_of(delta, self.word)
-        if self.by is not None:
-            return By(self.by, self.tolerance).holds(NumberDelta(amount, delta.changed))
-        low = _lowered(self.at_least, self.tolerance) if self.at_least is not None else None
-        high = _raised(self.at_most, self.tolerance) if self.at_most is not None else None
-        return bool(
-            compared(
-                lambda: (
-                    amount > _zero_like(amount)
-                    and (low is None or amount >= low)
-                    and (high is None or amount <= high)
-                )
-            )
+        amount = amount_of(delta, self.word)
+        if compare(amount, zero_like(amount)) != self.sign:
+            return False
+        # The bounds take the sign, not the delta: a delta may be the one number that has no opposite.
+        exact, near, far = self._signed(self.by), self._signed(self.at_least), self._signed(self.at_most)
+        return (
+            (exact is None or compare(amount, exact, self.tolerance) == 0)
+            and (near is None or compare(amount, near, self.tolerance) in (0, self.sign))
+            and (far is None or compare(amount, far, self.tolerance) in (0, -self.sign))
         )
+
+    def _signed(self, amount: Any) -> Any:
+        return amount if amount is None or self.sign > 0 else negated(amount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,72 +216,6 @@ class Decrease(_Directed):
     word: ClassVar[str] = "decreasing"
     opposite: ClassVar[str] = "increasing"
     sign: ClassVar[int] = -1
-
-
-def amount_of(delta: Delta, word: str) -> Any:
-    """Return the amount of a numeric delta.
-
-    Raises:
-        Incomparable: the states were not two numbers, or two points in time.
-    """
-    if isinstance(delta, NumberDelta):
-        return delta.amount
-    raise Incomparable(f"{word} needs a number before and after the action")
-
-
-def checked_amount(word: str, amount: object) -> None:
-    """Refuse, at construction, an amount that is neither a number nor computed.
-
-    Raises:
-        DefinitionTypeError: the amount is of another kind; bool is not a number.
-        DefinitionValueError: the amount is NaN, which no delta satisfies.
-    """
-    if callable(amount):
-        return
-    if isinstance(amount, bool) or not isinstance(amount, _AMOUNTS):
-        raise DefinitionTypeError(
-            f"{word} takes a number, a timedelta, or a callable that computes one, not {show(amount)}"
-        )
-    if amount != amount:  # noqa: PLR0124  # the one value that differs from itself is NaN
-        raise DefinitionValueError(f"{word} takes a number, not NaN: no delta could satisfy it")
-
-
-def checked_tolerance(tolerance: object) -> None:
-    """Refuse, at construction, a tolerance that is not a non-negative number.
-
-    Raises:
-        DefinitionTypeError: the tolerance is of another kind.
-        DefinitionValueError: the tolerance is negative or NaN.
-    """
-    if tolerance is None:
-        return
-    checked_amount("tolerance", tolerance)
-    if not callable(tolerance) and not compared(lambda: tolerance >= _zero_like(tolerance)):
-        raise DefinitionValueError(f"tolerance={tolerance!r} must not be negative")
-
-
-def compared(comparison: Any) -> Any:
-    """Run a comparison of amounts whose kinds may not go together.
-
-    Raises:
-        Incomparable: they do not, such as a timedelta against a number, or Decimal arithmetic with a float.
-    """
-    try:
-        return comparison()
-    except (TypeError, ArithmeticError) as error:
-        raise Incomparable(f"the amounts are of kinds that do not compare: {error}") from error
-
-
-def _zero_like(amount: Any) -> Any:
-    return timedelta() if isinstance(amount, timedelta) else 0
-
-
-def _lowered(amount: Any, tolerance: Any) -> Any:
-    return amount if tolerance is None else compared(lambda: amount - tolerance)
-
-
-def _raised(amount: Any, tolerance: Any) -> Any:
-    return amount if tolerance is None else compared(lambda: amount + tolerance)
 
 
 def _within(tolerance: Any) -> str:

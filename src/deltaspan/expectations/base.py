@@ -7,30 +7,36 @@ from dataclasses import fields, replace
 from typing import Any, Protocol, TypeVar
 
 from deltaspan._deltas import Delta
+from deltaspan._freeze import freeze
 from deltaspan._records import Verdict
 from deltaspan._render import show
+from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["Expectation", "Movement", "computed_operands", "sentence", "with_operands"]
+__all__ = ["Expectation", "Explained", "Movement", "computed_operands", "sentence", "with_operands"]
 
 D = TypeVar("D")
 
 
-class Expectation(Protocol):
-    """A named comparison that a delta must satisfy."""
+class Explained(Protocol):
+    """What a report needs of an expectation once its verdict is known."""
 
     @property
     def expected(self) -> object:
         """What a report shows as `expected_delta`: the value for `by`, else words."""
         ...
 
-    def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
-        """Return the verdict on one delta; never raises for any state."""
-        ...
-
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
     ) -> str:
         """Return the sentence: what was expected, what happened, both states."""
+        ...
+
+
+class Expectation(Explained, Protocol):
+    """A named comparison that a delta must satisfy."""
+
+    def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
+        """Return the verdict on one delta; never raises for any state."""
         ...
 
 
@@ -98,15 +104,26 @@ def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any
 def with_operands(expectation: D, values: dict[str, object]) -> D:
     """Return the expectation with computed operands replaced by their values, validated as at construction.
 
+    Args:
+        expectation: one with computed operands.
+        values: what was computed, by the paths that `computed_operands` gave.
+
     Raises:
-        Exception: whatever the constructor refuses; the engine records it as `expectation_failed`.
+        DefinitionError: a value is not what the expectation takes.
+        Unfreezable: a value is not a state that could be compared.
     """
-    own = {path: value for path, value in values.items() if "." not in path}
+    own = {path: _settled(value) for path, value in values.items() if "." not in path}
     for field in fields(expectation):  # type: ignore[arg-type]  # every expectation is a dataclass
         inner = {p.partition(".")[2]: v for p, v in values.items() if p.startswith(field.name + ".")}
         if inner:
             own[field.name] = with_operands(getattr(expectation, field.name), inner)
     return replace(expectation, **own)  # type: ignore[type-var]
+
+
+def _settled(value: object) -> object:
+    if callable(value):
+        raise DefinitionTypeError(f"it computed {show(value)}, which is to be called again; return the value")
+    return freeze(value)
 
 
 def _is_part(operand: object) -> bool:

@@ -1,0 +1,166 @@
+"""What verified actions send, over both transports, is found and read in a real Jaeger."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+
+HERE = Path(__file__).parent
+DEMO = HERE.parents[1] / "examples" / "demo"
+
+
+@pytest.fixture(scope="module", params=["grpc", "http/protobuf"])
+def protocol(request):
+    return request.param
+
+
+def run(jaeger, protocol, cwd, *arguments):
+    """Run a Python program to its end and return the service that it was in Jaeger."""
+    service = f"{Path(arguments[0]).stem}-{uuid4()}"
+    program = subprocess.run(  # noqa: S603  # our own programs
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env=jaeger.environment(protocol, OTEL_SERVICE_NAME=service, PYTHONWARNINGS="error"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (program.returncode, program.stderr) == (0, ""), program.stdout + program.stderr
+    return service
+
+
+@pytest.fixture(scope="module")
+def demo(jaeger, protocol, tmp_path_factory):
+    return run(jaeger, protocol, tmp_path_factory.mktemp("demo"), DEMO)
+
+
+@pytest.fixture(scope="module")
+def every_kind(jaeger, protocol, tmp_path_factory):
+    service = run(jaeger, protocol, tmp_path_factory.mktemp("kinds"), HERE / "_every_kind.py")
+    [trace] = jaeger.find_traces(service)
+    return trace.span("execute_tool act")
+
+
+def exact(values):
+    return {key: (type(value), value) for key, value in values.items()}
+
+
+def test_the_failing_actions_are_found_by_one_tag(jaeger, demo):
+    traces = jaeger.find_traces(demo, tags={"delta.action.outcome": "fail"})
+
+    assert {span.name for trace in traces for span in trace.spans} == {
+        "execute_tool clone_flow",
+        "execute_tool clone_tagged_flow",
+        "execute_tool import_flow",
+        "execute_tool publish_flow",
+        "execute_tool request_flow",
+    }
+    assert {span.status for trace in traces for span in trace.spans} == {"ERROR"}
+
+
+def test_an_honest_action_is_found_by_its_outcome_and_carries_no_error(jaeger, demo):
+    traces = jaeger.find_traces(
+        demo, tags={"delta.action.outcome": "pass", "gen_ai.tool.name": "create_flow"}
+    )
+
+    [span] = [span for trace in traces for span in trace.spans]
+    assert (span.status, "error.type" in span.tags) == ("UNSET", False)
+
+
+def test_a_failing_action_says_on_its_span_what_it_did_not_change(jaeger, demo):
+    [trace] = jaeger.find_traces(
+        demo, tags={"delta.action.outcome": "fail", "gen_ai.tool.name": "clone_flow"}
+    )
+    span = trace.span("execute_tool clone_flow")
+    tags = dict(span.tags)
+    tag = tags.pop("delta.causal_tag.id")
+
+    assert str(UUID(tag)) == tag
+    assert (span.scope, span.kind, span.parent_id) == ("deltaspan", 1, "")
+    assert (span.status, span.status_message) == (
+        "ERROR",
+        "expected active_flows to change by 1, but it changed by 0 (3 → 3)",
+    )
+    assert exact(tags) == exact(
+        {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": "clone_flow",
+            "code.function.name": "tools.clone_flow",
+            "error.type": "delta_check_failed",
+            "delta.action.name": "clone_flow",
+            "delta.action.outcome": "fail",
+            "delta.causal_tag.root_id": tag,
+            "delta.checks.total": 2,
+            "delta.checks.failed": ["active_flows"],
+            "delta.pre_state.active_flows": 3,
+            "delta.post_state.active_flows": 3,
+            "delta.expected_delta.active_flows": 1,
+            "delta.actual_delta.active_flows": 0,
+            "delta.pre_state.users": 5,
+            "delta.post_state.users": 5,
+            "delta.expected_delta.users": "no change",
+            "delta.actual_delta.users": 0,
+        }
+    )
+
+
+def test_each_check_is_an_event_with_its_verdict(jaeger, demo):
+    [trace] = jaeger.find_traces(
+        demo, tags={"delta.action.outcome": "fail", "gen_ai.tool.name": "clone_flow"}
+    )
+    failed, passed = trace.span("execute_tool clone_flow").events
+    fields = dict(failed.fields)
+
+    assert (failed.name, passed.name) == ("delta.check", "delta.check")
+    assert isinstance(fields.pop("delta.check.probe_ms"), float)
+    assert exact(fields) == exact(
+        {
+            "delta.check.name": "active_flows_delta",
+            "delta.check.metric": "active_flows",
+            "delta.check.outcome": "fail",
+            "delta.check.passed": False,
+            "delta.check.pre_state": 3,
+            "delta.check.post_state": 3,
+            "delta.check.expected_delta": 1,
+            "delta.check.actual_delta": 0,
+            "delta.check.attribution": "window",
+            "delta.check.explanation": "expected active_flows to change by 1, but it changed by 0 (3 → 3)",
+        }
+    )
+    assert (passed.fields["delta.check.metric"], passed.fields["delta.check.passed"]) == ("users", True)
+
+
+def test_an_inconclusive_check_arrives_with_its_reason(jaeger, demo):
+    traces = jaeger.find_traces(demo, tags={"delta.action.outcome": "inconclusive"}, at_least=2)
+
+    events = [event.fields for trace in traces for span in trace.spans for event in span.events]
+    undecided = [event for event in events if event["delta.check.outcome"] == "inconclusive"]
+    assert [event["delta.check.reason"] for event in undecided] == ["contended", "contended"]
+    assert [event["delta.check.passed"] for event in undecided] == [False, False]
+
+
+def states(span, metric):
+    return [span.tags[f"delta.{which}.{metric}"] for which in ("pre_state", "post_state", "actual_delta")]
+
+
+def test_numbers_booleans_and_strings_keep_their_types(every_kind):
+    assert every_kind.tags["delta.action.outcome"] == "pass"
+    assert states(every_kind, "count") == [3, 0, -3]
+    assert states(every_kind, "balance") == [1.5, 2.0, 0.5]
+    assert [type(value) for value in states(every_kind, "balance")] == [float, float, float]
+    assert states(every_kind, "door")[:2] == ["open", "shut"]
+    assert [value is True for value in states(every_kind, "ready")[:2]] == [False, True]
+
+
+def test_collections_arrive_as_compact_json(every_kind):
+    assert states(every_kind, "tenants")[:2] == ['["acme"]', '["acme","globex"]']
+    assert states(every_kind, "prices")[:2] == ['{"tea":2}', '{"tea":3}']
+
+
+def test_an_integer_beyond_64_bits_arrives_as_text(every_kind):
+    assert states(every_kind, "huge") == [2**63 - 1, "9223372036854775808", 1]

@@ -1,0 +1,255 @@
+"""`configure_telemetry` against real OTLP receivers: what arrives, under which name, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from integration._otlp import RECEIVERS, Program, attributes_of, black_hole, http_receiver
+
+CONFIGURE = "telemetry = deltaspan.configure_telemetry()\n"
+ONE_ACTION = CONFIGURE + "create_flow()\n"
+NOTHING_ELSE = {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none"}
+
+
+def environ(endpoint, **more):
+    return {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "DELTASPAN_EVENT_SIGNAL": "both", **more}
+
+
+@pytest.mark.parametrize("protocol", RECEIVERS)
+def test_traces_metrics_and_logs_arrive_at_exit(protocol):
+    with RECEIVERS[protocol]() as (endpoint, received):
+        program = Program(ONE_ACTION, **environ(endpoint, OTEL_EXPORTER_OTLP_PROTOCOL=protocol)).end()
+
+    assert (program.status, program.err) == (0, "")
+    assert received.span_names == ["execute_tool create_flow"]
+    assert received.metric_names == {"delta.checks", "delta.action.duration", "delta.verification.duration"}
+    assert received.log_names == ["delta.check"]
+    assert received.protocol == protocol.partition("/")[0]
+
+
+def test_the_verdict_arrives_with_its_types():
+    with http_receiver() as (endpoint, received):
+        Program(ONE_ACTION, **environ(endpoint)).end()
+    attributes = attributes_of(received.spans[0])
+
+    assert {
+        name: attributes[f"delta.{name}"] for name in ("action.outcome", "post_state.flows", "checks.total")
+    } == {
+        "action.outcome": "pass",
+        "post_state.flows": 1,
+        "checks.total": 1,
+    }
+
+
+def test_without_a_protocol_it_is_http():
+    with http_receiver() as (endpoint, received):
+        Program(ONE_ACTION, **environ(endpoint)).end()
+
+    assert received.span_names == ["execute_tool create_flow"]
+
+
+def test_each_signal_may_have_its_own_protocol():
+    with RECEIVERS["grpc"]() as (grpc_endpoint, by_grpc), http_receiver() as (http_endpoint, by_http):
+        variables = environ(
+            http_endpoint,
+            OTEL_EXPORTER_OTLP_TRACES_PROTOCOL="grpc",
+            OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=grpc_endpoint,
+        )
+        Program(ONE_ACTION, **variables).end()
+
+    assert (by_grpc.span_names, by_grpc.log_names) == (["execute_tool create_flow"], [])
+    assert (by_http.span_names, by_http.log_names) == ([], ["delta.check"])
+
+
+def test_only_the_transport_in_use_is_loaded():
+    body = CONFIGURE + "print(sorted({'grpc', 'requests'} & set(sys.modules)))"
+    with http_receiver() as (endpoint, _):
+        program = Program(body, **environ(endpoint)).end()
+
+    assert program.out.strip() == "['requests']"
+
+
+@pytest.mark.parametrize(
+    ("argument", "variables", "name"),
+    [
+        ("'import'", {}, "import"),
+        ("'import'", {"OTEL_SERVICE_NAME": "deployed"}, "deployed"),
+        ("'import'", {"OTEL_RESOURCE_ATTRIBUTES": "service.name=deployed"}, "deployed"),
+        ("'import'", {"OTEL_RESOURCE_ATTRIBUTES": "team=flows"}, "import"),
+        ("", {"OTEL_SERVICE_NAME": "deployed"}, "deployed"),
+    ],
+)
+def test_the_deployment_names_the_service_before_the_program_does(argument, variables, name):
+    body = f"deltaspan.configure_telemetry({argument})\ncreate_flow()"
+    with http_receiver() as (endpoint, received):
+        Program(body, **environ(endpoint, **variables)).end()
+
+    assert received.service_names == {name}
+
+
+def test_a_service_that_nobody_names_is_unknown():
+    with http_receiver() as (endpoint, received):
+        Program(ONE_ACTION, **environ(endpoint)).end()
+
+    assert [name.partition(":")[0] for name in received.service_names] == ["unknown_service"]
+
+
+@pytest.mark.parametrize("other", ["trace", "metrics", "_logs"])
+def test_an_sdk_that_is_set_up_is_left_alone(other):
+    body = f"""
+        from opentelemetry import _logs, metrics, trace
+        from opentelemetry.sdk._logs import LoggerProvider
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.trace import TracerProvider
+
+        if {other!r} == "trace":
+            trace.set_tracer_provider(TracerProvider())
+        if {other!r} == "metrics":
+            metrics.set_meter_provider(MeterProvider())
+        if {other!r} == "_logs":
+            _logs.set_logger_provider(LoggerProvider())
+        before = trace.get_tracer_provider(), metrics.get_meter_provider(), _logs.get_logger_provider()
+        handler = signal.getsignal(signal.SIGTERM)
+        telemetry = deltaspan.configure_telemetry()
+        create_flow()
+        after = trace.get_tracer_provider(), metrics.get_meter_provider(), _logs.get_logger_provider()
+        print(telemetry, before == after, signal.getsignal(signal.SIGTERM) == handler)
+    """
+    with http_receiver() as (endpoint, received):
+        program = Program(body, **environ(endpoint)).end()
+
+    assert (program.out.strip(), program.err) == ("Telemetry(configured=False) True True", "")
+    assert received.requests == []
+
+
+def test_a_second_call_leaves_the_first_alone():
+    body = "print(deltaspan.configure_telemetry(), deltaspan.configure_telemetry())\ncreate_flow()"
+    with http_receiver() as (endpoint, received):
+        program = Program(body, **environ(endpoint)).end()
+
+    assert program.out.strip() == "Telemetry(configured=True) Telemetry(configured=False)"
+    assert received.span_names == ["execute_tool create_flow"]
+
+
+def test_what_is_waiting_can_be_flushed_by_hand():
+    body = ONE_ACTION + "telemetry.flush(); os._exit(0)"
+    with http_receiver() as (endpoint, received):
+        Program(body, **environ(endpoint)).end()
+
+    assert (received.span_names, received.log_names) == (["execute_tool create_flow"], ["delta.check"])
+    assert "delta.checks" in received.metric_names
+
+
+def test_after_a_shutdown_by_hand_the_exit_is_quiet():
+    body = ONE_ACTION + "telemetry.shutdown(); telemetry.shutdown(); telemetry.flush(); create_flow()"
+    with http_receiver() as (endpoint, received):
+        program = Program(body, **environ(endpoint)).end()
+
+    assert (program.status, program.err) == (0, "")
+    assert received.span_names == ["execute_tool create_flow"]
+
+
+def test_what_is_waiting_is_sent_when_the_program_fails():
+    with http_receiver() as (endpoint, received):
+        program = Program(ONE_ACTION + "raise SystemExit(3)", **environ(endpoint)).end()
+
+    assert (program.status, received.span_names) == (3, ["execute_tool create_flow"])
+
+
+def test_a_forked_child_sends_its_own():
+    body = (
+        ONE_ACTION.replace("create_flow", "print")
+        + """
+if os.fork() == 0:
+    create_flow()
+    sys.exit(0)
+os.wait()
+"""
+    )
+    with http_receiver() as (endpoint, received):
+        program = Program(body, **environ(endpoint)).end()
+
+    assert (program.err, received.span_names) == ("", ["execute_tool create_flow"])
+    assert program.seconds < 5
+
+
+@pytest.mark.parametrize("signal_name", ["TRACES", "METRICS", "LOGS"])
+def test_a_signal_that_is_set_to_none_stays_here(signal_name):
+    with http_receiver() as (endpoint, received):
+        Program(ONE_ACTION, **environ(endpoint, **{f"OTEL_{signal_name}_EXPORTER": "none"})).end()
+    arrived = {"TRACES": received.span_names, "METRICS": received.metric_names, "LOGS": received.log_names}
+
+    assert [name for name, items in arrived.items() if not items] == [signal_name]
+
+
+def test_console_prints_spans():
+    program = Program(ONE_ACTION, **{**NOTHING_ELSE, "OTEL_TRACES_EXPORTER": "console"}).end()
+
+    assert (program.status, program.err) == (0, "")
+    assert '"name": "execute_tool create_flow"' in program.out
+
+
+def test_console_needs_no_transport():
+    body = CONFIGURE + "print({'grpc', 'requests'} & set(sys.modules))"
+    console = dict.fromkeys(NOTHING_ELSE, "console")
+
+    assert Program(body, **console).end().out.startswith("set()")
+
+
+def test_several_exporters_stand_with_commas_between():
+    with http_receiver() as (endpoint, received):
+        program = Program(ONE_ACTION, **environ(endpoint, OTEL_TRACES_EXPORTER="console, otlp")).end()
+
+    assert '"name": "execute_tool create_flow"' in program.out
+    assert received.span_names == ["execute_tool create_flow"]
+
+
+REFUSED = [
+    (
+        {"OTEL_METRICS_EXPORTER": "prometheus"},
+        "OTEL_METRICS_EXPORTER='prometheus' is not known to configure_telemetry; use otlp, console or none",
+    ),
+    (
+        {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"},
+        "OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not supported; use grpc or http/protobuf",
+    ),
+    (
+        {"OTEL_EXPORTER_OTLP_LOGS_PROTOCOL": "udp"},
+        "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL='udp' is not supported; use grpc or http/protobuf",
+    ),
+    (
+        {"OTEL_EXPORTER_OTLP_TIMEOUT": "soon"},
+        "the exporter of traces does not understand one of the OTEL_EXPORTER_OTLP_* environment variables: "
+        "could not convert string to float: 'soon'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("variables", "sentence"), REFUSED)
+def test_what_is_not_known_is_refused_with_its_name(variables, sentence):
+    body = """
+        from opentelemetry import trace
+        try:
+            deltaspan.configure_telemetry()
+        except ValueError as error:
+            print(isinstance(error, deltaspan.DeltaspanError), error)
+            print(type(trace.get_tracer_provider()).__name__)
+    """
+    program = Program(body, **variables).end()
+
+    assert program.out.splitlines() == [f"True {sentence}", "ProxyTracerProvider"]
+
+
+def test_a_disabled_sdk_sets_up_nothing():
+    body = ONE_ACTION + "print(telemetry, signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)"
+    with black_hole() as (endpoint, _):
+        program = Program(body, **environ(endpoint, OTEL_SDK_DISABLED="true")).end()
+
+    assert (program.out.strip(), program.err) == ("Telemetry(configured=False) True", "")
+    assert program.seconds < 4
+
+
+def test_a_sampler_is_read_from_the_environment():
+    with http_receiver() as (endpoint, received):
+        Program(ONE_ACTION, **environ(endpoint, OTEL_TRACES_SAMPLER="always_off")).end()
+
+    assert (received.span_names, received.log_names) == ([], ["delta.check"])

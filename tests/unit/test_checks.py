@@ -1,0 +1,199 @@
+"""The sentence a user writes: every word, how it reads, and what it refuses to say."""
+
+from dataclasses import FrozenInstanceError
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+from threading import Lock
+
+import pytest
+
+from deltaspan import DeltaspanError, change, observe, unchanged
+
+
+def rows():
+    return 3
+
+
+def created(result):
+    return result
+
+
+CHECK = change("rows", rows)
+
+SENTENCES = {
+    "change('rows', rows)": CHECK,
+    "change('rows', rows).by(1)": CHECK.by(1),
+    "change('rows', rows).by(-2)": CHECK.by(-2),
+    "change('rows', rows).by(0.3, tolerance=0.01)": CHECK.by(0.3, tolerance=0.01),
+    "change('rows', rows).by(Decimal('1.50'))": CHECK.by(Decimal("1.50")),
+    "change('rows', rows).by(Fraction(1, 3))": CHECK.by(Fraction(1, 3)),
+    "change('rows', rows).by(datetime.timedelta(days=1))": CHECK.by(timedelta(days=1)),
+    "change('rows', rows).by(created)": CHECK.by(created),
+    "change('rows', rows).by_at_least(2)": CHECK.by_at_least(2),
+    "change('rows', rows).by_at_least(2, tolerance=1)": CHECK.by_at_least(2, tolerance=1),
+    "change('rows', rows).by_at_most(2)": CHECK.by_at_most(2),
+    "change('rows', rows).by_at_most(2, tolerance=1)": CHECK.by_at_most(2, tolerance=1),
+    "change('rows', rows).by_between(1, 5)": CHECK.by_between(1, 5),
+    "change('rows', rows).by_between(1, 5, tolerance=1)": CHECK.by_between(1, 5, tolerance=1),
+    "change('rows', rows).increasing()": CHECK.increasing(),
+    "change('rows', rows).increasing(by=2)": CHECK.increasing(by=2),
+    "change('rows', rows).increasing(at_least=1, at_most=4)": CHECK.increasing(at_least=1, at_most=4),
+    "change('rows', rows).decreasing()": CHECK.decreasing(),
+    "change('rows', rows).decreasing(by=2, tolerance=0.5)": CHECK.decreasing(by=2, tolerance=0.5),
+    "change('rows', rows).from_(3)": CHECK.from_(3),
+    "change('rows', rows).from_(None)": CHECK.from_(None),
+    "change('rows', rows).to('done')": CHECK.to("done"),
+    "change('rows', rows).to(created)": CHECK.to(created),
+    "change('rows', rows).from_([1]).to([1, 2])": CHECK.from_([1]).to([1, 2]),
+    "change('rows', rows).from_(3).to(5).by(2)": CHECK.from_(3).to(5).by(2),
+    "change('rows', rows).by(2).to(5).from_(3)": CHECK.by(2).to(5).from_(3),
+    "unchanged('rows', rows)": unchanged("rows", rows),
+    "observe('rows', rows)": observe("rows", rows),
+}
+
+
+@pytest.mark.parametrize(("source", "check"), SENTENCES.items(), ids=str)
+def test_a_check_reads_as_the_source_that_made_it(source, check):
+    assert repr(check) == source
+
+
+def test_a_probe_without_a_name_of_its_own_is_shown_as_python_shows_it():
+    probe = lambda: 3  # noqa: E731  # the point is that it has no name
+
+    assert repr(change("rows", probe)) == f"change('rows', {probe!r})"
+
+
+def test_a_check_is_named_after_its_metric():
+    assert CHECK.name == "rows_delta"
+
+
+@pytest.mark.parametrize("check", [CHECK, unchanged("rows", rows), observe("rows", rows)], ids=repr)
+def test_a_check_cannot_be_changed(check):
+    with pytest.raises(FrozenInstanceError):
+        check.metric = "other"
+
+
+def test_a_word_returns_a_new_check_and_leaves_the_old_one_as_it_was():
+    kept = change("rows", rows)
+    refined = kept.by(1)
+
+    assert repr(kept) == "change('rows', rows)"
+    assert repr(refined) == "change('rows', rows).by(1)"
+
+
+def test_one_check_can_be_refined_in_several_ways():
+    assert [repr(CHECK.from_(1).by(1)), repr(CHECK.from_(1).increasing())] == [
+        "change('rows', rows).from_(1).by(1)",
+        "change('rows', rows).from_(1).increasing()",
+    ]
+
+
+def test_checks_of_the_same_words_are_equal():
+    assert change("rows", rows).by(1) == CHECK.by(1)
+
+
+def test_a_state_given_to_from_is_a_snapshot_of_its_value():
+    start = [1]
+    check = change("rows", rows).from_(start)
+    start.append(2)
+
+    assert check.expectation.start == (1,)
+
+
+def test_a_state_given_to_to_is_a_snapshot_of_its_value():
+    end = {"a": [1]}
+    check = change("rows", rows).to(end)
+    end["a"].append(2)
+
+    assert check.expectation.end == {"a": (1,)}
+
+
+@pytest.mark.parametrize("metric", ["a", "A.b-c_9", "x" * 64])
+def test_a_metric_of_up_to_64_letters_digits_and_marks_is_taken(metric):
+    assert change(metric, rows).metric == metric
+
+
+@pytest.mark.parametrize("make", [change, unchanged, observe])
+@pytest.mark.parametrize("metric", ["", "two words", "x" * 65, "rows\n", "flöws", "a/b"])
+def test_a_metric_with_other_characters_or_of_another_length_is_refused(make, metric):
+    with pytest.raises(DeltaspanError) as caught:
+        make(metric, rows)
+
+    assert isinstance(caught.value, ValueError)
+    shown = {"rows\n": "'rows\\n'"}.get(metric, repr(metric))
+    assert str(caught.value) == f"the metric {shown} must be 1 to 64 letters, digits, '_', '.' or '-'"
+
+
+@pytest.mark.parametrize("make", [change, unchanged, observe])
+def test_a_metric_that_is_no_text_is_refused(make):
+    with pytest.raises(DeltaspanError) as caught:
+        make(rows, "rows")
+
+    assert isinstance(caught.value, TypeError)
+    assert str(caught.value).startswith("a metric is a name such as 'active_flows', not <function rows")
+
+
+@pytest.mark.parametrize("make", [change, unchanged, observe])
+def test_a_probe_that_was_called_already_is_refused(make):
+    with pytest.raises(DeltaspanError) as caught:
+        make("rows", rows())
+
+    assert isinstance(caught.value, TypeError)
+    assert str(caught.value) == (
+        "the probe of check 'rows' must be callable, not 3; pass the function, not its result"
+    )
+
+
+def test_a_second_amount_is_refused_naming_both():
+    with pytest.raises(DeltaspanError) as caught:
+        CHECK.by(1).by_at_least(2)
+
+    assert isinstance(caught.value, ValueError)
+    assert str(caught.value) == (
+        "check 'rows' says twice how far the state moves: change('rows', rows).by(1) cannot be followed by "
+        ".by_at_least(2); keep one, or use by_between(low, high)"
+    )
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        lambda check: check.by(1),
+        lambda check: check.by_at_most(1),
+        lambda check: check.by_between(1, 2),
+        lambda check: check.increasing(),
+        lambda check: check.decreasing(by=1),
+    ],
+)
+def test_no_two_words_may_say_how_far(second):
+    with pytest.raises(ValueError, match="says twice how far the state moves"):
+        second(CHECK.by_at_least(1))
+
+
+def test_a_second_start_is_refused():
+    with pytest.raises(DeltaspanError) as caught:
+        CHECK.from_(1).from_(2)
+
+    assert isinstance(caught.value, ValueError)
+    assert str(caught.value) == "check 'rows' has a start already: change('rows', rows).from_(1)"
+
+
+def test_a_second_end_is_refused():
+    with pytest.raises(DeltaspanError) as caught:
+        CHECK.to(None).to(None)
+
+    assert isinstance(caught.value, ValueError)
+    assert str(caught.value) == "check 'rows' has an end already: change('rows', rows).to(None)"
+
+
+@pytest.mark.parametrize("word", ["from_", "to"])
+def test_a_state_that_cannot_be_compared_is_refused(word):
+    with pytest.raises(DeltaspanError) as caught:
+        getattr(CHECK, word)(Lock())
+
+    assert isinstance(caught.value, TypeError)
+    assert str(caught.value) == (
+        f"check 'rows': {word} cannot compare with this: "
+        "found a lock (lock): return the values that it guards instead"
+    )

@@ -1,0 +1,113 @@
+"""Probes of an async action: read together where they wait, at once where they do not."""
+
+import asyncio
+
+import pytest
+
+from deltaspan import (
+    change,
+    collect_reports,
+    expects,
+)
+
+
+class Flows:
+    """A piece of state to act on, read at once or later."""
+
+    def __init__(self):
+        self.rows = []
+        self.reads = 0
+
+    def count(self):
+        return len(self.rows)
+
+    async def count_later(self):
+        self.reads += 1
+        await asyncio.sleep(0)
+        return len(self.rows)
+
+
+@pytest.fixture
+def flows():
+    return Flows()
+
+
+async def test_nothing_is_read_before_the_coroutine_is_awaited(flows):
+    @expects(change("flows", flows.count_later))
+    async def act():
+        pass
+
+    coroutine = act()
+    assert flows.reads == 0
+
+    await coroutine
+    assert flows.reads == 2
+
+
+async def test_async_probes_are_read_together():
+    reading, most = set(), []
+
+    def probe(name):
+        async def read():
+            reading.add(name)
+            most.append(len(reading))
+            await asyncio.sleep(0.01)
+            reading.discard(name)
+            return name
+
+        return read
+
+    @expects(*[change(name, probe(name)) for name in "abc"])
+    async def act():
+        most.append(0)
+
+    await act()
+
+    assert most == [1, 2, 3, 0, 1, 2, 3]
+
+
+async def test_a_plain_probe_that_returns_an_awaitable_is_awaited(flows):
+    @expects(change("flows", lambda: flows.count_later()).by(1))  # noqa: PLW0108  # no coroutine function
+    async def act():
+        flows.rows.append(1)
+
+    with collect_reports() as reports:
+        await act()
+
+    assert reports[0].outcome == "pass"
+
+
+async def test_an_async_probe_that_raises_leaves_action_and_other_checks_alone(flows):
+    async def gone():
+        raise OSError("gone")
+
+    @expects(change("a", gone), change("b", flows.count_later).by(1))
+    async def act():
+        flows.rows.append(1)
+        return "done"
+
+    with collect_reports() as reports:
+        assert await act() == "done"
+
+    assert [(check.outcome, check.reason) for check in reports[0]] == [
+        ("inconclusive", "baseline_failed"),
+        ("pass", None),
+    ]
+
+
+async def test_tasks_of_one_action_run_at_once_and_keep_their_own_verdicts():
+    counts = dict.fromkeys(range(50), 0)
+
+    async def count(number):
+        await asyncio.sleep(0)
+        return counts[number]
+
+    @expects(change("count", count).by(lambda number: number % 2))
+    async def act(number):
+        await asyncio.sleep(0)
+        counts[number] += 1
+
+    with collect_reports() as reports:
+        await asyncio.gather(*map(act, counts))
+
+    assert sorted(report.outcome for report in reports) == ["fail"] * 25 + ["pass"] * 25

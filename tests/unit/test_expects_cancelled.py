@@ -1,0 +1,100 @@
+"""A cancelled action: its window closes, its states are recorded, and no async probe is read any more."""
+
+import asyncio
+
+import pytest
+
+from deltaspan import (
+    change,
+    collect_reports,
+    expects,
+    observe,
+    unchanged,
+)
+from deltaspan._contention import _scopes
+
+
+class Flows:
+    """A piece of state to act on, read at once or later."""
+
+    def __init__(self):
+        self.rows = []
+        self.reads = 0
+
+    def count(self):
+        return len(self.rows)
+
+    async def count_later(self):
+        self.reads += 1
+        await asyncio.sleep(0)
+        return len(self.rows)
+
+
+@pytest.fixture
+def flows():
+    return Flows()
+
+
+async def test_a_cancelled_action_is_reported_without_reading_async_probes_again(flows):
+    error = asyncio.CancelledError("stop")
+
+    @expects(
+        change("later", flows.count_later),
+        change("now", flows.count),
+        unchanged("users", lambda: 2),
+        observe("load", flows.count_later),
+    )
+    async def act():
+        flows.rows.append(1)
+        raise error
+
+    with collect_reports() as reports, pytest.raises(asyncio.CancelledError) as caught:
+        await act()
+
+    assert caught.value is error
+    assert flows.reads == 2
+    found = [(check.outcome, check.reason, check.pre_state, check.post_state) for check in reports[0]]
+    assert found == [
+        ("inconclusive", "action_failed", 0, None),
+        ("inconclusive", "action_failed", 0, 1),
+        ("pass", None, 2, 2),
+        ("inconclusive", "action_failed", 0, None),
+    ]
+
+
+async def test_a_task_that_is_cancelled_in_its_action_closes_the_window(flows):
+    @expects(change("flows", flows.count_later))
+    async def act():
+        await asyncio.sleep(60)
+
+    with collect_reports() as reports:
+        task = asyncio.ensure_future(act())
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert [report.outcome for report in reports] == ["inconclusive"]
+    assert _scopes == {}
+
+
+@pytest.mark.parametrize("read", [1, 2], ids=["before the action", "after the action"])
+async def test_a_task_that_is_cancelled_while_a_probe_is_read_closes_the_window(read):
+    reads = []
+
+    async def probe():
+        reads.append(1)
+        await asyncio.sleep(60 if len(reads) == read else 0)
+
+    @expects(change("flows", probe))
+    async def act():
+        pass
+
+    task = asyncio.ensure_future(act())
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert len(reads) == read
+    assert _scopes == {}

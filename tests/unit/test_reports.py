@@ -1,0 +1,272 @@
+"""What a report says, as a mapping, as JSON, as the pattern's Observable Signal, and to an agent."""
+
+import json
+import pickle
+from dataclasses import FrozenInstanceError
+from types import MappingProxyType
+from uuid import UUID
+
+import pytest
+
+from deltaspan import ActionReport, CheckReport, change, collect_reports, expects, observe, unchanged, window
+
+SEED_KEYS = ["check", "metric", "passed", "expected_delta", "actual_delta", "pre_state", "post_state"]
+
+
+def gone():
+    raise OSError("gone")
+
+
+def report_of(*checks, act=lambda: None, name="create"):
+    with collect_reports() as reports:
+        expects(*checks, name=name)(act)()
+    return reports[0]
+
+
+@pytest.fixture
+def flows():
+    return [1, 2, 3]
+
+
+@pytest.fixture
+def passed(flows):
+    return report_of(change("active_flows", lambda: len(flows)).by(1), act=lambda: flows.append(4))
+
+
+MIXED = (
+    change("never", lambda: 3).by(1),
+    observe("load", lambda: 0.5),
+    change("gone", gone),
+    unchanged("users", lambda: ["ann"]),
+)
+
+
+def test_an_action_report_gives_a_check_report_by_metric(passed):
+    assert isinstance(passed, ActionReport)
+    assert isinstance(passed["active_flows"], CheckReport)
+    assert passed["active_flows"].metric == "active_flows"
+
+
+def test_an_unknown_metric_is_a_key_error_that_names_the_known_ones():
+    with pytest.raises(KeyError) as caught:
+        report_of(*MIXED)["rows"]
+
+    assert caught.value.args == ("no check on 'rows'; create checks never, load, gone, users",)
+
+
+def test_an_action_report_iterates_over_its_checks_in_the_order_declared():
+    report = report_of(*MIXED)
+
+    assert [check.metric for check in report] == ["never", "load", "gone", "users"]
+    assert len(report) == 4
+    assert tuple(report) == report.checks
+
+
+@pytest.mark.parametrize(
+    ("checks", "outcome"),
+    [
+        (MIXED, "fail"),
+        (MIXED[1:], "inconclusive"),
+        ((MIXED[1], MIXED[3]), "pass"),
+        ((MIXED[1],), "observed"),
+    ],
+    ids=["fail", "inconclusive", "pass", "observed"],
+)
+def test_the_outcome_is_the_worst_of_the_checks(checks, outcome):
+    report = report_of(*checks)
+
+    assert report.outcome == outcome
+    assert report.passed == (outcome == "pass")
+
+
+def test_passed_is_true_for_pass_alone():
+    assert {check.outcome: check.passed for check in report_of(*MIXED)} == {
+        "fail": False,
+        "observed": False,
+        "inconclusive": False,
+        "pass": True,
+    }
+
+
+def test_a_check_report_has_the_words_of_the_vocabulary(passed):
+    check = passed["active_flows"]
+
+    assert (check.check, check.metric, check.outcome, check.reason) == (
+        "active_flows_delta",
+        "active_flows",
+        "pass",
+        None,
+    )
+    assert (check.pre_state, check.post_state, check.expected_delta, check.actual_delta) == (3, 4, 1, 1)
+    assert check.attribution == "window"
+    assert check.causal_tag == passed.causal_tag == str(UUID(passed.causal_tag))
+
+
+def test_states_are_read_only():
+    report = report_of(observe("m", lambda: {"a": [1]}), observe("l", lambda: [1]), observe("s", lambda: {1}))
+
+    assert [type(check.pre_state) for check in report] == [MappingProxyType, tuple, frozenset]
+    assert report["m"].pre_state == {"a": (1,)}
+
+
+@pytest.mark.parametrize("name", ["action", "checks", "outcome", "causal_tag"])
+def test_an_action_report_cannot_be_changed(passed, name):
+    with pytest.raises((FrozenInstanceError, AttributeError)):
+        setattr(passed, name, "other")
+
+
+@pytest.mark.parametrize("name", ["metric", "outcome", "pre_state", "actual_delta"])
+def test_a_check_report_cannot_be_changed(passed, name):
+    with pytest.raises((FrozenInstanceError, AttributeError)):
+        setattr(passed["active_flows"], name, "other")
+
+
+def test_a_check_as_a_dict_begins_with_the_pattern_s_keys_and_values(passed):
+    values = passed["active_flows"].to_dict()
+
+    assert list(values)[:7] == SEED_KEYS
+    assert [values[key] for key in SEED_KEYS] == ["active_flows_delta", "active_flows", True, 1, 1, 3, 4]
+
+
+def test_a_check_as_a_dict_goes_on_with_outcome_and_explanation(passed):
+    values = passed["active_flows"].to_dict()
+
+    assert [values[key] for key in ("outcome", "reason", "attribution", "causal_tag", "explanation")] == [
+        "pass",
+        None,
+        "window",
+        passed.causal_tag,
+        "active_flows changed by 1, as expected (3 → 4)",
+    ]
+
+
+def test_a_state_that_was_never_read_is_null_in_a_dict():
+    values = report_of(change("gone", gone).by(1))["gone"].to_dict()
+
+    assert [values[key] for key in SEED_KEYS] == ["gone_delta", "gone", False, 1, None, None, None]
+
+
+def test_any_report_is_json():
+    report = report_of(*MIXED, observe("odd", lambda: [{"a": {float("nan"), b"\xff"}}, None, 10**30]))
+
+    assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
+
+
+def test_an_action_as_a_dict_holds_the_run_and_its_checks(passed):
+    values = passed.to_dict()
+
+    assert (values["action"], values["outcome"], values["causal_tag"]) == (
+        "create",
+        "pass",
+        passed.causal_tag,
+    )
+    assert values["checks"] == [passed["active_flows"].to_dict()]
+
+
+def test_the_text_of_a_check_begins_with_the_observable_signal_in_the_pattern_s_order(passed):
+    assert str(passed["active_flows"]).splitlines()[:7] == [
+        "check: active_flows_delta",
+        "metric: active_flows",
+        "passed: true",
+        "pre_state: 3",
+        "post_state: 4",
+        "expected_delta: 1",
+        "actual_delta: 1",
+    ]
+
+
+def test_a_demand_in_words_and_a_state_in_text_are_told_apart_in_the_signal():
+    assert str(report_of(change("status", lambda: "new"))["status"]).splitlines()[:7] == [
+        "check: status_delta",
+        "metric: status",
+        "passed: false",
+        "pre_state: 'new'",
+        "post_state: 'new'",
+        "expected_delta: some change",
+        "actual_delta: no change",
+    ]
+
+
+def test_a_state_that_was_never_read_says_so_in_the_signal():
+    assert str(report_of(change("gone", gone))["gone"]).splitlines()[3:7] == [
+        "pre_state: (not read)",
+        "post_state: (not read)",
+        "expected_delta: some change",
+        "actual_delta: (not read)",
+    ]
+
+
+def test_the_text_of_an_action_joins_those_of_its_checks():
+    report = report_of(*MIXED)
+
+    assert str(report) == "\n\n".join(map(str, report))
+
+
+def test_the_explanation_of_an_action_is_that_of_the_checks_that_decide():
+    report = report_of(*MIXED, change("neither", lambda: 1).by(2))
+
+    assert report.explanation == (
+        "expected never to change by 1, but it changed by 0 (3 → 3); "
+        "expected neither to change by 2, but it changed by 0 (1 → 1)"
+    )
+
+
+def test_the_feedback_after_a_pass_says_so(passed):
+    assert passed.feedback() == "create: the change was verified."
+
+
+def test_the_feedback_after_an_observation_makes_no_claim():
+    assert report_of(MIXED[1]).feedback() == "create: no claim was made; the change was recorded."
+
+
+def test_the_feedback_after_a_failure_says_what_differs():
+    assert report_of(MIXED[0], MIXED[3]).feedback() == (
+        "create: the change does not match what was expected.\n"
+        "- fail: expected never to change by 1, but it changed by 0 (3 → 3)\n"
+        "Do not report success. Correct what differs; repeat only what is shown to be missing."
+    )
+
+
+def test_the_feedback_without_a_verdict_says_that_the_effect_is_unknown_and_not_to_repeat():
+    assert report_of(MIXED[2]).feedback() == (
+        "create: the change could not be verified.\n"
+        "- inconclusive: gone: the probe raised OSError: gone before the action\n"
+        "The effect of this action is unknown. Do not simply repeat it: read the state first, "
+        "then decide what is left to do."
+    )
+
+
+def test_the_feedback_after_a_failure_with_a_check_without_a_verdict_forbids_repeating_too():
+    assert report_of(*MIXED).feedback() == (
+        "create: the change does not match what was expected.\n"
+        "- fail: expected never to change by 1, but it changed by 0 (3 → 3)\n"
+        "- inconclusive: gone: the probe raised OSError: gone before the action\n"
+        "The effect of this action is unknown. Do not simply repeat it: read the state first, "
+        "then decide what is left to do."
+    )
+
+
+def test_the_feedback_of_a_disabled_window_claims_nothing(environ):
+    environ(DELTASPAN_ENABLED="false")
+    with window("load", MIXED[0]) as w:
+        pass
+
+    assert w.report.feedback() == "load: not verified."
+
+
+def test_a_report_of_plain_states_pickles():
+    report = report_of(*MIXED)
+    restored = pickle.loads(pickle.dumps(report))  # noqa: S301  # our own bytes
+
+    assert restored.to_dict() == report.to_dict()
+
+
+def test_the_error_that_carries_a_report_pickles():
+    act = expects(MIXED[0], on_failure="raise")(lambda: "done")
+    with pytest.raises(Exception, match="expected never to change") as caught:
+        act()
+    restored = pickle.loads(pickle.dumps(caught.value))  # noqa: S301  # our own bytes
+
+    assert type(restored) is type(caught.value)
+    assert (str(restored), restored.result) == (str(caught.value), "done")
+    assert restored.report.to_dict() == caught.value.report.to_dict()
