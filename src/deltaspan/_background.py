@@ -63,7 +63,7 @@ def _work(queue: SimpleQueue[Callable[[], object]]) -> None:
 
 def _forget() -> None:
     # A forked child has the queue's content but not the thread; what its parent left is its parent's to do.
-    global _queue, _thread, _starting  # noqa: PLW0603
+    global _queue, _thread, _starting
     _queue, _thread, _starting = SimpleQueue(), None, threading.Lock()
 
 

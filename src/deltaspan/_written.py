@@ -34,7 +34,9 @@ class Written:
     def words(self) -> str:
         return self.sentence
 
-    def explain(self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool) -> str:  # noqa: ARG002
+    def explain(
+        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
+    ) -> str:
         return self.sentence
 
 

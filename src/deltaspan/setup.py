@@ -92,6 +92,8 @@ class Telemetry:
 
     def flush(self) -> None:
         """Send what is waiting; returns when it is sent or has failed."""
+        if self._closing:
+            return
         for pipeline in self._pipelines:
             pipeline.provider.force_flush()
 

@@ -217,7 +217,7 @@ REFUSED = [
         "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL='udp' is not supported; use grpc or http/protobuf",
     ),
     (
-        {"OTEL_EXPORTER_OTLP_TIMEOUT": "soon"},
+        {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon"},
         "the exporter of traces does not understand one of the OTEL_EXPORTER_OTLP_* environment variables: "
         "could not convert string to float: 'soon'",
     ),

@@ -93,8 +93,8 @@ def test_a_probe_may_not_name_a_word_of_ours_that_the_action_also_has():
     assert refusal(decorate, lambda causal_tag: None) == (
         ValueError,
         (
-            "the probe of check 'rows' on action '<lambda>' names 'causal_tag', which is both a parameter of the "
-            "action and a word of deltaspan; rename the action's parameter"
+            "the probe of check 'rows' on action '<lambda>' names 'causal_tag', which is both a parameter of "
+            "the action and a word of deltaspan; rename the action's parameter"
         ),
     )
 

@@ -1,14 +1,11 @@
 """Probes of an async action: read together where they wait, at once where they do not."""
 
 import asyncio
+import sys
 
 import pytest
 
-from deltaspan import (
-    change,
-    collect_reports,
-    expects,
-)
+from deltaspan import change, collect_reports, expects, observe
 
 
 class Flows:
@@ -111,3 +108,24 @@ async def test_tasks_of_one_action_run_at_once_and_keep_their_own_verdicts():
         await asyncio.gather(*map(act, counts))
 
     assert sorted(report.outcome for report in reports) == ["fail"] * 25 + ["pass"] * 25
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="a task does not tell before whether it is being cancelled"
+)
+@pytest.mark.parametrize("others", [0, 1], ids=["alone", "with another"])
+async def test_a_probe_that_waited_for_something_cancelled_does_not_stop_the_action(flows, others):
+    cancelled = asyncio.get_running_loop().create_future()
+    cancelled.cancel()
+
+    async def wait():
+        await cancelled
+
+    @expects(change("waiting", wait), *[observe(f"other{n}", flows.count_later) for n in range(others)])
+    async def act():
+        return "done"
+
+    with collect_reports() as reports:
+        assert await act() == "done"
+
+    assert reports[0]["waiting"].reason == "baseline_failed"

@@ -279,3 +279,12 @@ def test_a_pass_is_never_raised():
     )
 
     assert act() == "done"
+
+
+def test_a_raised_verdict_has_no_other_exception_behind_it():
+    act = expects(change("rows", lambda: 1), on_failure="raise")(lambda: "done")
+
+    with pytest.raises(DeltaCheckFailed) as caught:
+        act()
+
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)

@@ -1,5 +1,6 @@
 """What can be decorated: methods of every kind in either order, partials, callable objects, builtins."""
 
+import abc
 import functools
 
 import pytest
@@ -114,3 +115,60 @@ def test_a_bound_method_is_verified(flows):
 
     assert returned is agent
     assert reports[0]["name"].pre_state == "a"
+
+
+def test_an_action_may_have_parameters_named_like_those_of_a_wrapper(flows):
+    @expects(change("flows", flows.count))
+    def act(self, wrapped, instance, args, kwargs):
+        return self, wrapped, instance, args, kwargs
+
+    assert act(self=1, wrapped=2, instance=3, args=4, kwargs=5) == (1, 2, 3, 4, 5)
+
+
+def test_an_abstract_method_stays_abstract(flows):
+    class Agent(abc.ABC):
+        @expects(change("flows", flows.count))
+        @abc.abstractmethod
+        def act(self):
+            """Act."""
+
+    with pytest.raises(TypeError, match="abstract"):
+        Agent()
+
+
+def test_a_cached_function_is_verified(flows):
+    act = expects(change("flows", flows.count).by(1), name="act")(functools.lru_cache(flows.rows.append))
+    with collect_reports() as reports:
+        act("a")
+        act("a")
+
+    assert [report.outcome for report in reports] == ["pass", "fail"]
+
+
+def test_an_overridden_method_is_a_run_inside_that_of_its_heir(flows):
+    class Agent:
+        @expects(change("flows", flows.count).by(1), name="base")
+        def act(self):
+            flows.rows.append(1)
+
+    class Heir(Agent):
+        @expects(change("flows", flows.count).by(2), name="heir")
+        def act(self):
+            super().act()
+            flows.rows.append(2)
+
+    with collect_reports() as reports:
+        Heir().act()
+
+    assert [(report.action, report.outcome) for report in reports] == [("base", "pass"), ("heir", "pass")]
+    assert reports[0].parent_tag == reports[1].causal_tag
+
+
+def test_a_decorated_function_equals_and_hashes_like_the_function(flows):
+    def act():
+        pass
+
+    decorated = expects(change("flows", flows.count))(act)
+
+    assert decorated == act
+    assert {act: "found"}[decorated] == "found"

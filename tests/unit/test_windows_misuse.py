@@ -133,3 +133,11 @@ async def test_a_disabled_window_reports_skipped(environ, rows, how):
     assert w.report.outcome == "skipped"
     assert [check.passed for check in w.report] == [False, False]
     assert w.report["rows"].explanation == "rows: not verified, because DELTASPAN_ENABLED is false"
+
+
+@pytest.mark.parametrize("name", ["two words", "class"])
+def test_args_that_no_parameter_could_name_do_no_harm(rows, name):
+    with window("load", observe("rows", rows.count), args={name: 1}) as w:
+        pass
+
+    assert w.report.outcome == "observed"

@@ -27,7 +27,17 @@ class ActionNames:
         metrics: the metrics of its checks, in order.
     """
 
-    __slots__ = ("_by_check", "_by_outcome", "_zeroed", "action", "identity", "is_tool", "metrics", "of_action", "span_name")
+    __slots__ = (
+        "_by_check",
+        "_by_outcome",
+        "_zeroed",
+        "action",
+        "identity",
+        "is_tool",
+        "metrics",
+        "of_action",
+        "span_name",
+    )
 
     def __init__(self, action: str, function: str | None, metrics: tuple[str, ...]) -> None:
         self.action = action
@@ -73,7 +83,7 @@ class ActionNames:
     def start_at_zero(self, instruments: Instruments) -> None:
         """Start the series of pass and fail at zero, once for each meter provider.
 
-        Without a first zero `increase()` misses a first failure, and a ratio of failures is empty, not nothing.
+        Without a first zero `increase()` misses a first failure, and a ratio of failures is empty, not 0.
         """
         provider = instruments.meter_provider()
         if self._zeroed is provider:

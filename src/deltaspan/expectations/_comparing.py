@@ -14,7 +14,15 @@ from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations.base import Incomparable
 
-__all__ = ["amount_of", "checked_amount", "checked_order", "checked_tolerance", "compare", "negated", "zero_like"]
+__all__ = [
+    "amount_of",
+    "checked_amount",
+    "checked_order",
+    "checked_tolerance",
+    "compare",
+    "negated",
+    "zero_like",
+]
 
 _AMOUNTS: Final = (int, float, Decimal, Fraction, timedelta)
 

@@ -19,7 +19,7 @@ class NoChange:
 
     expected: ClassVar[str] = "no change"
 
-    def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:  # noqa: ARG002  # one protocol
+    def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
         return FAIL if delta.changed else PASS
 
     def explain(
@@ -35,7 +35,7 @@ class NoClaim:
 
     expected: ClassVar[str] = "no claim"
 
-    def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:  # noqa: ARG002  # one protocol
+    def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
         return OBSERVED
 
     def explain(
@@ -45,7 +45,7 @@ class NoClaim:
         pre_state: object,
         post_state: object,
         *,
-        holds: bool,  # noqa: ARG002
+        holds: bool,
     ) -> str:
         happened = delta.words() if delta.changed else "did not change"
         return f"{metric} {happened} ({show(pre_state)} → {show(post_state)}); no claim was made"

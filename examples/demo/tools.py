@@ -1,0 +1,87 @@
+"""The agent's tools: what each says it does, what it does, and the checks that tell the two apart.
+
+One is honest. The others have the bugs that real tools have, and every one of them returns, or raises, in
+perfect good faith.
+"""
+
+from __future__ import annotations
+
+from world import (
+    count_drafts_of_others,
+    count_flows,
+    count_flows_tagged,
+    count_orphan_steps,
+    count_users,
+    database,
+    download_name,
+    insert_flow,
+    insert_step,
+    post_flow,
+)
+
+from deltaspan import change, current_causal_tag, expects, unchanged
+
+
+@expects(change("active_flows", count_flows).by(1), unchanged("users", count_users))
+def create_flow(name: str) -> str:
+    """Create one flow. The honest tool."""
+    with database.session() as db:
+        insert_flow(db, name)
+        db.commit()
+    return f"created flow {name!r}"
+
+
+@expects(change("active_flows", count_flows).by(1), unchanged("users", count_users))
+def clone_flow(name: str) -> str:
+    """Create a flow like another one, and forget to commit: it is gone when the session closes."""
+    with database.session() as db:
+        insert_flow(db, f"{name}-copy")
+    return f"cloned flow {name!r}"
+
+
+@expects(change("active_flows", count_flows).by(1), unchanged("users", count_users))
+def request_flow(name: str) -> str:
+    """Ask a web service for a flow, and ask again when the reply is late: it had worked the first time."""
+    try:
+        post_flow(name, reply_lost=True)
+    except TimeoutError:
+        post_flow(name, reply_lost=False)
+    return f"created flow {name!r}, on the second attempt"
+
+
+@expects(change("active_flows", count_flows).by(1), unchanged("drafts_of_others", count_drafts_of_others))
+def publish_flow(name: str) -> str:
+    """Create a flow and clean up its drafts, but the DELETE names no tenant: everybody's drafts are gone."""
+    with database.session() as db:
+        insert_flow(db, name)
+        db.execute("DELETE FROM flows WHERE status = 'draft'")
+        db.commit()
+    return f"published flow {name!r} and cleaned up"
+
+
+@expects(change("active_flows", count_flows).by(1), unchanged("orphan_steps", count_orphan_steps))
+def import_flow(name: str) -> str:
+    """Copy the steps, then the flow, but the source goes away in between: the steps stay behind."""
+    with database.session() as db:
+        insert_step(db, name, "fetch")
+        db.commit()
+        insert_flow(db, download_name(name))
+        db.commit()
+    return f"imported flow {name!r}"
+
+
+@expects(change("active_flows", count_flows_tagged).by(1), unchanged("users", count_users))
+def create_tagged_flow(name: str) -> str:
+    """Create one flow that carries the causal tag of this very run. Honest again."""
+    with database.session() as db:
+        insert_flow(db, name, causal_tag=current_causal_tag())
+        db.commit()
+    return f"created flow {name!r}"
+
+
+@expects(change("active_flows", count_flows_tagged).by(1), unchanged("users", count_users))
+def clone_tagged_flow(name: str) -> str:
+    """Forget to commit, as `clone_flow` does, while an honest colleague makes the total rise by one."""
+    with database.session() as db:
+        insert_flow(db, f"{name}-copy", causal_tag=current_causal_tag())
+    return f"cloned flow {name!r}"

@@ -1,0 +1,62 @@
+"""Checks: the sentence that a user writes about one piece of state.
+
+    change("active_flows", count_flows).by(1)
+    unchanged("users", count_users)
+    observe("queue_depth", depth)
+
+A check is a metric, a probe and an expectation. It is immutable: each word returns a new check, so one can
+be kept in a constant and refined in several places. `repr()` reads as source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, overload
+
+from deltaspan.checks._change import Change
+from deltaspan.checks._check import Check
+from deltaspan.checks._words import source
+from deltaspan.expectations import ChangeExpectation, NoChange, NoClaim
+
+__all__ = ["Change", "Check", "change", "observe", "unchanged"]
+
+S = TypeVar("S")
+
+
+@overload
+def change(metric: str, probe: Callable[..., Awaitable[S]]) -> Change[S]: ...
+@overload
+def change(metric: str, probe: Callable[..., S]) -> Change[S]: ...
+def change(metric: str, probe: Callable[..., Any]) -> Change[Any]:
+    """Claim that an action changes what `probe` reads.
+
+    Alone it demands some change, by value; see the methods of `Change` for saying which.
+
+    Args:
+        metric: the name of what is read, `[A-Za-z0-9_.-]{1,64}`.
+        probe: a callable that reads it; its parameters name what it needs of the action's parameters, or
+            `causal_tag`. A coroutine function fits async actions.
+
+    Raises:
+        DefinitionTypeError: the probe is not callable, or the metric is not text.
+        DefinitionValueError: the metric is not a valid name.
+
+    Example:
+        >>> from deltaspan import change, window
+        >>> flows = ["a", "b"]
+        >>> with window("create", change("flows", lambda: len(flows)).by(1)) as w:
+        ...     flows.append("c")
+        >>> w.report["flows"].passed
+        True
+    """
+    return Change(metric, probe, ChangeExpectation(), (f"change({metric!r}, {source(probe)})",))
+
+
+def unchanged(metric: str, probe: Callable[..., Any]) -> Check[Any]:
+    """Claim that an action leaves what `probe` reads as it was; arguments and errors as for `change`."""
+    return Check(metric, probe, NoChange(), (f"unchanged({metric!r}, {source(probe)})",))
+
+
+def observe(metric: str, probe: Callable[..., Any]) -> Check[Any]:
+    """Record what `probe` reads, before, after and the delta, and claim nothing; otherwise as `change`."""
+    return Check(metric, probe, NoClaim(), (f"observe({metric!r}, {source(probe)})",))
