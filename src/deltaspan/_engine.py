@@ -1,6 +1,6 @@
 """One run of one action: open the window, close the window, hand out the report.
 
-The steps are written once and shared by sync and async actions; what differs is only who carries them out.
+A sync and an async action take the same steps; they differ only in how probes are read between them.
 State that belongs to a run lives in its Run, so that one decorated function may run many times at once.
 """
 
@@ -17,7 +17,7 @@ from deltaspan._collecting import hand_out
 from deltaspan._guard import guarded
 from deltaspan._judging import judge
 from deltaspan._plan import CAUSAL_TAG, CheckPlan, Plan
-from deltaspan._reading import Read, Steps, carry_out, carry_out_async
+from deltaspan._reading import Read, perform_together
 from deltaspan._records import UNREAD, inconclusive
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._telemetry import RunTelemetry
@@ -45,6 +45,13 @@ class _CheckRun:
         entry, self.entry = self.entry, None
         return None if entry is None else _contention.leave(entry)
 
+    def abandoned(self, tag: str) -> CheckReport:
+        self.leave()
+        plan, pre, post = self.plan, self.pre, self.post
+        return CheckReport(
+            plan.metric, _ABANDONED, plan.attribution, tag, pre.value, post.value, None, plan.expectation
+        )
+
 
 class Run:
     """One run of one action, from the first baseline read to the last verdict.
@@ -64,7 +71,7 @@ class Run:
     __slots__ = (
         "_began",
         "_checks",
-        "_opening_seconds",
+        "_entered",
         "_paused",
         "_plan",
         "_telemetry",
@@ -78,7 +85,7 @@ class Run:
         self._telemetry = RunTelemetry(plan.names)
         self._values = {**values, CAUSAL_TAG: self._telemetry.tag.id} if plan.names_values else values
         self._checks = [_CheckRun(check, self._values) for check in plan.checks]
-        self._began = self._opening_seconds = 0.0
+        self._entered = self._began = 0.0
         self._paused = False
         self.result: Any = UNREAD
         self.report: ActionReport | None = None
@@ -109,7 +116,10 @@ class Run:
             self._paused = False
             return self
         try:
-            carry_out(self.open())
+            self._begin()
+            for check in self._checks:
+                check.pre.perform()
+            self._opened()
         except BaseException:
             self.abandon()
             raise
@@ -121,11 +131,13 @@ class Run:
         if self._paused and error is None:
             self._telemetry.leave()
             return
+        ended = perf_counter()
         try:
-            carry_out(self.close(error))
+            for read in self._readable(error):
+                read.perform()
+            self._conclude(error, ended)
         finally:
-            self._telemetry.leave()
-            self._publish()
+            self._end(error, ended)
         self._apply_policy(error)
 
     async def __aenter__(self) -> Run:
@@ -134,7 +146,9 @@ class Run:
             self._paused = False
             return self
         try:
-            await carry_out_async(self.open())
+            self._begin()
+            await perform_together([check.pre for check in self._checks])
+            self._opened()
         except BaseException:
             self.abandon()
             raise
@@ -143,14 +157,12 @@ class Run:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        ended = perf_counter()
         try:
-            if error is None or isinstance(error, Exception):
-                await carry_out_async(self.close(error))
-            else:
-                carry_out(self.close(error))  # the event loop is being left: nothing can be awaited
+            await perform_together(self._readable(error))
+            self._conclude(error, ended)
         finally:
-            self._telemetry.leave()
-            self._publish()
+            self._end(error, ended)
         self._apply_policy(error)
 
     def capture(self, baseline: Mapping[str, Any] | None = None) -> None:
@@ -159,12 +171,14 @@ class Run:
         Args:
             baseline: frozen states by metric that were read earlier, instead of reading now.
         """
-        self._telemetry.enter()
-        try:
-            carry_out(self.open(baseline))
-        except BaseException:
-            self.abandon()
-            raise
+        if baseline is None:
+            self.__enter__()
+        else:
+            self._telemetry.enter()
+            self._begin()
+            for check in self._checks:
+                check.pre.value = baseline[check.plan.metric]
+            self._opened()
         self._telemetry.leave()
 
     def conclude(self) -> None:
@@ -172,37 +186,27 @@ class Run:
         self._telemetry.enter()
         self.__exit__(None, None, None)
 
-    def open(self, baseline: Mapping[str, Any] | None = None) -> Steps:
-        """Read every baseline, or take those given; the action begins right after."""
-        began = perf_counter()
+    def abandon(self) -> None:
+        """End a run that nobody will verify any more, or whose baselines were interrupted."""
+        ended = perf_counter()
+        self._began = self._began or ended
+        self._end(None, ended)
+
+    # The steps between, the same for a sync and an async action --------------------------------------------
+
+    def _begin(self) -> None:
+        """Make the window known; its baselines are read next."""
+        self._entered = perf_counter()
         action, tag = self._plan.action, self._telemetry.tag
         for check in self._checks:
             plan = check.plan
             if not plan.claims_nothing:
                 scope = plan.scope(self._values)
                 check.entry = _contention.enter(scope, action, tag, writes=plan.claims_change)
-        if baseline is None:
-            yield [check.pre for check in self._checks]
-        else:
-            for check in self._checks:
-                check.pre.value = baseline[check.plan.metric]
-        self._began = perf_counter()
-        self._opening_seconds = self._began - began
 
-    def close(self, error: BaseException | None) -> Steps:
-        """Read every post-state, judge, and record; after a failed action too."""
-        ended = perf_counter()
-        try:
-            yield self._readable(error)
-            tag = self._telemetry.tag.id
-            reports = [
-                judge(check.plan, check.pre, check.post, self._values, self.result, error, check.leave(), tag)
-                for check in self._checks
-            ]
-        except BaseException:
-            self._finish(self._abandoned(), error, ended)
-            raise
-        self._finish(reports, error, ended)
+    def _opened(self) -> None:
+        """All baselines are read; the action begins right after."""
+        self._began = perf_counter()
 
     def _readable(self, error: BaseException | None) -> list[Read]:
         """Return what is read after the action: not what failed before it, nor what would need its loop."""
@@ -213,57 +217,38 @@ class Run:
             if check.pre.error is None and not (interrupted and check.post.is_async)
         ]
 
-    def _finish(self, reports: Sequence[CheckReport], error: BaseException | None, ended: float) -> None:
-        tag = self._telemetry.tag
-        verifying = self._opening_seconds + perf_counter() - ended
-        self.report = ActionReport(
-            self._plan.action,
-            tag.id,
-            tuple(reports),
-            tag.parent_id,
-            tag.root_id,
-            ended - self._began,
-            verifying,
+    def _conclude(self, error: BaseException | None, ended: float) -> None:
+        """All post-states are read: judge and report."""
+        values, result, tag = self._values, self.result, self._telemetry.tag.id
+        self._report_on(
+            [
+                judge(check.plan, check.pre, check.post, values, result, error, check.leave(), tag)
+                for check in self._checks
+            ],
+            ended,
         )
-        self._telemetry.finish(self.report, error)
 
-    def abandon(self) -> None:
-        """End a run that nobody will verify any more, or whose baselines were interrupted."""
-        ended = perf_counter()
-        self._began = self._began or ended
-        self._finish(self._abandoned(), None, ended)
-        self._telemetry.leave()
-        self._publish()
-
-    def _abandoned(self) -> list[CheckReport]:
-        tag = self._telemetry.tag.id
-        reports = []
-        for check in self._checks:
-            check.leave()
-            plan, pre, post = check.plan, check.pre, check.post
-            reports.append(
-                CheckReport(
-                    plan.metric,
-                    _ABANDONED,
-                    plan.attribution,
-                    tag,
-                    pre.value,
-                    post.value,
-                    None,
-                    plan.expectation,
-                )
-            )
-        return reports
-
-    def _publish(self) -> None:
-        """Give the report to whoever asked for it; never raises."""
+    def _end(self, error: BaseException | None, ended: float) -> None:
+        """Record, whatever happened, and hand the report out; a run that has none was abandoned."""
         report = self.report
         if report is None:
-            return
+            tag = self._telemetry.tag.id
+            report = self._report_on([check.abandoned(tag) for check in self._checks], ended)
+        self._telemetry.finish(report, error)
+        self._telemetry.leave()
         hand_out(report)
         hook = self._plan.options.on_report
         if hook is not None:
             guarded(f"the on_report hook of {report.action}", hook, report)
+
+    def _report_on(self, checks: list[CheckReport], ended: float) -> ActionReport:
+        tag = self._telemetry.tag
+        action_seconds = ended - self._began
+        verifying = perf_counter() - self._entered - action_seconds
+        self.report = ActionReport(
+            self._plan.action, tag.id, tuple(checks), tag.parent_id, tag.root_id, action_seconds, verifying
+        )
+        return self.report
 
     def _apply_policy(self, error: BaseException | None) -> None:
         """Do what the policy for the outcome asks; the action's own exception always wins.

@@ -1,22 +1,18 @@
-"""Reading probes: one read guarded and frozen, and the two ways of carrying out the reads of a run.
-
-A run is written once, as steps that yield the reads they need. `carry_out` performs them in place,
-`carry_out_async` awaits what has to be awaited, several async probes together.
-"""
+"""Reading probes: one read of one probe, guarded, timed and frozen at once."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from inspect import isawaitable
 from time import perf_counter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from deltaspan._binding import Bound
 from deltaspan._freeze import SCALARS, freeze
 from deltaspan._records import UNREAD
 
-__all__ = ["Read", "Steps", "carry_out", "carry_out_async"]
+__all__ = ["Read", "perform_together"]
 
 _NOT_HERE: Final = (
     "the probe returned an awaitable, which only an async action can await; return the state itself"
@@ -75,38 +71,18 @@ class Read:
         self.seconds = perf_counter() - began
 
 
-Steps: TypeAlias = Generator[Sequence[Read], None, None]
-"""A part of a run: yields the reads that have to be performed before it can go on."""
-
-
-def carry_out(steps: Steps) -> None:
-    """Run steps in an action that is not async."""
-    try:
-        for reads in steps:
-            for read in reads:
-                read.perform()
-    except BaseException:
-        steps.close()  # an interrupted read ends its run here and now, not when it is collected
-        raise
-
-
-async def carry_out_async(steps: Steps) -> None:
-    """Run steps in an async action."""
-    try:
-        for reads in steps:
-            waiting = []
-            for read in reads:
-                if read.is_async:
-                    waiting.append(read)
-                else:
-                    await read.perform_async()  # it may return an awaitable all the same
-            if len(waiting) == 1:
-                await waiting[0].perform_async()
-            elif waiting:
-                await asyncio.gather(*[read.perform_async() for read in waiting])
-    except BaseException:
-        steps.close()
-        raise
+async def perform_together(reads: Sequence[Read]) -> None:
+    """Read in an async action: what answers at once in turn, what has to be awaited together."""
+    waiting = []
+    for read in reads:
+        if read.is_async:
+            waiting.append(read)
+        else:
+            await read.perform_async()  # it may return an awaitable all the same
+    if len(waiting) == 1:
+        await waiting[0].perform_async()
+    elif waiting:
+        await asyncio.gather(*[read.perform_async() for read in waiting])
 
 
 def _discard(awaitable: Any) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from deltaspan.typing import Outcome, Reason
 
@@ -25,8 +24,7 @@ class Unread:
 UNREAD: Final = Unread()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What judging a delta came to.
 
     Attributes:

@@ -22,7 +22,7 @@ from itertools import islice
 from numbers import Integral, Real
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Final, TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 if TYPE_CHECKING:
@@ -142,7 +142,13 @@ def show(value: object, max_chars: int = 120) -> str:
         >>> show((1, 2, 3, 4, 5, 6, 7), max_chars=20)
         '[1, 2, 3, … 4 more]'
     """
+    if type(value) is int and -_SHORT_INT < value < _SHORT_INT and max_chars >= _SHORT_INT_CHARS:
+        return str(value)
     return _PYTHON.fit(value, max_chars)
+
+
+_SHORT_INT: Final = 10**15
+_SHORT_INT_CHARS: Final = 16
 
 
 class _Leaf(NamedTuple):

@@ -1,13 +1,13 @@
 """Reports: what one run of one action came to, read-only, for people, programs and telemetry.
 
-Sentences are made when they are asked for: most runs pass and nobody reads theirs. Reports are slotted
-classes with properties and no setters, because building a frozen dataclass costs more than judging a delta.
+Sentences are made when they are asked for: most runs pass and nobody reads theirs. For the same reason
+reports are cheap to build: a frozen dataclass would cost more than judging the delta.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from deltaspan._deltas import Delta
 from deltaspan._freeze import freeze
@@ -20,144 +20,106 @@ from deltaspan.typing import Attribution, Outcome, Reason
 __all__ = ["ActionReport", "CheckReport"]
 
 
-class CheckReport:
+class _CheckFields(NamedTuple):
+    metric: str
+    verdict: Verdict
+    attribution: Attribution
+    causal_tag: str | None
+    pre: Any
+    post: Any
+    delta: Delta | None
+    expectation: Explained
+    probe_seconds: float = 0.0
+
+
+class CheckReport(_CheckFields):
     """What one check came to; read-only.
 
-    Args:
+    Attributes:
         metric: the name of what was measured.
-        verdict: outcome, reason and their explanation.
-        attribution: why the delta may be credited to the action.
+        verdict: outcome, reason and note as the judge gave them; see `outcome`, `reason`, `explanation`.
+        attribution: why the delta may be credited to the action: `causal_tag`, `exclusive`, `scoped` or
+            `window`.
         causal_tag: the tag of the run, canonical UUID text; None when it was skipped.
-        pre_state: the frozen baseline, or UNREAD.
-        post_state: the frozen state after the action, or UNREAD.
-        delta: the computed difference; None when a state is missing.
+        pre: the frozen baseline, or UNREAD; see `pre_state`.
+        post: the frozen state after the action, or UNREAD; see `post_state`.
+        delta: the computed difference; None when a state is missing. Of a collection it has `added`,
+            `removed` and, for mappings, `modified`.
         expectation: what the delta had to satisfy, computed operands filled in.
         probe_seconds: what the reads of the probe cost together, in seconds.
     """
 
-    __slots__ = (
-        "_attribution",
-        "_causal_tag",
-        "_delta",
-        "_expectation",
-        "_metric",
-        "_post_state",
-        "_pre_state",
-        "_probe_seconds",
-        "_verdict",
-    )
-
-    def __init__(
-        self,
-        metric: str,
-        verdict: Verdict,
-        attribution: Attribution,
-        causal_tag: str | None,
-        pre_state: Any,
-        post_state: Any,
-        delta: Delta | None,
-        expectation: Explained,
-        probe_seconds: float = 0.0,
-    ) -> None:
-        self._metric = metric
-        self._verdict = verdict
-        self._attribution = attribution
-        self._causal_tag = causal_tag
-        self._pre_state = pre_state
-        self._post_state = post_state
-        self._delta = delta
-        self._expectation = expectation
-        self._probe_seconds = probe_seconds
-
-    @property
-    def metric(self) -> str:
-        """The name of what was measured."""
-        return self._metric
+    __slots__ = ()
 
     @property
     def check(self) -> str:
         """The check's name: `{metric}_delta`."""
-        return f"{self._metric}_delta"
+        return f"{self.metric}_delta"
 
     @property
     def outcome(self) -> Outcome:
         """`pass`, `fail`, `inconclusive`, `observed` or `skipped`."""
-        return self._verdict.outcome
+        return self.verdict.outcome
 
     @property
     def reason(self) -> Reason | None:
         """Why the check is inconclusive, or None."""
-        return self._verdict.reason
+        return self.verdict.reason
 
     @property
     def error(self) -> BaseException | None:
         """The exception that left the check without a verdict, or None."""
-        error: BaseException | None = self._verdict.error
+        error: BaseException | None = self.verdict.error
         return error
 
     @property
     def passed(self) -> bool:
         """True for `pass` alone: an honest verdict is never a pass by default."""
-        return self._verdict.outcome == "pass"
-
-    @property
-    def attribution(self) -> Attribution:
-        """Why the delta may be credited to the action: `causal_tag`, `exclusive`, `scoped` or `window`."""
-        return self._attribution
-
-    @property
-    def causal_tag(self) -> str | None:
-        """The tag of the run, canonical UUID text; None when it was skipped."""
-        return self._causal_tag
+        return self.verdict.outcome == "pass"
 
     @property
     def has_pre_state(self) -> bool:
         """Whether the baseline was read; a state may itself be None."""
-        return self._pre_state is not UNREAD
+        return self.pre is not UNREAD
 
     @property
     def has_post_state(self) -> bool:
         """Whether the state after the action was read."""
-        return self._post_state is not UNREAD
+        return self.post is not UNREAD
 
     @property
     def has_delta(self) -> bool:
         """Whether both states were read and compared."""
-        return self._delta is not None
+        return self.delta is not None
 
     @property
     def pre_state(self) -> Any:
         """The baseline, frozen; None when it was never read."""
-        return None if self._pre_state is UNREAD else self._pre_state
+        return None if self.pre is UNREAD else self.pre
 
     @property
     def post_state(self) -> Any:
         """The state after the action, frozen; None when it was never read."""
-        return None if self._post_state is UNREAD else self._post_state
+        return None if self.post is UNREAD else self.post
 
     @property
     def expected_delta(self) -> Any:
         """The value that `by` demands, else the demand in words."""
-        return self._expectation.expected
+        return self.expectation.expected
 
     @property
     def actual_delta(self) -> Any:
         """The computed difference; None when a state is missing."""
-        return None if self._delta is None else self._delta.value
-
-    @property
-    def probe_seconds(self) -> float:
-        """What the reads of the probe cost together, in seconds."""
-        return self._probe_seconds
+        return None if self.delta is None else self.delta.value
 
     @property
     def explanation(self) -> str:
         """One sentence: what was expected, what happened, both states."""
-        verdict = self._verdict
-        if verdict.note is not None or self._delta is None:
-            return f"{self._metric}: {verdict.note or verdict.outcome}"
-        return self._expectation.explain(
-            self._metric, self._delta, self._pre_state, self._post_state, holds=verdict.outcome == "pass"
+        verdict = self.verdict
+        if verdict.note is not None or self.delta is None:
+            return f"{self.metric}: {verdict.note or verdict.outcome}"
+        return self.expectation.explain(
+            self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,10 +144,10 @@ class CheckReport:
             f"check: {self.check}",
             f"metric: {self.metric}",
             f"passed: {'true' if self.passed else 'false'}",
-            f"pre_state: {show(self._pre_state)}",
-            f"post_state: {show(self._post_state)}",
+            f"pre_state: {show(self.pre)}",
+            f"post_state: {show(self.post)}",
             f"expected_delta: {_bare(self.expected_delta)}",
-            f"actual_delta: {show(UNREAD) if self._delta is None else _bare(self.actual_delta)}",
+            f"actual_delta: {show(UNREAD) if self.delta is None else _bare(self.actual_delta)}",
             f"outcome: {self.outcome}{f' ({self.reason})' if self.reason else ''}",
             f"attribution: {self.attribution}",
             f"explanation: {self.explanation}",
@@ -196,13 +158,13 @@ class CheckReport:
         return f"<CheckReport {self.check}: {self.outcome}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        verdict = Verdict(self.outcome, self.reason, self._verdict.note)
-        changed = self._delta is not None and self._delta.changed
+        verdict = Verdict(self.outcome, self.reason, self.verdict.note)
+        changed = self.delta is not None and self.delta.changed
         written = Written(thawed(self.expected_delta), thawed(self.actual_delta), self.explanation, changed)
-        identity = (self._metric, verdict, self._attribution, self._causal_tag)
-        states = (thawed(self._pre_state), thawed(self._post_state))
-        delta = None if self._delta is None else written
-        return _restored, (*identity, *states, delta, written, self._probe_seconds)
+        identity = (self.metric, verdict, self.attribution, self.causal_tag)
+        states = (thawed(self.pre), thawed(self.post))
+        delta = None if self.delta is None else written
+        return _restored, (*identity, *states, delta, written, self.probe_seconds)
 
 
 def _restored(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from integration._otlp import RECEIVERS, Program, attributes_of, black_hole, http_receiver
 
 CONFIGURE = "telemetry = deltaspan.configure_telemetry()\n"
@@ -218,8 +219,10 @@ REFUSED = [
     ),
     (
         {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon"},
-        "the exporter of traces does not understand one of the OTEL_EXPORTER_OTLP_* environment variables: "
-        "could not convert string to float: 'soon'",
+        (
+            "the exporter of traces does not understand one of the OTEL_EXPORTER_OTLP_* environment variables: "
+            "could not convert string to float: 'soon'"
+        ),
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import gc
 import inspect
 import traceback
 from contextvars import ContextVar
@@ -19,6 +20,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
+from deltaspan._contention import _scopes
 
 
 class Flows:
@@ -227,3 +229,42 @@ async def test_a_failure_can_be_raised_with_its_report_and_what_the_action_retur
 
     assert caught.value.report is reports[0]
     assert caught.value.result == "done"
+
+
+@pytest.mark.parametrize("left", ["closed", "cancelled"])
+async def test_a_coroutine_from_a_plain_function_that_is_never_started_leaves_no_window_open(flows, left):
+    async def create():
+        flows.rows.append(1)
+
+    @expects(change("flows", flows.count).by(1))
+    def act():
+        return create()
+
+    if left == "closed":
+        act().close()
+    else:
+        task = asyncio.ensure_future(act())
+        task.cancel()
+        await asyncio.wait([task])
+    del act
+    gc.collect()
+
+    assert flows.rows == []
+    assert _scopes == {}
+
+
+async def test_an_exception_from_a_coroutine_of_a_plain_function_is_raised_and_reported(flows):
+    error = ValueError("bad")
+
+    async def create():
+        raise error
+
+    @expects(change("flows", flows.count).by(1))
+    def act():
+        return create()
+
+    with collect_reports() as reports, pytest.raises(ValueError, match="bad") as caught:
+        await act()
+
+    assert caught.value is error
+    assert [report["flows"].reason for report in reports] == ["action_failed"]

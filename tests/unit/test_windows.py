@@ -178,6 +178,14 @@ def test_a_result_may_be_none(rows):
     )
 
 
+def test_a_block_may_say_what_its_result_is(rows):
+    with window("load", change("rows", rows.count).by(lambda result: result)) as w:
+        rows.append(4)
+        w.result = 1
+
+    assert w.report.outcome == "pass"
+
+
 def test_a_check_that_names_a_result_nobody_gave_is_inconclusive(rows):
     with window("load", change("rows", rows.count).by(lambda result: 1)) as w:
         rows.append(4)

@@ -18,7 +18,8 @@ def record_metrics(
     instruments: Instruments, names: ActionNames, report: ActionReport, context: Context
 ) -> None:
     """Record one finished run, in the context of its span so that exemplars lead to the trace."""
+    add = instruments.checks.add
     for check in report.checks:
-        instruments.checks.add(1, names.of_check(check.metric, check.outcome, check.reason), context)
+        add(1, names.of_check(check.metric, check.verdict.outcome, check.verdict.reason), context)
     instruments.action_duration.record(report.action_seconds, names.of_outcome(report.outcome), context)
     instruments.verification_duration.record(report.verification_seconds, names.of_action, context)

@@ -30,13 +30,13 @@ class ActionNames:
     __slots__ = (
         "_by_check",
         "_by_outcome",
-        "_zeroed",
         "action",
         "identity",
         "is_tool",
         "metrics",
         "of_action",
         "span_name",
+        "zeroed",
     )
 
     def __init__(self, action: str, function: str | None, metrics: tuple[str, ...]) -> None:
@@ -53,7 +53,7 @@ class ActionNames:
                 semconv.GEN_AI_TOOL_NAME: action,
                 semconv.CODE_FUNCTION_NAME: function,
             }
-        self._zeroed: Any = None  # the meter provider that has this action's zeros
+        self.zeroed: Any = None  # the meter provider that has this action's zeros
         # Attribute sets of metrics recur with every run; there are as many as the action has series.
         self._by_check: dict[tuple[str, Outcome, Reason | None], dict[str, str]] = {}
         self._by_outcome: dict[Outcome, dict[str, str]] = {}
@@ -85,10 +85,7 @@ class ActionNames:
 
         Without a first zero `increase()` misses a first failure, and a ratio of failures is empty, not 0.
         """
-        provider = instruments.meter_provider()
-        if self._zeroed is provider:
-            return
-        self._zeroed = provider
+        self.zeroed = instruments.meter_provider()
         for metric in self.metrics:
             for outcome in _STARTED_AT_ZERO:
                 instruments.checks.add(0, self.of_check(metric, outcome, None), _NO_SPAN)

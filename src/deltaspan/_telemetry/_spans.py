@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace import Span, Status, StatusCode
 
 from deltaspan import semconv
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._state import StateOnWire, class_name
+from deltaspan._telemetry._state import CheckOnWire, StateOnWire, class_name
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["MOST_DETAILED_CHECKS", "enrichable", "record_verdict", "start_span", "tag_attributes"]
+__all__ = ["MOST_DETAILED_CHECKS", "enrichable", "identity_of", "record_verdict"]
 
 MOST_DETAILED_CHECKS: Final = 16
 """Beyond this many checks the details stay in the events: a span holds 128 attributes and drops the oldest,
 which are its identity."""
 
 
-def tag_attributes(tag: CausalTag) -> dict[str, str]:
-    """Return the attributes by which a run is found."""
-    found = {semconv.CAUSAL_TAG_ID: tag.id, semconv.CAUSAL_TAG_ROOT_ID: tag.root_id}
+def identity_of(action: Mapping[str, str], tag: CausalTag) -> dict[str, str]:
+    """Return the attributes by which a run is found: its action's, and its tag's."""
+    found = {**action, semconv.CAUSAL_TAG_ID: tag.id, semconv.CAUSAL_TAG_ROOT_ID: tag.root_id}
     if tag.parent_id is not None:
         found[semconv.CAUSAL_TAG_PARENT_ID] = tag.parent_id
     return found
-
-
-def start_span(
-    tracer: Tracer, name: str, identity: Mapping[str, str], tag: CausalTag, context: Context
-) -> Span:
-    """Start a run's span in a context that already holds the tag's baggage, so that processors stamp it."""
-    return tracer.start_span(name, context, SpanKind.INTERNAL, {**identity, **tag_attributes(tag)})
 
 
 def enrichable(action: str, context: Context) -> Span | None:
@@ -51,30 +44,43 @@ def enrichable(action: str, context: Context) -> Span | None:
 
 
 def record_verdict(
-    span: Span, report: ActionReport, states: StateOnWire, error: BaseException | None
+    span: Span,
+    report: ActionReport,
+    checks: Sequence[CheckOnWire],
+    states: StateOnWire,
+    error: BaseException | None,
 ) -> None:
-    """Put the verdict on a recording span: outcome, failed metrics, states and deltas, status."""
-    failed = report.failed
+    """Put the verdict on a recording span: outcome, failed metrics, states and deltas, status.
+
+    Args:
+        span: the run's span.
+        report: the finished run.
+        checks: its checks, rendered.
+        states: renders the status.
+        error: what the action raised, or None.
+    """
     attributes: dict[str, Any] = {
         semconv.ACTION_OUTCOME: report.outcome,
-        semconv.CHECKS_TOTAL: len(report.checks),
-        semconv.CHECKS_FAILED: [check.metric for check in failed],
+        semconv.CHECKS_TOTAL: len(checks),
+        semconv.CHECKS_FAILED: [one.check.metric for one in checks if one.check.verdict.outcome == "fail"],
     }
-    if len(report.checks) <= MOST_DETAILED_CHECKS:
-        for check in report.checks:
-            if check.has_pre_state:
-                attributes[semconv.PRE_STATE_PREFIX + check.metric] = states.of(check.pre_state)
-            if check.has_post_state:
-                attributes[semconv.POST_STATE_PREFIX + check.metric] = states.of(check.post_state)
-            attributes[semconv.EXPECTED_DELTA_PREFIX + check.metric] = states.of(check.expected_delta)
-            if check.has_delta:
-                attributes[semconv.ACTUAL_DELTA_PREFIX + check.metric] = states.of(check.actual_delta)
+    if len(checks) <= MOST_DETAILED_CHECKS:
+        for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
+            metric = check.metric
+            if pre_state is not None:
+                attributes[semconv.PRE_STATE_PREFIX + metric] = pre_state
+            if post_state is not None:
+                attributes[semconv.POST_STATE_PREFIX + metric] = post_state
+            attributes[semconv.EXPECTED_DELTA_PREFIX + metric] = expected_delta
+            if actual_delta is not None:
+                attributes[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
+    refuted = report.outcome == "fail"
     if error is not None:
         attributes[semconv.ERROR_TYPE] = class_name(error)
-    elif failed:
+    elif refuted:
         attributes[semconv.ERROR_TYPE] = semconv.ERROR_TYPE_CHECK_FAILED
     span.set_attributes(attributes)
-    if (failed or error is not None) and _status_is_unset(span):
+    if (refuted or error is not None) and _status_is_unset(span):
         span.set_status(Status(StatusCode.ERROR, states.status(report, error)))
 
 

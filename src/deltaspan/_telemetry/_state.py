@@ -7,16 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from collections.abc import Sized
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from deltaspan._config import Settings
+from deltaspan._records import UNREAD
 from deltaspan._render import wire
 from deltaspan._reports import ActionReport, CheckReport
 
-__all__ = ["StateOnWire", "class_name"]
+__all__ = ["CheckOnWire", "StateOnWire", "class_name", "states_on_wire"]
 
 _NOT_CAPTURED: Final = "(not captured)"
+
+
+class CheckOnWire(NamedTuple):
+    """One check as attribute values, rendered once for its span, its event and its log record.
+
+    Attributes:
+        check: the check itself.
+        pre_state: None when it was not read.
+        post_state: likewise.
+        expected_delta: the demand.
+        actual_delta: None when a state is missing.
+        explanation: the sentence.
+    """
+
+    check: CheckReport
+    pre_state: Any
+    post_state: Any
+    expected_delta: Any
+    actual_delta: Any
+    explanation: str
 
 
 class StateOnWire:
@@ -33,8 +55,19 @@ class StateOnWire:
         self._kinds_only = settings.capture_state == "summary"
         self._max_chars = settings.max_state_chars
 
-    def of(self, state: object) -> Any:
-        """Return the attribute value for a frozen state or delta."""
+    def of(self, check: CheckReport) -> CheckOnWire:
+        """Return the attribute values of one check's states and deltas."""
+        render = self._render
+        return CheckOnWire(
+            check,
+            None if check.pre is UNREAD else render(check.pre),
+            None if check.post is UNREAD else render(check.post),
+            render(check.expectation.expected),
+            None if check.delta is None else render(check.delta.value),
+            self.text(check.explanation) if self.in_full else _verdict(check),
+        )
+
+    def _render(self, state: object) -> Any:
         if self.in_full:
             return wire(state, self._max_chars)
         return _kind_of(state) if self._kinds_only else _NOT_CAPTURED
@@ -42,10 +75,6 @@ class StateOnWire:
     def text(self, text: object) -> str:
         """Return a text within bounds."""
         return str(wire(_str(text), self._max_chars))
-
-    def explanation(self, check: CheckReport) -> str:
-        """Return the sentence of one check, or what may be said without its states."""
-        return self.text(check.explanation) if self.in_full else _verdict(check)
 
     def status(self, report: ActionReport, error: BaseException | None) -> str:
         """Return the description of an ERROR status: what was refuted, or what the action raised."""
@@ -56,6 +85,12 @@ class StateOnWire:
         name = type(error).__name__
         message = _str(error)
         return self.text(f"{name}: {message}" if message and self.in_full else name)
+
+
+@lru_cache(maxsize=8)
+def states_on_wire(settings: Settings) -> StateOnWire:
+    """Return the renderer for these settings, made once."""
+    return StateOnWire(settings)
 
 
 def class_name(error: BaseException) -> str:

@@ -71,9 +71,7 @@ class Change(Check[S_co]):
         self: Change[_NumericState], low: _Amount, high: _Amount, *, tolerance: Number | None = None
     ) -> Change[S_co]:
         """Demand a delta from `low` to `high`, both included; otherwise as for `by`."""
-        return self._moving(
-            Between(low, high, tolerance), said("by_between", low, high, tolerance=tolerance)
-        )
+        return self._moving(Between(low, high, tolerance), said("by_between", low, high, tolerance=tolerance))
 
     def increasing(
         self: Change[_NumericState],
