@@ -68,6 +68,10 @@ class Read:
             self.value = freeze(value)
         except Exception as error:
             self.error = error
+        except asyncio.CancelledError as error:
+            if _task_is_cancelled():
+                raise
+            self.error = RuntimeError(f"what the probe waited for was cancelled: {error!r}")
         self.seconds = perf_counter() - began
 
 
@@ -79,10 +83,26 @@ async def perform_together(reads: Sequence[Read]) -> None:
             waiting.append(read)
         else:
             await read.perform_async()  # it may return an awaitable all the same
-    if len(waiting) == 1:
-        await waiting[0].perform_async()
-    elif waiting:
+    if len(waiting) > 1 and _on_asyncio():
         await asyncio.gather(*[read.perform_async() for read in waiting])
+        return
+    for read in waiting:
+        await read.perform_async()
+
+
+def _task_is_cancelled() -> bool:
+    """Return whether it is the action's task that is being cancelled, not something a probe waited for."""
+    task = asyncio.current_task() if _on_asyncio() else None
+    cancelling = getattr(task, "cancelling", None)  # Python 3.11; before, the two cannot be told apart
+    return cancelling is None or cancelling() > 0
+
+
+def _on_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _discard(awaitable: Any) -> None:
