@@ -2,8 +2,9 @@
 
 from deltaspan._collecting import collect_reports
 from deltaspan._decorator import expects
+from deltaspan._probes import probe
 from deltaspan._reports import ActionReport, CheckReport
-from deltaspan.causal_tag import current_causal_tag
+from deltaspan.causal_tag import adopt, causal_environ, causal_headers, current_causal_tag
 from deltaspan.checks import change, observe, unchanged
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive, DeltaspanError
 from deltaspan.verifier import DeltaVerifier
@@ -17,12 +18,16 @@ __all__ = [
     "DeltaVerifier",
     "DeltaspanError",
     "Window",
+    "adopt",
+    "causal_environ",
+    "causal_headers",
     "change",
     "collect_reports",
     "configure_telemetry",
     "current_causal_tag",
     "expects",
     "observe",
+    "probe",
     "unchanged",
     "window",
 ]

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from deltaspan._difference import identity
+from deltaspan._freeze import SCALARS, Unfreezable, freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["ArgumentReader", "Bound", "bind", "is_async", "parameters_of"]
+__all__ = ["ArgumentReader", "Bound", "bind", "is_async", "parameters_of", "value_of"]
 
 _Kind = inspect.Parameter
 _BY_POSITION: Final = (_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD)
@@ -178,3 +180,16 @@ def refuse_shadowing(
                 f"{owner} names {name!r}, which is both a parameter of the action and a word of deltaspan; "
                 f"rename the action's parameter"
             )
+
+
+def value_of(argument: Any) -> Hashable:
+    """Return what equal arguments share, taken now: the action may change the argument itself."""
+    kind = type(argument)
+    if kind in SCALARS:
+        return identity(argument)
+    if getattr(kind, "__eq__", None) is object.__eq__:
+        return (kind, id(argument))  # a thing with an identity: an engine, a client
+    try:
+        return identity(freeze(argument))
+    except Unfreezable:
+        return (kind, id(argument))

@@ -31,6 +31,8 @@ MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters; 1024 by default, 16 at least."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
 """`span` (default), `log` or `both`: how the `delta.check` event leaves."""
+PROPAGATE: Final = "DELTASPAN_PROPAGATE"
+"""`off` keeps the causal tag out of baggage and of what `causal_headers()` gives; `on` by default."""
 
 _SMALLEST_STATE_CHARS: Final = 16
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
@@ -49,6 +51,7 @@ class Settings:
         max_state_chars: bound of one state on the wire, in characters.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
+        propagate: whether the causal tag leaves the process in baggage.
     """
 
     enabled: bool = True
@@ -58,6 +61,7 @@ class Settings:
     max_state_chars: int = 1024
     span_events: bool = True
     log_events: bool = False
+    propagate: bool = True
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
@@ -76,6 +80,7 @@ class Settings:
             max_state_chars=_read(environ, MAX_STATE_CHARS, _state_chars, 1024),
             span_events=signal in ("span", "both"),
             log_events=signal in ("log", "both"),
+            propagate=_read(environ, PROPAGATE, _boolean, default=True),
         )
 
 

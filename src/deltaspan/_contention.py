@@ -98,9 +98,10 @@ def leave(entry: Entry) -> Rival | None:
     scope: _Scope = entry.scope
     now = time.perf_counter()
     with _lock:
-        del scope.open[entry.tag.id]
-        if entry.writes:
-            del scope.writing[entry.tag.id]
+        for known in (scope.open, scope.writing):
+            # A window that was handed over may be open twice, under the one tag of its run.
+            if known.get(entry.tag.id) is entry:
+                del known[entry.tag.id]
         entry.ended = now
         came_later = scope.entered - entry.seen - entry.kin
         # The link is cut here, or windows that overlap in an endless chain would keep each other alive.
@@ -115,13 +116,16 @@ def leave(entry: Entry) -> Rival | None:
 
 def _meet(scope: _Scope, entry: Entry) -> None:
     """Note who is open already: ancestors as kin, anyone else who writes as a rival."""
-    ancestors: set[str] = set()
-    ancestor = entry.tag.parent
+    # Its own tag too: a window that was handed over may be open twice. Parent and root are known by name even
+    # where the run between is another process's.
+    ancestors: set[str | None] = {entry.tag.root_id}
+    ancestor: CausalTag | None = entry.tag
     while ancestor is not None:
-        ancestors.add(ancestor.id)
-        if ancestor.id in scope.open:
-            scope.open[ancestor.id].kin += entry.writes
+        ancestors.update((ancestor.id, ancestor.parent_id))
         ancestor = ancestor.parent
+    for tag in ancestors:
+        if tag in scope.open:
+            scope.open[tag].kin += entry.writes
     # The newest first: only a nest of ancestors makes this look further than one window.
     entry.rival = next((scope.writing[tag] for tag in reversed(scope.writing) if tag not in ancestors), None)
     if entry.writes and entry.rival is not None and entry.rival.rival is None:

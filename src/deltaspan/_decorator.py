@@ -5,18 +5,27 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from types import CoroutineType
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import wrapt
 
-from deltaspan._binding import is_async, parameters_of
+from deltaspan._callables import (
+    Kind,
+    code_name_of,
+    function_of,
+    kind_of,
+    name_of,
+    parameters_of_action,
+)
 from deltaspan._config import enabled
 from deltaspan._engine import Run
 from deltaspan._plan import Options, Plan, make_plan
+from deltaspan._refusals import refuse_bare_use, refuse_what_is_no_action
+from deltaspan._stepping import RESULTS, go_on, keep_open, step, step_async
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.typing import Policy, ReportHook
+from deltaspan.typing import Contention, Policy, ReportHook
 
 __all__ = ["expects"]
 
@@ -32,11 +41,20 @@ def expects(
     on_failure: Policy | None = None,
     on_inconclusive: Policy | None = None,
     on_report: ReportHook | None = None,
+    on_contention: Contention = "inconclusive",
+    deferred: bool = False,
 ) -> Callable[[F], F]:
     """Verify what an action changed.
 
     The decorated action behaves as before in everything its caller can see: what it returns, what it
     raises, its signature. Around each call every probe is read, and each check is judged on the delta.
+
+    The window of a generator is open from its first step to its last. One that is closed before its end is
+    `abandoned`, but for the checks that count what was `yielded` until then. A plain function that returns a
+    coroutine or a generator is judged when that has ended; one that returns a future, when it is done, and a
+    failure is then logged where it should be raised. Any other awaitable is a result like all results.
+    A decorator that makes something else of the function, a framework's tool, a property, a cache, a context
+    manager, stands above this one.
 
     Args:
         checks: one or more of `change(...)`, `unchanged(...)`, `observe(...)`; each metric once.
@@ -46,6 +64,12 @@ def expects(
             `DELTASPAN_ON_FAILURE` decides, and without it `record`.
         on_inconclusive: the same for checks without a verdict (DeltaInconclusive).
         on_report: called with the ActionReport of each run; what it raises is logged.
+        on_contention: what becomes of a delta that another action may have made, because its window of equal
+            scope overlapped: `inconclusive`, or `ignore`, which judges it all the same; for when every
+            writer is known to write elsewhere.
+        deferred: return the action's result at once and reach the verdict in the background. It goes to a
+            span `delta.verify {action}` of the same trace and to `on_report`; the process waits for it at
+            exit. What `raise` would raise is logged.
 
     Raises:
         DefinitionTypeError: at decoration; something is not a check, a probe names a parameter that the
@@ -65,24 +89,27 @@ def expects(
         >>> reports[0]["flows"].explanation
         'flows changed by 1, as expected (1 → 2)'
     """
-    options = Options(on_failure, on_inconclusive, on_report)
-    _refuse_bare_use(checks)
+    options = Options(on_failure, on_inconclusive, on_report, deferred, on_contention)
+    refuse_bare_use(checks)
 
     def decorate(action: F) -> F:
-        function = _function_of(action)
-        asynchronous = is_async(function)
+        refuse_what_is_no_action(action)
+        function = function_of(action)
+        kind = kind_of(function)
         plan = make_plan(
-            name or _name_of(function), _code_name_of(function), parameters_of(function), checks, options
+            name or name_of(function),
+            code_name_of(function),
+            parameters_of_action(action, function),
+            checks,
+            options,
+            is_generator=kind.endswith("generator"),
         )
-        if plan.first_async_metric and not asynchronous:
-            raise DefinitionTypeError(
-                f"action {plan.action!r} is not async, but the probe of check "
-                f"{plan.first_async_metric!r} is; use a probe that answers at once, or an async action"
-            )
-        call = _async_call if asynchronous else _sync_call
-        wrapper = call(plan, binds_receiver=not hasattr(action, "__self__"))
+        _refuse_what_must_be_awaited(plan, kind)
+        call = _CALLS[kind](plan, binds_receiver=not hasattr(action, "__self__"))
+        # What Python names after the function that made it, a coroutine above all, is named after the action.
+        call.__name__ = call.__qualname__ = name_of(function)
         # wrapt's proxy is what it wraps in all that matters; its stubs cannot say so.
-        return _Action(action, wrapper, _enabled_for(plan))  # type: ignore[return-value, arg-type]
+        return _Action(action, call, _enabled_for(plan))  # type: ignore[return-value, arg-type]
 
     return decorate
 
@@ -121,27 +148,20 @@ class _Action(wrapt.FunctionWrapper[Any, Any]):
         return self
 
 
-def _sync_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
+def _plain_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
     def call(
         wrapped: Callable[..., Any], receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         with Run.of_call(plan, receiver if binds_receiver else None, args, kwargs) as run:
-            run.result = wrapped(*args, **kwargs)
-            if type(run.result) is CoroutineType:
-                run.pause()  # the action has only begun; a Future or a Task is its result
-                return _awaited(run, run.result)
-        return run.result
+            run.result = result = wrapped(*args, **kwargs)
+            # What is no result yet is a coroutine, a generator or a future: the action has only begun.
+            begun = type(result) not in RESULTS and keep_open(run, result)
+        return go_on(run, result) if begun else result
 
     return call
 
 
-async def _awaited(run: Run, coroutine: CoroutineType[Any, Any, Any]) -> Any:
-    async with run:
-        run.result = await coroutine
-    return run.result
-
-
-def _async_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
+def _coroutine_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
     async def call(
         wrapped: Callable[..., Any], receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
@@ -150,6 +170,39 @@ def _async_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
         return run.result
 
     return call
+
+
+def _stepped_call(plan: Plan, *, binds_receiver: bool, stepped: Callable[..., Any]) -> Callable[..., Any]:
+    def call(
+        wrapped: Callable[..., Any], receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        start = partial(Run.of_call, plan, receiver if binds_receiver else None, args, kwargs)
+        return stepped(start, wrapped(*args, **kwargs))
+
+    return call
+
+
+_CALLS: Final[dict[Kind, Callable[..., Callable[..., Any]]]] = {
+    "plain": _plain_call,
+    "coroutine": _coroutine_call,
+    "generator": partial(_stepped_call, stepped=step),
+    "async generator": partial(_stepped_call, stepped=step_async),
+}
+
+
+def _refuse_what_must_be_awaited(plan: Plan, kind: Kind) -> None:
+    if kind in ("coroutine", "async generator"):
+        return
+    if plan.first_async_lock:
+        raise DefinitionTypeError(
+            f"action {plan.action!r} is not async, but the lock of check {plan.first_async_lock!r} is; "
+            f"use a lock that blocks, such as threading.Lock(), or an async action"
+        )
+    if plan.first_async_metric:
+        raise DefinitionTypeError(
+            f"action {plan.action!r} is not async, but the probe of check "
+            f"{plan.first_async_metric!r} is; use a probe that answers at once, or an async action"
+        )
 
 
 def _enabled_for(plan: Plan) -> Callable[[], bool]:
@@ -167,42 +220,3 @@ def _enabled_for(plan: Plan) -> Callable[[], bool]:
         return active
 
     return ask
-
-
-def _refuse_bare_use(checks: Sequence[Any]) -> None:
-    for check in checks:
-        if callable(check):
-            raise DefinitionTypeError(
-                "expects needs checks before it meets the action: write "
-                f"@expects(change('flows', count_flows).by(1)) above {getattr(check, '__name__', check)!r}"
-            )
-
-
-def _function_of(action: Any) -> Callable[..., Any]:
-    """Return what carries the signature, or refuse what cannot be an action."""
-    if isinstance(action, (classmethod, staticmethod)):
-        return action.__func__
-    if isinstance(action, type):
-        raise DefinitionTypeError(
-            f"expects verifies a call, and {action.__qualname__} is a class; "
-            f"decorate the method that acts, or wrap the call in window(...)"
-        )
-    if not callable(action):
-        raise DefinitionTypeError(
-            f"expects must stand below the decorator that made this {type(action).__name__}, which would "
-            f"never call it:\n"
-            f"    @tool  # the framework's decorator first\n    @expects(...)\n    def action(...)"
-        )
-    return action  # type: ignore[no-any-return]
-
-
-def _name_of(function: Any) -> str:
-    inner = getattr(function, "func", function)  # functools.partial
-    return getattr(inner, "__name__", None) or type(inner).__name__
-
-
-def _code_name_of(function: Any) -> str:
-    inner = getattr(function, "func", function)
-    if not hasattr(inner, "__qualname__"):
-        inner = type(inner)
-    return f"{inner.__module__}.{inner.__qualname__}"

@@ -6,51 +6,33 @@ State that belongs to a run lives in its Run, so that one decorated function may
 
 from __future__ import annotations
 
-import logging
+import weakref
 from collections.abc import Mapping, Sequence
+from contextvars import copy_context
+from functools import partial
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
-from deltaspan import _contention
+from deltaspan import _whereabouts
+from deltaspan._background import later
+from deltaspan._check_run import CheckRun, Watched
 from deltaspan._collecting import hand_out
+from deltaspan._deferred import defer, defer_async
 from deltaspan._guard import guarded
-from deltaspan._judging import judge
-from deltaspan._plan import CAUSAL_TAG, CheckPlan, Plan
+from deltaspan._locking import Locks
+from deltaspan._plan import CAUSAL_TAG, YIELDED, Plan
+from deltaspan._policy import apply_policy
 from deltaspan._reading import Read, perform_together
-from deltaspan._records import UNREAD, inconclusive
+from deltaspan._records import UNREAD
 from deltaspan._reports import ActionReport, CheckReport
-from deltaspan._telemetry import RunTelemetry
+from deltaspan._settling import Steps, settle, settle_async, steps_of
+from deltaspan._telemetry import Resumed, RunTelemetry
+from deltaspan._threads import on_asyncio
+from deltaspan._whereabouts import is_collected, watch
 from deltaspan.causal_tag import CausalTag
-from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive
 
 __all__ = ["Run"]
-
-_log = logging.getLogger("deltaspan")
-_ABANDONED: Final = inconclusive("abandoned", "the window ended before its verdict was reached")
-
-
-class _CheckRun:
-    """One check in one run."""
-
-    __slots__ = ("entry", "plan", "post", "pre")
-
-    def __init__(self, plan: CheckPlan, values: Mapping[str, Any]) -> None:
-        self.plan = plan
-        self.pre = Read(plan.probe, values)
-        self.post = Read(plan.probe, values)
-        self.entry: _contention.Entry | None = None
-
-    def leave(self) -> _contention.Rival | None:
-        entry, self.entry = self.entry, None
-        return None if entry is None else _contention.leave(entry)
-
-    def abandoned(self, tag: str) -> CheckReport:
-        self.leave()
-        plan, pre, post = self.plan, self.pre, self.post
-        return CheckReport(
-            plan.metric, _ABANDONED, plan.attribution, tag, pre.value, post.value, None, plan.expectation
-        )
 
 
 class Run:
@@ -62,33 +44,48 @@ class Run:
     Args:
         plan: the action and its checks.
         values: the arguments that checks name.
+        resumed: the run that began in another process, when it is gone on with here.
 
     Attributes:
         result: what the action returned; UNREAD until it has.
         report: the report, once the run has ended.
+        yielded: how many values a generator has yielded.
+        left: as many, once its consumer has closed it; None for whatever else ends a run.
     """
 
     __slots__ = (
+        "__weakref__",
+        "_alive",
         "_began",
         "_checks",
         "_entered",
+        "_locks",
         "_paused",
         "_plan",
+        "_process",
         "_telemetry",
+        "_unheard",
         "_values",
+        "left",
         "report",
         "result",
+        "yielded",
     )
 
-    def __init__(self, plan: Plan, values: Mapping[str, Any]) -> None:
+    def __init__(self, plan: Plan, values: Mapping[str, Any], resumed: Resumed | None = None) -> None:
         self._plan = plan
-        self._telemetry = RunTelemetry(plan.names)
+        self._telemetry = RunTelemetry(plan.names, resumed)
         self._values = {**values, CAUSAL_TAG: self._telemetry.tag.id} if plan.names_values else values
-        self._checks = [_CheckRun(check, self._values) for check in plan.checks]
+        self._checks = [CheckRun(check, self._values, self._telemetry.tag) for check in plan.checks]
+        self._locks = Locks(self._telemetry.tag, moves=plan.is_generator) if plan.has_locks else None
         self._entered = self._began = 0.0
-        self._paused = False
+        self._paused = self._unheard = False
+        self._process = _whereabouts.process
+        self._alive: weakref.ref[Run] | None = None
         self.result: Any = UNREAD
         self.report: ActionReport | None = None
+        self.yielded = 0
+        self.left: int | None = None
 
     @classmethod
     def of_call(cls, plan: Plan, receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Run:
@@ -106,9 +103,32 @@ class Run:
         """The reads before the action, by metric."""
         return {check.plan.metric: check.pre for check in self._checks}
 
+    @property
+    def shown_baselines(self) -> Mapping[str, Any]:
+        """What may be shown of the states before the action, by metric; UNREAD where there is none."""
+        return {check.plan.metric: check.shown_baseline for check in self._checks}
+
     def pause(self) -> None:
         """Keep the window open when this block ends: the action goes on elsewhere, and enters again there."""
         self._paused = True
+
+    def suspend(self) -> None:
+        """Leave a generator's body for its consumer, to whom nothing of this run is current."""
+        if self._alive is None:
+            self._alive = watch(self)
+        self.yielded += 1
+        self._telemetry.suspend()
+
+    def resume(self, thrown: BaseException | None) -> None:
+        """Enter a generator's body again, with what its consumer throws into it, or None."""
+        self.left = self.yielded if isinstance(thrown, GeneratorExit) else None
+        self._telemetry.enter()
+
+    def settle(self, error: BaseException | None) -> None:
+        """Close the window where an exception would reach nobody; what should be raised is logged instead."""
+        self._unheard, self._paused, self._alive = True, False, None
+        self._telemetry.enter()
+        self.__exit__(None, error, None)
 
     def __enter__(self) -> Run:
         self._telemetry.enter()
@@ -116,9 +136,13 @@ class Run:
             self._paused = False
             return self
         try:
+            if self._locks is not None:
+                for check in self._checks:
+                    check.lock(self._locks)
             self._begin()
             for check in self._checks:
-                check.pre.perform()
+                if check.is_read and check.pre.error is None:
+                    check.pre.perform()
             self._opened()
         except BaseException:
             self.abandon()
@@ -132,25 +156,42 @@ class Run:
             self._telemetry.leave()
             return
         ended = perf_counter()
+        if self._process is not _whereabouts.process or self._alive is not None:
+            if self._ends_elsewhere(error):
+                return
+            error = self._fault_in(error)
+        if self._is_deferred(error):
+            self._defer(ended, error)
+            return
         try:
             for read in self._readable(error):
                 read.perform()
+            if self._plan.is_patient and not self._is_interrupted(error):
+                settle(self._watched(error), ended)
             self._conclude(error, ended)
         finally:
-            self._end(error, ended)
-        self._apply_policy(error)
+            self._end_and_release(error, ended)
+        self._act_on(error)
 
     async def __aenter__(self) -> Run:
+        self._alive = watch(self)
         self._telemetry.enter()
         if self._paused:
             self._paused = False
             return self
         try:
+            if self._locks is not None:
+                for check in self._checks:
+                    await check.lock_async(self._locks)
             self._begin()
-            await perform_together([check.pre for check in self._checks])
+            await perform_together(
+                [check.pre for check in self._checks if check.is_read and check.pre.error is None]
+            )
             self._opened()
-        except BaseException:
-            self.abandon()
+        except BaseException as error:
+            ended = self._ended_open()
+            if ended is not None:
+                await self._end_and_release_async(None, ended, error)
             raise
         return self
 
@@ -158,12 +199,25 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         ended = perf_counter()
+        if self._process is not _whereabouts.process or self._alive is not None:
+            if self._ends_elsewhere(error):
+                return
+            error = self._fault_in(error)
+        if self._is_deferred(error):
+            self._defer(ended, error)
+            return
         try:
-            await perform_together(self._readable(error))
+            if self._is_interrupted(error):
+                for read in self._readable(error):
+                    read.perform()
+            else:
+                await perform_together(self._readable(error))
+                if self._plan.is_patient:
+                    await settle_async(self._watched(error), ended)
             self._conclude(error, ended)
         finally:
-            self._end(error, ended)
-        self._apply_policy(error)
+            await self._end_and_release_async(error, ended, error)
+        self._act_on(error)
 
     def capture(self, baseline: Mapping[str, Any] | None = None) -> None:
         """Open the window by hand; nothing stays current between `capture` and `conclude`.
@@ -171,6 +225,8 @@ class Run:
         Args:
             baseline: frozen states by metric that were read earlier, instead of reading now.
         """
+        if self._locks is not None:
+            self._locks.moves = True
         if baseline is None:
             self.__enter__()
         else:
@@ -183,26 +239,33 @@ class Run:
 
     def conclude(self) -> None:
         """Close a window that was opened by hand; what it raises is as for a decorated action."""
+        self._process = _whereabouts.process  # whoever asks, parent or forked child, is answered
         self._telemetry.enter()
         self.__exit__(None, None, None)
 
     def abandon(self) -> None:
         """End a run that nobody will verify any more, or whose baselines were interrupted."""
-        ended = perf_counter()
-        self._began = self._began or ended
-        self._end(None, ended)
+        ended = self._ended_open()
+        if ended is not None:
+            self._end_and_release(None, ended)
 
     # The steps between, the same for a sync and an async action --------------------------------------------
+
+    def _ended_open(self) -> float | None:
+        """Return when a run ended that nobody closed; None when it is to be ended elsewhere."""
+        if self._ends_elsewhere(None):
+            return None
+        ended = perf_counter()
+        self._began = self._began or ended
+        self._entered = self._entered or ended  # it may have waited for a lock until now
+        return ended
 
     def _begin(self) -> None:
         """Make the window known; its baselines are read next."""
         self._entered = perf_counter()
         action, tag = self._plan.action, self._telemetry.tag
         for check in self._checks:
-            plan = check.plan
-            if not plan.claims_nothing:
-                scope = plan.scope(self._values)
-                check.entry = _contention.enter(scope, action, tag, writes=plan.claims_change)
+            check.enter(action, tag)
 
     def _opened(self) -> None:
         """All baselines are read; the action begins right after."""
@@ -210,23 +273,108 @@ class Run:
 
     def _readable(self, error: BaseException | None) -> list[Read]:
         """Return what is read after the action: not what failed before it, nor what would need its loop."""
-        interrupted = error is not None and not isinstance(error, Exception)
+        interrupted = self._is_interrupted(error)
+        return [check.post for check in self._checks if check.is_readable(interrupted=interrupted)]
+
+    def _watched(self, error: BaseException | None) -> list[Watched]:
+        """Return the checks whose post-state is worth another look: those that a change could decide."""
         return [
-            check.post
+            Watched(check, patience, partial(self._holds, check, error))
             for check in self._checks
-            if check.pre.error is None and not (interrupted and check.post.is_async)
+            if (patience := check.plan.patience_after(error)) is not None
+            and check.is_readable(interrupted=False)
+            and (error is None or check.plan.judged_on_error or check.plan.unchanged_on_error)
         ]
+
+    def _holds(self, check: CheckRun, error: BaseException | None) -> bool:
+        return check.judge(self._known, self.result, error, self._telemetry.tag.id, None).passed
+
+    def _is_deferred(self, error: BaseException | None) -> bool:
+        return self._plan.options.deferred and not self._is_interrupted(error)
+
+    def _defer(self, ended: float, error: BaseException | None) -> None:
+        """Let the caller go on; the verdict is reached in the background."""
+        self._telemetry.defer()
+        self._telemetry.leave()
+        self._unheard = True
+        if self._plan.first_async_metric is None:
+            defer(self._settling(error, ended), partial(self._settled, error, ended))
+        else:
+            defer_async(self._settle_async(error, ended))
+
+    def _settling(self, error: BaseException | None, ended: float) -> Steps:
+        yield self._readable(error)
+        yield from steps_of(self._watched(error), ended)
+
+    def _settled(self, error: BaseException | None, ended: float) -> None:
+        try:
+            self._conclude(error, ended)
+        finally:
+            self._end_and_release(error, ended)
+        self._act_on(error)
+
+    async def _settle_async(self, error: BaseException | None, ended: float) -> None:
+        try:
+            await perform_together(self._readable(error))
+            await settle_async(self._watched(error), ended)
+        finally:
+            self._settled(error, ended)
+
+    async def _end_and_release_async(
+        self, error: BaseException | None, ended: float, by: BaseException | None
+    ) -> None:
+        # Only a coroutine that is closed may not await any more. One that is cancelled may, and must: a lock
+        # that is held over a network is released over it.
+        if self._locks is None or not on_asyncio() or self._is_closed(by):
+            self._end_and_release(error, ended)
+            return
+        try:
+            self._end(error, ended)
+        finally:
+            await self._locks.release_async()
+
+    def _is_closed(self, error: BaseException | None) -> bool:
+        return isinstance(error, GeneratorExit) and not self._plan.is_generator
+
+    def _fault_in(self, error: BaseException | None) -> BaseException | None:
+        """Return what the action failed with: a generator that does as it is told, and closes, did not."""
+        return None if self.left is not None and isinstance(error, GeneratorExit) else error
+
+    def _is_interrupted(self, error: BaseException | None) -> bool:
+        """Return whether nothing may be awaited any more."""
+        return self.left is not None or not (error is None or isinstance(error, Exception))
+
+    def _ends_elsewhere(self, error: BaseException | None) -> bool:
+        """Return whether this is not the place to close the window: another will, or has been told to."""
+        if self._process is not _whereabouts.process:
+            self._telemetry.leave()
+            return True
+        if self._alive is None or not is_collected(self._alive):
+            return False
+        self._telemetry.leave()
+        later(partial(copy_context().run, self.settle, self._fault_in(error)))
+        return True
 
     def _conclude(self, error: BaseException | None, ended: float) -> None:
         """All post-states are read: judge and report."""
-        values, result, tag = self._values, self.result, self._telemetry.tag.id
+        values, result, tag = self._known, self.result, self._telemetry.tag.id
+        left = self.left if error is None else None
         self._report_on(
-            [
-                judge(check.plan, check.pre, check.post, values, result, error, check.leave(), tag)
-                for check in self._checks
-            ],
+            [check.report(values, result, error, tag, left) for check in self._checks],
             ended,
         )
+
+    @property
+    def _known(self) -> Mapping[str, Any]:
+        """What an expected value may name of the run, but its result."""
+        return {**self._values, YIELDED: self.yielded} if self._plan.is_generator else self._values
+
+    def _end_and_release(self, error: BaseException | None, ended: float) -> None:
+        try:
+            self._end(error, ended)
+        finally:
+            if self._locks is not None:
+                self._locks.release()
 
     def _end(self, error: BaseException | None, ended: float) -> None:
         """Record, whatever happened, and hand the report out; a run that has none was abandoned."""
@@ -246,23 +394,18 @@ class Run:
         action_seconds = ended - self._began
         verifying = perf_counter() - self._entered - action_seconds
         self.report = ActionReport(
-            self._plan.action, tag.id, tuple(checks), tag.parent_id, tag.root_id, action_seconds, verifying
+            self._plan.action,
+            tag.id,
+            tuple(checks),
+            tag.parent_id,
+            tag.root_id,
+            action_seconds,
+            verifying,
+            self._telemetry.attempt,
         )
         return self.report
 
-    def _apply_policy(self, error: BaseException | None) -> None:
-        """Do what the policy for the outcome asks; the action's own exception always wins.
-
-        Raises:
-            DeltaCheckFailed: a check failed, the policy is `raise`, and the action itself did not raise.
-            DeltaInconclusive: likewise for a check without a verdict.
-        """
-        report = self.report
-        if report is None or report.outcome not in ("fail", "inconclusive"):
-            return
-        policy = self._plan.policy(report.outcome)
-        if policy == "warn":
-            _log.warning("%s: %s: %s", report.action, report.outcome, report.explanation)
-        elif policy == "raise" and error is None:
-            result = None if self.result is UNREAD else self.result
-            raise (DeltaCheckFailed if report.outcome == "fail" else DeltaInconclusive)(report, result)
+    def _act_on(self, error: BaseException | None) -> None:
+        if self.report is not None:
+            unheard = self._unheard or self.left is not None
+            apply_policy(self._plan, self.report, self.result, error, unheard=unheard)

@@ -9,12 +9,16 @@ from deltaspan._contention import Rival
 from deltaspan._deltas import Delta
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
-from deltaspan._plan import PRE_STATE, RESULT, CheckPlan
+from deltaspan._limits import ProbeTimeout
+from deltaspan._locking import NotLocked
+from deltaspan._plan import RESULT, CheckPlan
 from deltaspan._reading import Read
 from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
 from deltaspan._render import show
 from deltaspan._reports import CheckReport
-from deltaspan.expectations.base import with_operands
+from deltaspan.expectations import Expectation, NoChange
+from deltaspan.expectations.ignoring import NOTHING_IGNORED
+from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, with_operands
 
 __all__ = ["judge"]
 
@@ -28,6 +32,7 @@ def judge(
     error: BaseException | None,
     rival: Rival | None,
     causal_tag: str,
+    left: int | None = None,
 ) -> CheckReport:
     """Judge one check of one run and report it; never raises.
 
@@ -38,26 +43,33 @@ def judge(
         values: the arguments that checks named.
         result: what the action returned; UNREAD when that is not known.
         error: what the action raised, or None.
-        rival: a window of equal scope that overlapped, or None.
+        rival: a window of equal scope that overlapped and counts, or None.
         causal_tag: the tag of the run.
+        left: how many values a generator had yielded when it was closed early; None when it was not.
     """
-    expectation = plan.expectation
+    expectation: Expectation = plan.expectation
     delta: Delta | None = None
     if pre.error is not None or post.error is not None or post.value is UNREAD:
-        verdict = _read_fault(pre, post, error)
+        verdict = _read_fault(pre, post, error, left)
     else:
         delta = difference(pre.value, post.value)
-        if error is not None and not plan.judged_on_error:
+        if left is not None and not plan.judged_when_left:
+            verdict = _abandoned(left, f"the state {_moved(delta, pre, post)}")
+        elif error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
             verdict = _action_failed(delta, pre, post, error)
         else:
             try:
+                if error is not None and plan.unchanged_on_error:
+                    ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
+                    expectation = NoChange(ignored, type(error).__name__)
                 if plan.computed:
-                    expectation = with_operands(expectation, _compute(plan, pre, values, result))
+                    computed = _compute(plan, expectation, pre, values, result)
+                    expectation = with_operands(expectation, computed) if computed else expectation
                 verdict = expectation.judge(delta, pre.value, post.value)
             except Exception as fault:
                 note = f"its expected value could not be computed: {_text(fault)}"
                 verdict = inconclusive("expectation_failed", note, fault)
-            if rival is not None and _unattributed(plan, verdict):
+            if rival is not None and _unattributed(plan, expectation, verdict):
                 verdict = _contended(delta, pre, post, rival)
     return CheckReport(
         plan.metric,
@@ -72,11 +84,15 @@ def judge(
     )
 
 
-def _read_fault(pre: Read, post: Read, error: BaseException | None) -> Verdict:
+def _read_fault(pre: Read, post: Read, error: BaseException | None, left: int | None) -> Verdict:
     if pre.error is not None:
         return _fault("before the action", "baseline_failed", pre.error)
     if post.error is not None:
         return _fault("after the action", "probe_failed", post.error)
+    if left is not None:
+        return _abandoned(left, "an async probe cannot be read any more")
+    if error is None:
+        return inconclusive("abandoned", "the program ended before its post-state was read")
     note = f"the action was ended by {_text(error)}, and an async probe cannot be read any more"
     return inconclusive("action_failed", note, error)
 
@@ -84,32 +100,54 @@ def _read_fault(pre: Read, post: Read, error: BaseException | None) -> Verdict:
 def _fault(when: str, reason: Any, error: Exception) -> Verdict:
     if isinstance(error, Unfreezable):
         return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", error)
+    if isinstance(error, ProbeTimeout):
+        return inconclusive("probe_timeout", f"{error} {when}", error)
+    if isinstance(error, NotLocked):
+        return inconclusive(reason, str(error), error)
     return inconclusive(reason, f"the probe raised {_text(error)} {when}", error)
 
 
 def _action_failed(delta: Delta, pre: Read, post: Read, error: BaseException) -> Verdict:
-    happened = delta.words() if delta.changed else "did not change"
-    note = f"the action raised {_text(error)}; the state {happened} ({show(pre.value)} → {show(post.value)})"
+    note = f"the action raised {_text(error)}; the state {_moved(delta, pre, post)}"
     return inconclusive("action_failed", note, error)
 
 
-def _compute(plan: CheckPlan, pre: Read, values: Mapping[str, Any], result: Any) -> dict[str, Any]:
+def _abandoned(left: int, found: str) -> Verdict:
+    values = "1 value" if left == 1 else f"{left} values"
+    note = f"the generator was closed after {values}, before it ended; {found}"
+    return inconclusive("abandoned", note)
+
+
+def _moved(delta: Delta, pre: Read, post: Read) -> str:
+    happened = delta.words() if delta.changed else "did not change"
+    return f"{happened} ({show(pre.value)} → {show(post.value)})"
+
+
+def _compute(
+    plan: CheckPlan, expectation: Expectation, pre: Read, values: Mapping[str, Any], result: Any
+) -> dict[str, Any]:
     known = {**values, PRE_STATE: pre.value}
     if result is not UNREAD:
         known[RESULT] = result
-    computed = {}
+    computed: dict[str, Any] = {}
     for path, bound in plan.computed:
+        if not hasattr(expectation, path.partition(".")[0]):
+            continue  # of the claim that an action which raised is not held to
         if RESULT in bound.names and result is UNREAD:
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
-        computed[path] = bound.call(known)
+        if is_predicate(path):
+            named = {name: known[name] for name in bound.names if name in known}
+            computed[path] = Question(bound.call, named)
+        else:
+            computed[path] = bound.call(known)
     return computed
 
 
-def _unattributed(plan: CheckPlan, verdict: Verdict) -> bool:
+def _unattributed(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -> bool:
     if plan.attribution == "causal_tag" or verdict is OBSERVED or verdict.outcome == "inconclusive":
         return False
     # An unchanged state needs nobody to credit; one that changed may have been changed by the rival.
-    return plan.claims_change or verdict.outcome == "fail"
+    return verdict.outcome == "fail" or not isinstance(expectation, NoChange)
 
 
 def _contended(delta: Delta, pre: Read, post: Read, rival: Rival) -> Verdict:

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
-from deltaspan._binding import ArgumentReader, Bound, bind, refuse_shadowing
+from deltaspan._binding import ArgumentReader, Bound, bind, is_async, refuse_shadowing, value_of
 from deltaspan._config import settings
-from deltaspan._difference import identity
-from deltaspan._freeze import SCALARS, Unfreezable, freeze
+from deltaspan._locking import LockSource
+from deltaspan._probes import is_blocking
 from deltaspan._telemetry import ActionNames
-from deltaspan.checks import Check
+from deltaspan.checks import Check, Patience, is_context_manager
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import Expectation, NoChange, NoClaim
-from deltaspan.expectations.base import computed_operands
-from deltaspan.typing import Attribution, Policy, ReportHook
+from deltaspan.expectations.operands import DELTA, POST_STATE, PRE_STATE, computed_operands, is_predicate
+from deltaspan.typing import Attribution, Contention, Policy, ReportHook
 
-__all__ = ["CAUSAL_TAG", "CheckPlan", "Options", "Plan", "make_plan"]
+__all__ = ["CAUSAL_TAG", "YIELDED", "CheckPlan", "Options", "Plan", "make_plan"]
 
 CAUSAL_TAG: Final = "causal_tag"
-PRE_STATE: Final = "pre_state"
 RESULT: Final = "result"
+YIELDED: Final = "yielded"
 _FOR_PROBES: Final = (CAUSAL_TAG,)
 _FOR_EXPECTED: Final = (CAUSAL_TAG, PRE_STATE, RESULT)
+_FOR_PREDICATES: Final = (*_FOR_EXPECTED, DELTA, POST_STATE)
 _RECEIVERS: Final = frozenset({"self", "cls"})
 
 
@@ -36,20 +37,37 @@ class Options:
         on_failure: what a failed check does beyond being recorded; None follows the environment.
         on_inconclusive: the same for a check without a verdict.
         on_report: receives the report of each run.
+        deferred: whether verdicts are reached after the action has returned.
+        on_contention: whether a delta that another action may have made is inconclusive, or judged as it is.
     """
 
     on_failure: Policy | None = None
     on_inconclusive: Policy | None = None
     on_report: ReportHook | None = None
+    deferred: bool = False
+    on_contention: Contention = "inconclusive"
 
     def __post_init__(self) -> None:
+        if self.on_contention not in get_args(Contention):
+            words = ", ".join(get_args(Contention))
+            raise DefinitionValueError(f"on_contention={self.on_contention!r} is not one of {words}")
         for name in ("on_failure", "on_inconclusive"):
             value = getattr(self, name)
             if value is not None and value not in get_args(Policy):
                 raise DefinitionValueError(f"{name}={value!r} is not one of {', '.join(get_args(Policy))}")
+        if self.deferred and "raise" in (self.on_failure, self.on_inconclusive):
+            raise DefinitionValueError(
+                "deferred=True returns the action's result before the verdict, so 'raise' would raise "
+                "nowhere; use 'warn', or on_report"
+            )
         if self.on_report is not None and not callable(self.on_report):
             raise DefinitionTypeError(
                 f"on_report={self.on_report!r} must be callable; it receives an ActionReport"
+            )
+        if is_async(self.on_report):
+            raise DefinitionTypeError(
+                f"on_report={self.on_report!r} is async, and nobody would await it; "
+                f"take the report in a plain function"
             )
 
 
@@ -67,6 +85,15 @@ class CheckPlan:
         claims_change: whether the action says that it writes what is measured.
         claims_nothing: whether no claim is made at all.
         judged_on_error: whether the delta is judged although the action raised.
+        judged_when_left: whether it is judged although a generator was closed before its end.
+        unchanged_on_error: whether an action that raised must have left no trace.
+        is_limited: whether its reads must not hold up the action, or not for long.
+        timeout: the longest that one read may take, in seconds.
+        patience: how long its post-state is looked at again.
+        lock: where its lock comes from.
+        redaction: turns a state into what may be shown of it.
+        sample_rate: the share of runs in which it is read.
+        ignores_rivals: whether it is judged although another action may have made the delta.
     """
 
     metric: str
@@ -78,13 +105,37 @@ class CheckPlan:
     claims_change: bool
     claims_nothing: bool
     judged_on_error: bool
+    judged_when_left: bool
+    unchanged_on_error: bool
+    is_limited: bool
+    timeout: float | None
+    patience: Patience | None
+    lock: LockSource | None
+    redaction: Callable[[Any], Any] | None
+    sample_rate: float
+    ignores_rivals: bool
     _bare_scope: tuple[str]
+
+    def patience_after(self, error: BaseException | None) -> Patience | None:
+        """Return how long the post-state is looked at again.
+
+        An action that raised must have left no trace: one that is not there yet at first proves nothing.
+        """
+        if error is None or self.patience is None or not self.unchanged_on_error:
+            return self.patience
+        return replace(self.patience, holding=True)
+
+    @property
+    def bounds(self) -> list[Bound]:
+        """Whatever names arguments: the probe, computed operands, a computed lock."""
+        lock = [] if self.lock is None or self.lock.computed is None else [self.lock.computed]
+        return [self.probe, *[bound for _, bound in self.computed], *lock]
 
     def scope(self, values: Mapping[str, Any]) -> Hashable:
         """Return what equal windows share: the metric and the argument values bound to the probe."""
         if not self.scope_names:
             return self._bare_scope
-        return (self.metric, *[_value_of(values.get(name)) for name in self.scope_names])
+        return (self.metric, *[value_of(values.get(name)) for name in self.scope_names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +149,9 @@ class Plan:
         names: what telemetry says of it.
         options: policies and the hook.
         names_values: whether any probe or expected value names anything.
+        is_generator: whether the action yields values that expected values may count.
+        has_locks: whether any check holds a lock.
+        is_patient: whether any post-state is looked at again.
     """
 
     action: str
@@ -106,6 +160,14 @@ class Plan:
     names: ActionNames
     options: Options
     names_values: bool
+    is_generator: bool
+    has_locks: bool
+    is_patient: bool
+
+    @property
+    def first_async_lock(self) -> str | None:
+        """The metric of the first check whose lock only an async action can take, or None."""
+        return next((check.metric for check in self.checks if check.lock and check.lock.is_async), None)
 
     @property
     def first_async_metric(self) -> str | None:
@@ -125,6 +187,8 @@ def make_plan(
     parameters: Sequence[inspect.Parameter],
     checks: Sequence[Check[Any]],
     options: Options,
+    *,
+    is_generator: bool = False,
 ) -> Plan:
     """Bind checks to an action.
 
@@ -134,6 +198,8 @@ def make_plan(
         parameters: what the action takes, which checks may name.
         checks: one or more.
         options: policies and the hook.
+        is_generator: whether the action is a generator or an async one, whose expected values may name
+            `yielded`.
 
     Raises:
         DefinitionTypeError: something is not a check, or names a parameter that does not exist.
@@ -142,17 +208,24 @@ def make_plan(
     if not isinstance(action, str) or not action:
         raise DefinitionValueError(f"an action needs a name, not {action!r}")
     _refuse_wrong_checks(action, checks)
+    _refuse_deferred_locks(action, checks, options)
     offered = [parameter.name for parameter in parameters]
-    plans = tuple(_plan_check(check, action, offered) for check in checks)
-    needed = {
-        name
-        for plan in plans
-        for bound in (plan.probe, *[b for _, b in plan.computed])
-        for name in bound.names
-    }
+    more = (YIELDED,) if is_generator else ()
+    plans = tuple(_plan_check(check, action, offered, more, options) for check in checks)
+    needed = {name for plan in plans for bound in plan.bounds for name in bound.names}
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
     names = ActionNames(action, function, tuple(plan.metric for plan in plans))
-    return Plan(action, plans, reader, names, options, bool(needed))
+    return Plan(
+        action,
+        plans,
+        reader,
+        names,
+        options,
+        names_values=bool(needed),
+        is_generator=is_generator,
+        has_locks=any(plan.lock is not None for plan in plans),
+        is_patient=any(plan.patience is not None for plan in plans),
+    )
 
 
 def _refuse_wrong_checks(action: str, checks: Sequence[Any]) -> None:
@@ -174,19 +247,30 @@ def _refuse_wrong_checks(action: str, checks: Sequence[Any]) -> None:
         seen.add(check.metric)
 
 
-def _plan_check(check: Check[Any], action: str, parameters: Collection[str]) -> CheckPlan:
+def _refuse_deferred_locks(action: str, checks: Sequence[Check[Any]], options: Options) -> None:
+    for check in checks:
+        if options.deferred and check.modifiers.lock is not None:
+            raise DefinitionValueError(
+                f"action {action!r} is deferred, and check {check.metric!r} holds a lock until its verdict: "
+                f"the next call would wait for the verdict of this one; take one of the two away"
+            )
+
+
+def _plan_check(
+    check: Check[Any], action: str, parameters: Collection[str], more: tuple[str, ...], options: Options
+) -> CheckPlan:
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
     computed = tuple(
-        (path, _bound(call, f"the expected value ({path}) of {owner}", parameters, _FOR_EXPECTED))
+        (path, _bound(call, f"{_role(path)} of {owner}", parameters, _offered(path) + more))
         for path, call in computed_operands(check.expectation)
     )
     for path, bound in computed:
         if bound.is_async:
-            raise DefinitionTypeError(
-                f"the expected value ({path}) of {owner} is async; compute it without waiting"
-            )
+            raise DefinitionTypeError(f"{_role(path)} of {owner} is async; compute it without waiting")
     scope_names = tuple(name for name in probe.names if name != CAUSAL_TAG and name not in _RECEIVERS)
+    said = check.modifiers
+    lock = _lock_source(said.lock, owner, parameters)
     claims_nothing = isinstance(check.expectation, NoClaim)
     unchanged = isinstance(check.expectation, NoChange)
     return CheckPlan(
@@ -194,13 +278,49 @@ def _plan_check(check: Check[Any], action: str, parameters: Collection[str]) -> 
         probe=probe,
         expectation=check.expectation,
         computed=computed,
-        attribution=CAUSAL_TAG if CAUSAL_TAG in probe.names else "scoped" if scope_names else "window",
+        attribution=_attribution(probe, lock, scope_names),
         scope_names=scope_names,
         claims_change=not (claims_nothing or unchanged),
         claims_nothing=claims_nothing,
         judged_on_error=claims_nothing or unchanged,
+        judged_when_left=any(YIELDED in bound.names for _, bound in computed),
+        unchanged_on_error=said.unchanged_on_error,
+        is_limited=said.timeout is not None or (is_blocking(check.probe) and not probe.is_async),
+        timeout=said.timeout,
+        patience=said.patience,
+        lock=lock,
+        redaction=said.redaction,
+        sample_rate=said.sample_rate,
+        ignores_rivals=options.on_contention == "ignore",
         _bare_scope=(check.metric,),
     )
+
+
+def _attribution(probe: Bound, lock: LockSource | None, scope_names: tuple[str, ...]) -> Attribution:
+    if CAUSAL_TAG in probe.names:
+        return "causal_tag"
+    if lock is not None:
+        return "exclusive"
+    return "scoped" if scope_names else "window"
+
+
+def _lock_source(lock: Any, owner: str, parameters: Collection[str]) -> LockSource | None:
+    if lock is None:
+        return None
+    if is_context_manager(lock):
+        return LockSource(lock, None)
+    computed = _bound(lock, f"the lock of {owner}", parameters, _FOR_PROBES)
+    if computed.is_async:
+        raise DefinitionTypeError(f"the lock of {owner} is async; compute it without waiting")
+    return LockSource(None, computed)
+
+
+def _role(path: str) -> str:
+    return "the predicate" if is_predicate(path) else f"the expected value ({path})"
+
+
+def _offered(path: str) -> tuple[str, ...]:
+    return _FOR_PREDICATES if is_predicate(path) else _FOR_EXPECTED
 
 
 def _bound(
@@ -209,16 +329,3 @@ def _bound(
     bound = bind(function, {*parameters, *reserved}, owner)
     refuse_shadowing(bound.names, parameters, reserved, owner)
     return bound
-
-
-def _value_of(argument: Any) -> Hashable:
-    """Return what equal arguments share, taken now: the action may change the argument itself."""
-    kind = type(argument)
-    if kind in SCALARS:
-        return identity(argument)
-    if getattr(kind, "__eq__", None) is object.__eq__:
-        return (kind, id(argument))  # a thing with an identity: an engine, a client
-    try:
-        return identity(freeze(argument))
-    except Unfreezable:
-        return (kind, id(argument))

@@ -11,6 +11,7 @@ from typing import Any, Final
 from deltaspan._binding import Bound
 from deltaspan._freeze import SCALARS, freeze
 from deltaspan._records import UNREAD
+from deltaspan._threads import on_asyncio
 
 __all__ = ["Read", "perform_together"]
 
@@ -38,7 +39,13 @@ class Read:
         self.seconds = 0.0
 
     @property
+    def waits(self) -> bool:
+        """Whether an async action has to wait for it, and so may read others meanwhile."""
+        return self._probe.is_async
+
+    @property
     def is_async(self) -> bool:
+        """Whether it cannot be read without an event loop."""
         return self._probe.is_async
 
     def perform(self) -> None:
@@ -79,11 +86,11 @@ async def perform_together(reads: Sequence[Read]) -> None:
     """Read in an async action: what answers at once in turn, what has to be awaited together."""
     waiting = []
     for read in reads:
-        if read.is_async:
+        if read.waits:
             waiting.append(read)
         else:
             await read.perform_async()  # it may return an awaitable all the same
-    if len(waiting) > 1 and _on_asyncio():
+    if len(waiting) > 1 and on_asyncio():
         await asyncio.gather(*[read.perform_async() for read in waiting])
         return
     for read in waiting:
@@ -92,17 +99,9 @@ async def perform_together(reads: Sequence[Read]) -> None:
 
 def _task_is_cancelled() -> bool:
     """Return whether it is the action's task that is being cancelled, not something a probe waited for."""
-    task = asyncio.current_task() if _on_asyncio() else None
+    task = asyncio.current_task() if on_asyncio() else None
     cancelling = getattr(task, "cancelling", None)  # Python 3.11; before, the two cannot be told apart
     return cancelling is None or cancelling() > 0
-
-
-def _on_asyncio() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _discard(awaitable: Any) -> None:

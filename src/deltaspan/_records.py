@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from deltaspan.typing import Outcome, Reason
 
-__all__ = ["FAIL", "OBSERVED", "PASS", "SEVERITY", "UNREAD", "Unread", "Verdict", "inconclusive"]
+__all__ = ["FAIL", "OBSERVED", "PASS", "SEVERITY", "UNREAD", "Timing", "Unread", "Verdict", "inconclusive"]
 
 
 class Unread:
@@ -38,6 +38,22 @@ class Verdict(NamedTuple):
     reason: Reason | None = None
     note: str | None = None
     error: Any = None
+
+
+class Timing(NamedTuple):
+    """What a check took beyond two reads.
+
+    Attributes:
+        attempts: how many reads of the post-state there were.
+        settle_seconds: from the end of the action to the last read; None when it was read once.
+        lock_seconds: how long its lock had to be waited for; None without a lock.
+        baseline_age_seconds: how old a baseline was that another process captured; None otherwise.
+    """
+
+    attempts: int = 1
+    settle_seconds: float | None = None
+    lock_seconds: float | None = None
+    baseline_age_seconds: float | None = None
 
 
 PASS: Final = Verdict("pass")

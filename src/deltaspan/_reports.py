@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from deltaspan._deltas import Delta
 from deltaspan._freeze import freeze
-from deltaspan._records import SEVERITY, UNREAD, Verdict
+from deltaspan._records import SEVERITY, UNREAD, Timing, Verdict
 from deltaspan._render import plain, show
 from deltaspan._written import Written, thawed
 from deltaspan.expectations.base import Explained
@@ -30,6 +30,7 @@ class _CheckFields(NamedTuple):
     delta: Delta | None
     expectation: Explained
     probe_seconds: float = 0.0
+    timing: Timing | None = None
 
 
 class CheckReport(_CheckFields):
@@ -47,6 +48,7 @@ class CheckReport(_CheckFields):
             `removed` and, for mappings, `modified`.
         expectation: what the delta had to satisfy, computed operands filled in.
         probe_seconds: what the reads of the probe cost together, in seconds.
+        timing: what it took beyond two reads; None when it took no more.
     """
 
     __slots__ = ()
@@ -164,7 +166,7 @@ class CheckReport(_CheckFields):
         identity = (self.metric, verdict, self.attribution, self.causal_tag)
         states = (thawed(self.pre), thawed(self.post))
         delta = None if self.delta is None else written
-        return _restored, (*identity, *states, delta, written, self.probe_seconds)
+        return _restored, (*identity, *states, delta, written, self.probe_seconds, self.timing)
 
 
 def _restored(
@@ -185,11 +187,13 @@ class ActionReport:
         root_tag: the tag of the outermost run.
         action_seconds: what the action alone took, in seconds.
         verification_seconds: what checking cost: probes, settling and evaluating, in seconds.
+        attempt: which run of this action below its parent run it is, from 1.
     """
 
     __slots__ = (
         "_action",
         "_action_seconds",
+        "_attempt",
         "_causal_tag",
         "_checks",
         "_outcome",
@@ -207,6 +211,7 @@ class ActionReport:
         root_tag: str | None = None,
         action_seconds: float = 0.0,
         verification_seconds: float = 0.0,
+        attempt: int = 1,
     ) -> None:
         self._action = action
         self._causal_tag = causal_tag
@@ -215,6 +220,7 @@ class ActionReport:
         self._root_tag = root_tag
         self._action_seconds = action_seconds
         self._verification_seconds = verification_seconds
+        self._attempt = attempt
         outcome: Outcome = checks[0].outcome
         for check in checks[1:]:
             if SEVERITY[check.outcome] > SEVERITY[outcome]:
@@ -240,6 +246,11 @@ class ActionReport:
     def root_tag(self) -> str | None:
         """The tag of the outermost run; None when it was skipped."""
         return self._root_tag
+
+    @property
+    def attempt(self) -> int:
+        """Which run of this action below its parent run it is, from 1; a root is always 1."""
+        return self._attempt
 
     @property
     def checks(self) -> tuple[CheckReport, ...]:
@@ -304,6 +315,7 @@ class ActionReport:
             "causal_tag": self._causal_tag,
             "parent_tag": self._parent_tag,
             "root_tag": self._root_tag,
+            "attempt": self._attempt,
             "action_seconds": self._action_seconds,
             "verification_seconds": self._verification_seconds,
             "checks": [check.to_dict() for check in self._checks],
@@ -339,6 +351,7 @@ class ActionReport:
                 self._root_tag,
                 self._action_seconds,
                 self._verification_seconds,
+                self._attempt,
             ),
         )
 

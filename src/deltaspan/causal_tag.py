@@ -3,20 +3,45 @@
 A tag lives in two places of one OpenTelemetry context: as an object, by which actions of this process find
 their ancestors, and as W3C baggage, by which it reaches other processes. Inbound baggage is untrusted: only
 the canonical text of a non-nil UUID counts, and only as parent.
+
+Between processes a tag travels in headers or in the environment, always in W3C's own form, whatever
+propagator is configured: an agent's tools are no place to find out that two services speak different ones.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from itertools import count
 from typing import Any, Final, NamedTuple
 
-from opentelemetry import baggage
-from opentelemetry.context import Context, create_key, get_current
+from opentelemetry import baggage, trace
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.context import Context, attach, create_key, get_current
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from deltaspan import semconv
+from deltaspan._config import settings
+from deltaspan._headers import BAGGAGE, baggage_pairs, carried
 
-__all__ = ["CausalTag", "context_with", "current_causal_tag", "local_tag", "mint"]
+__all__ = [
+    "CausalTag",
+    "adopt",
+    "ambient",
+    "attempt_of",
+    "causal_environ",
+    "causal_headers",
+    "context_with",
+    "continued",
+    "current_causal_tag",
+    "headers_of",
+    "is_tag",
+    "local_tag",
+    "mint",
+]
 
 _LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 _CANONICAL: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -28,6 +53,10 @@ _VERSION_4: Final = 0x4000 << 64 | 0x8000 << 48
 # in what it writes into an empty context, so that tag and baggage can be set in one copy.
 [_BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
+_OURS: Final = frozenset({semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID})
+_W3C_TRACE: Final = TraceContextTextMapPropagator()
+_W3C_BAGGAGE: Final = W3CBaggagePropagator()
+
 
 class CausalTag(NamedTuple):
     """One run of one action.
@@ -36,13 +65,15 @@ class CausalTag(NamedTuple):
         id: canonical UUID text of this run.
         root_id: the outermost run that this one belongs to; its own id when it is the outermost.
         parent_id: the run that this one was called by, in this process or another.
-        parent: the same as an object, when it is a run of this process.
+        parent: the same as an object, when it is a run of this process or its tag was taken up here.
+        runs: counts the runs that this one called, by the name of the action.
     """
 
     id: str
     root_id: str
     parent_id: str | None = None
     parent: Any = None  # a CausalTag; a named tuple's type cannot name itself
+    runs: Any = None  # dict[str, count[int]]; made with the tag, as a named tuple gets nothing later
 
 
 def current_causal_tag() -> str | None:
@@ -57,14 +88,89 @@ def current_causal_tag() -> str | None:
         >>> current_causal_tag() is None
         True
     """
+    found = _ids(ambient())
+    return None if found is None else found[0]
+
+
+def causal_headers() -> dict[str, str]:
+    """Return the headers that make what is done elsewhere part of what is done here.
+
+    Always W3C's `traceparent`, `tracestate` and `baggage`, in lower case, whatever propagator is configured;
+    each only when there is something to say. Send them to whom you trust: baggage holds what was put into it.
+
+    Example:
+        >>> from deltaspan import causal_headers, expects, observe
+        >>> @expects(observe("sent", lambda: 0))
+        ... def send():
+        ...     return causal_headers()
+        >>> "delta.causal_tag.id=" in send()["baggage"]
+        True
+    """
+    return headers_of(ambient())
+
+
+def causal_environ() -> dict[str, str]:
+    """Return the same as environment variables, `TRACEPARENT`, `TRACESTATE` and `BAGGAGE`, for a subprocess.
+
+    A process that has them in its environment takes them up by itself, at its first action that has no
+    context of its own, and only when they hold a causal tag.
+
+    Example:
+        >>> import os, subprocess, sys
+        >>> from deltaspan import causal_environ, expects, observe
+        >>> @expects(observe("runs", lambda: 0))
+        ... def run(*command):
+        ...     subprocess.run(command, env={**os.environ, **causal_environ()}, check=True)
+        >>> run(sys.executable, "-c", "import deltaspan; assert deltaspan.current_causal_tag()")
+    """
+    return {name.upper(): value for name, value in causal_headers().items()}
+
+
+@contextmanager
+def adopt(headers: Mapping[Any, Any]) -> Iterator[None]:
+    """Take up what `causal_headers()` or `causal_environ()` gave out elsewhere, for the length of a block.
+
+    Inside, actions are children of that tag and `current_causal_tag()` returns it; the trace goes on, and so
+    does other baggage. A span that is current and of that trace already stays current. Works in async code
+    as it is, with a plain `with`.
+
+    Headers are untrusted: only the canonical text of a non-nil UUID counts as a tag, and whatever cannot be
+    understood is ignored without a word.
+
+    Args:
+        headers: any mapping of names to text or bytes; names in any case, also the environment itself.
+
+    Raises:
+        DefinitionTypeError: it is not a mapping.
+
+    Example:
+        >>> from deltaspan import adopt, current_causal_tag
+        >>> with adopt({"Baggage": "delta.causal_tag.id=3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"}):
+        ...     print(current_causal_tag())
+        3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f
+    """
+    token = attach(_taken_up(headers, get_current()))
+    try:
+        yield
+    finally:
+        # An async generator may be closed in another context, where there is nothing to restore; of that
+        # OpenTelemetry's own detach would log an error.
+        with suppress(ValueError):
+            token.var.reset(token)
+
+
+def ambient() -> Context:
+    """Return the context that is current, or what the environment hands down where none is."""
     context = get_current()
-    local = local_tag(context)
-    return local.id if local is not None else _inbound(semconv.CAUSAL_TAG_ID, context)
+    inherited = _inherited()
+    if inherited is None or _ids(context) is not None or _span_in(context).is_valid:
+        return context
+    return Context({**inherited, **context})
 
 
 def local_tag(context: Context) -> CausalTag | None:
-    """Return the tag of the innermost action of this process in `context`, or None."""
-    return context.get(_LOCAL_KEY)  # type: ignore[return-value]  # only context_with writes under this key
+    """Return the innermost tag that is known as an object in `context`, or None."""
+    return context.get(_LOCAL_KEY)  # type: ignore[return-value]  # only this module writes under this key
 
 
 def mint(context: Context) -> CausalTag:
@@ -72,25 +178,96 @@ def mint(context: Context) -> CausalTag:
     own = _new_id()
     parent = local_tag(context)
     if parent is not None:
-        return CausalTag(own, parent.root_id, parent.id, parent)
-    inbound = _inbound(semconv.CAUSAL_TAG_ID, context) if _BAGGAGE_KEY in context else None
-    if inbound is None:
-        return CausalTag(own, own)
-    return CausalTag(own, _inbound(semconv.CAUSAL_TAG_ROOT_ID, context) or inbound, inbound)
+        return CausalTag(own, parent.root_id, parent.id, parent, {})
+    found = _ids(context) if _BAGGAGE_KEY in context else None
+    if found is None:
+        return CausalTag(own, own, None, None, {})
+    return CausalTag(own, found[1], found[0], None, {})
+
+
+def attempt_of(tag: CausalTag, action: str) -> int:
+    """Number a run among those of the same action below the same parent, from 1; a root is always 1."""
+    parent = tag.parent
+    if parent is None:
+        return 1
+    # Two look-ups that no other thread can come between, instead of a lock.
+    numbers = parent.runs.get(action) or parent.runs.setdefault(action, count(1))
+    return next(numbers)  # type: ignore[no-any-return]  # counts from 1
 
 
 def context_with(tag: CausalTag, context: Context) -> Context:
     """Return `context` with `tag` in it, as an object and as baggage; nothing is attached."""
     pairs: Any = context.get(_BAGGAGE_KEY) or {}
-    carried = {**pairs, semconv.CAUSAL_TAG_ID: tag.id, semconv.CAUSAL_TAG_ROOT_ID: tag.root_id}
-    return Context({**context, _LOCAL_KEY: tag, _BAGGAGE_KEY: carried})
+    if settings().propagate:
+        pairs = {**pairs, semconv.CAUSAL_TAG_ID: tag.id, semconv.CAUSAL_TAG_ROOT_ID: tag.root_id}
+    else:
+        pairs = _without_ours(pairs)
+    return Context({**context, _LOCAL_KEY: tag, _BAGGAGE_KEY: pairs})
 
 
-def _inbound(key: str, context: Context) -> str | None:
-    value = baggage.get_baggage(key, context)
-    if isinstance(value, str) and value != _NIL and _CANONICAL.fullmatch(value):
-        return value
-    return None
+def headers_of(context: Context) -> dict[str, str]:
+    """Return what `causal_headers` does, of a context that need not be current."""
+    headers: dict[str, str] = {}
+    _W3C_TRACE.inject(headers, context)
+    pairs = _without_ours(baggage.get_all(context))
+    ids = _ids(context)
+    if ids is not None and settings().propagate:
+        # Ours first: the propagator drops what comes last when there is too much.
+        pairs = {semconv.CAUSAL_TAG_ID: ids[0], semconv.CAUSAL_TAG_ROOT_ID: ids[1], **pairs}
+    _W3C_BAGGAGE.inject(headers, Context({_BAGGAGE_KEY: pairs}))
+    return headers
+
+
+def continued(headers: Mapping[str, str], context: Context) -> Context:
+    """Return `context` in the trace that lower-case `headers` name; itself when they name none."""
+    return _W3C_TRACE.extract(headers, context)
+
+
+def is_tag(value: object) -> bool:
+    """Return whether a value from elsewhere is the canonical text of a non-nil UUID."""
+    return isinstance(value, str) and value != _NIL and _CANONICAL.fullmatch(value) is not None
+
+
+def _ids(context: Context) -> tuple[str, str] | None:
+    """Return the tag that is current in `context`, and its root: a local one, else a valid inbound one."""
+    local = local_tag(context)
+    if local is not None:
+        return local.id, local.root_id
+    own = baggage.get_baggage(semconv.CAUSAL_TAG_ID, context)
+    return _valid(own, baggage.get_baggage(semconv.CAUSAL_TAG_ROOT_ID, context))
+
+
+def _valid(own: Any, root: Any) -> tuple[str, str] | None:
+    if not is_tag(own):
+        return None
+    return own, root if is_tag(root) else own
+
+
+@lru_cache(maxsize=1)
+def _inherited() -> Context | None:
+    """Return what the environment hands down, read once; None unless a causal tag is there."""
+    context = _taken_up(os.environ, Context())
+    return context if _LOCAL_KEY in context else None
+
+
+def _taken_up(headers: Any, context: Context) -> Context:
+    found = carried(headers)
+    remote = continued(found, context)
+    if _span_in(remote).trace_id != _span_in(context).trace_id:
+        context = remote
+    pairs = baggage_pairs(found.get(BAGGAGE, ""))
+    ids = _valid(pairs.pop(semconv.CAUSAL_TAG_ID, None), pairs.pop(semconv.CAUSAL_TAG_ROOT_ID, None))
+    if pairs:
+        context = Context({**context, _BAGGAGE_KEY: {**baggage.get_all(context), **pairs}})
+    return context if ids is None else context_with(CausalTag(*ids, None, None, {}), context)
+
+
+def _without_ours(pairs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in pairs.items() if name not in _OURS}
+
+
+def _span_in(context: Context) -> trace.SpanContext:
+    return trace.get_current_span(context).get_span_context()
 
 
 def _new_id() -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from deltaspan._reports import ActionReport
 
-__all__ = ["Attribution", "Number", "Outcome", "Policy", "Probe", "Reason", "ReportHook"]
+__all__ = ["Attribution", "Contention", "Number", "Outcome", "Policy", "Probe", "Reason", "ReportHook"]
 
 Number: TypeAlias = int | float | Decimal | Fraction | timedelta
 """What a numeric delta can be; the difference of two datetimes is a timedelta."""
@@ -28,6 +28,7 @@ Reason: TypeAlias = Literal[
     "abandoned",
 ]
 Attribution: TypeAlias = Literal["causal_tag", "exclusive", "scoped", "window"]
+Contention: TypeAlias = Literal["inconclusive", "ignore"]
 Policy: TypeAlias = Literal["record", "warn", "raise"]
 
 S_co = TypeVar("S_co", covariant=True)

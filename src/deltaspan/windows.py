@@ -2,86 +2,51 @@
 
 from __future__ import annotations
 
-import inspect
 import weakref
 from collections.abc import Mapping
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any
 
 from deltaspan._background import later, prepare
 from deltaspan._config import enabled
-from deltaspan._engine import Run
-from deltaspan._plan import Options, make_plan
+from deltaspan._handover import WindowRun, checked_age, refuse_unfit, refuse_unlike
+from deltaspan._handover_text import Handed, read, write_unopened
 from deltaspan._records import UNREAD, Verdict
-from deltaspan._reports import ActionReport, CheckReport
+from deltaspan._reports import ActionReport
+from deltaspan._sealing import checked_key
+from deltaspan._window_block import SKIPPED, BlockWindow
+from deltaspan.causal_tag import causal_headers
 from deltaspan.checks import Check
-from deltaspan.exceptions import DefinitionTypeError, WindowStateError
-from deltaspan.typing import Policy, ReportHook
+from deltaspan.exceptions import WindowStateError
+from deltaspan.typing import Contention, Policy, ReportHook
 
 __all__ = ["Window", "window"]
 
-_SKIPPED = Verdict("skipped", note="not verified, because DELTASPAN_ENABLED is false")
+_SKIPPED_THERE = Verdict(
+    "skipped", note="not verified, because DELTASPAN_ENABLED was false where the baseline is captured"
+)
 
 
-class Window:
+class Window(BlockWindow):
     """One verification window; made by `window(...)`, used once.
 
     Around a block, `with window(...) as w:` or `async with`; or by hand, `capture_baseline()` and then
     `verify()`, which may be called elsewhere and in another thread. Inside a block the causal tag is
     current; by hand nothing stays current between the two calls. A window that was opened by hand and
-    is never verified is reported as `abandoned` when it is collected.
+    is never verified is reported as `abandoned` when it is collected, unless `to_json()` handed it over to
+    another process.
 
     Attributes:
         result: what the action returned, for expected values that name `result`; set it inside the block, or
             give it to `verify`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *checks: Check[Any],
-        args: Mapping[str, Any] | None = None,
-        on_failure: Policy | None = None,
-        on_inconclusive: Policy | None = None,
-        on_report: ReportHook | None = None,
-    ) -> None:
-        self._args = dict(args or {})
-        parameters = [
-            inspect.Parameter(arg, inspect.Parameter.KEYWORD_ONLY) for arg in self._args if arg.isidentifier()
-        ]
-        self._plan = make_plan(
-            name, None, parameters, checks, Options(on_failure, on_inconclusive, on_report)
-        )
-        self.result: Any = UNREAD
-        self._run: Run | None = None
-        self._report: ActionReport | None = None
-        self._opened = False
-        self._in_block = False
-        self._unverified: weakref.finalize[Any, Any] | None = None
-
-    @property
-    def report(self) -> ActionReport:
-        """The report, once the window has closed.
-
-        Raises:
-            WindowStateError: the window is still open, or was never opened.
-        """
-        if self._report is None:
-            raise WindowStateError(
-                f"window {self._plan.action!r} has not been verified yet, so it has no report"
-            )
-        return self._report
-
-    @property
-    def causal_tag(self) -> str | None:
-        """The tag of this window, canonical UUID text; None before it opens and when disabled."""
-        return None if self._run is None else self._run.tag.id
-
     def capture_baseline(self) -> Mapping[str, Any]:
         """Read every baseline, by hand; the action comes next, then `verify()`.
 
         Returns:
-            The frozen baselines by metric; a probe that failed is left out, its check is inconclusive.
+            The frozen baselines by metric, of a redacted check what may be shown; a probe that failed is left
+            out, its check is inconclusive.
 
         Raises:
             WindowStateError: the window was opened before.
@@ -92,11 +57,9 @@ class Window:
         if run is None:
             return {}
         run.capture()
-        # The run does not know its window, so a window that nobody holds is noticed.
-        prepare()
-        self._unverified = weakref.finalize(self, later, run.abandon)
+        self._notice_collection(run)
         return MappingProxyType(
-            {metric: read.value for metric, read in run.baselines.items() if read.error is None}
+            {metric: state for metric, state in run.shown_baselines.items() if state is not UNREAD}
         )
 
     def verify(self, result: Any = UNREAD) -> ActionReport:
@@ -106,9 +69,10 @@ class Window:
             result: what the action returned, for expected values that name `result`.
 
         Raises:
-            WindowStateError: no baseline was captured, or the window was verified before.
+            WindowStateError: no baseline was captured, or the window was verified before or handed over.
             DeltaCheckFailed: a check failed and the policy is `raise`; DeltaInconclusive likewise.
         """
+        self._refuse_handed_over()
         if not self._opened:
             raise WindowStateError("baseline never captured; cannot verify a delta")
         if self._in_block:
@@ -131,71 +95,138 @@ class Window:
                 self._report = run.report
         return self.report
 
-    def __enter__(self) -> Window:
-        self._refuse_async("with")
-        run = self._begin()
-        if run is not None:
-            self._in_block = True
-            run.__enter__()
-        return self
+    def causal_headers(self) -> dict[str, str]:
+        """Return what makes the acts of others part of this window, as `deltaspan.causal_headers()` does.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._run is not None:
-            self._in_block, self._run.result = False, self.result
-            try:
-                self._run.__exit__(kind, error, trace)
-            finally:
-                self._report = self._run.report
+        Also for a window that was opened by hand, which is never current. Whoever acts takes them up with
+        `adopt(headers)`, or as a subprocess from its environment, with the names in upper case.
 
-    async def __aenter__(self) -> Window:
-        run = self._begin()
-        if run is not None:
-            self._in_block = True
-            await run.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._run is not None:
-            self._in_block, self._run.result = False, self.result
-            try:
-                await self._run.__aexit__(kind, error, trace)
-            finally:
-                self._report = self._run.report
-
-    def _begin(self) -> Run | None:
-        if self._opened:
+        Raises:
+            WindowStateError: the window was not opened yet, so it has no tag.
+        """
+        if not self._opened:
             raise WindowStateError(
-                f"window {self._plan.action!r} was opened already; make a new one for each run"
+                f"window {self._plan.action!r} has no causal tag yet; call capture_baseline() first"
             )
-        self._opened = True
-        if not enabled():
-            self._report = self._skipped()
-            return None
-        self._run = Run(self._plan, self._args)
-        return self._run
+        return causal_headers() if self._run is None else self._run.headers()
 
-    def _skipped(self) -> ActionReport:
-        return ActionReport(
-            self._plan.action,
-            None,
-            tuple(
-                CheckReport(
-                    plan.metric, _SKIPPED, plan.attribution, None, UNREAD, UNREAD, None, plan.expectation
-                )
-                for plan in self._plan.checks
-            ),
+    def to_json(self, *, key: bytes | str | None = None) -> str:
+        """Hand the window over: close it here, and return the text with which another process verifies it.
+
+        The text holds the baselines, the values of `args`, the causal tag and the trace. Here the window is
+        neither verified nor abandoned; its span ends without a verdict.
+
+        Args:
+            key: a secret that both sides have; signs the text with HMAC-SHA256. Without one a digest finds
+                corruption, but not forgery.
+
+        Raises:
+            WindowStateError: the window is not open, or is one around a block.
+            DefinitionValueError: something cannot be written down, a check is redacted or holds a lock; the
+                window stays open.
+            DefinitionTypeError: the key is neither bytes nor text.
+
+        Example:
+            >>> from deltaspan import Window, change, window
+            >>> rows = [1, 2]
+            >>> opened = window("load", change("rows", lambda: len(rows)).by(1))
+            >>> opened.capture_baseline()
+            mappingproxy({'rows': 2})
+            >>> text = opened.to_json(key="secret")
+            >>> rows.append(3)
+            >>> there = Window.from_json(text, change("rows", lambda: len(rows)).by(1), key="secret")
+            >>> there.verify().outcome
+            'pass'
+        """
+        secret = checked_key(key)
+        self._refuse_handed_over()
+        self._refuse_unless_open()
+        if self._run is None:
+            text = write_unopened(self._plan.action, [check.metric for check in self._plan.checks], secret)
+        else:
+            text = self._run.hand_over(self._args, secret)
+        if self._unverified is not None:
+            self._unverified.detach()
+        self._handed_over = True
+        return text
+
+    @classmethod
+    def from_json(
+        cls,
+        text: str | bytes | bytearray,
+        *checks: Check[Any],
+        max_age: float | None = None,
+        key: bytes | str | None = None,
+        on_failure: Policy | None = None,
+        on_inconclusive: Policy | None = None,
+        on_report: ReportHook | None = None,
+        on_contention: Contention = "inconclusive",
+    ) -> Window:
+        """Take up a window that another process handed over; `verify()` comes next.
+
+        It is the same window: same name, causal tag, trace and values of `args`. A text that is loaded twice
+        is verified twice, and gives two reports with one tag.
+
+        Args:
+            text: what `to_json()` returned.
+            checks: one for each metric that the window was opened with.
+            max_age: how old the baselines may be when they are compared, in seconds by the clocks of both
+                machines; older ones leave each check `inconclusive: stale_baseline`.
+            key: the secret that `to_json()` was given.
+            on_failure: as for `expects`.
+            on_inconclusive: as for `expects`.
+            on_report: as for `expects`.
+            on_contention: as for `expects`.
+
+        Raises:
+            DefinitionValueError: the text is malformed, corrupted, forged or of another version, just one
+                side has a key, or the metrics are not those of the window.
+            DefinitionTypeError: something of the wrong kind was given, or a probe is async.
+        """
+        age = checked_age(max_age)
+        handed = read(text, checked_key(key))
+        refuse_unlike(handed, [check.metric for check in checks if isinstance(check, Check)])
+        opened = cls(
+            handed.name,
+            *checks,
+            args=handed.args,
+            on_failure=on_failure,
+            on_inconclusive=on_inconclusive,
+            on_report=on_report,
+            on_contention=on_contention,
         )
+        refuse_unfit(opened._plan)
+        opened._take_up(handed, age)
+        return opened
 
-    def _refuse_async(self, how: str) -> None:
-        metric = self._plan.first_async_metric
-        if metric is not None:
-            raise DefinitionTypeError(
-                f"window {self._plan.action!r} was opened by {how}, but the probe of check {metric!r} "
-                f"is async; use async with"
+    def _take_up(self, handed: Handed, max_age: float | None) -> None:
+        self._opened = True
+        if handed.resumed is None or not enabled():
+            self._report = self._skipped(SKIPPED if handed.resumed is not None else _SKIPPED_THERE)
+            return
+        self._run = WindowRun(self._plan, self._args, handed, max_age)
+        self._run.take_up()
+        self._notice_collection(self._run)
+
+    def _notice_collection(self, run: WindowRun) -> None:
+        # The run does not know its window, so a window that nobody holds is noticed.
+        prepare()
+        self._unverified = weakref.finalize(self, later, run.abandon)
+
+    def _refuse_unless_open(self) -> None:
+        name = self._plan.action
+        if not self._opened:
+            raise WindowStateError(
+                f"window {name!r} has no baseline to hand over; call capture_baseline() first"
+            )
+        if self._in_block:
+            raise WindowStateError(
+                f"window {name!r} is verified when its block ends, so it cannot be handed over; "
+                f"open it by capture_baseline() instead of with"
+            )
+        if self._report is not None and self._run is not None:
+            raise WindowStateError(
+                f"window {name!r} was verified already; there is nothing left to hand over"
             )
 
 
@@ -206,6 +237,7 @@ def window(
     on_failure: Policy | None = None,
     on_inconclusive: Policy | None = None,
     on_report: ReportHook | None = None,
+    on_contention: Contention = "inconclusive",
 ) -> Window:
     """Verify what a block changes.
 
@@ -216,6 +248,7 @@ def window(
         on_failure: as for `expects`; `raise` raises when the block ends.
         on_inconclusive: as for `expects`.
         on_report: as for `expects`.
+        on_contention: as for `expects`.
 
     Raises:
         DefinitionTypeError: something is not a check, or names a value that `args` does not hold.
@@ -236,4 +269,5 @@ def window(
         on_failure=on_failure,
         on_inconclusive=on_inconclusive,
         on_report=on_report,
+        on_contention=on_contention,
     )

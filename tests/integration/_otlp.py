@@ -51,7 +51,8 @@ class Received:
     @property
     def metric_names(self):
         scopes = [scope for resource in self._resources("metrics") for scope in resource.scope_metrics]
-        return {metric.name for scope in scopes for metric in scope.metrics}
+        names = {metric.name for scope in scopes for metric in scope.metrics}
+        return {name for name in names if not name.startswith("otel.sdk.")}  # some SDKs count themselves
 
     @property
     def log_names(self):

@@ -220,8 +220,8 @@ REFUSED = [
     (
         {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon"},
         (
-            "the exporter of traces does not understand one of the OTEL_EXPORTER_OTLP_* environment variables: "
-            "could not convert string to float: 'soon'"
+            "the exporter of traces does not understand one of the OTEL_EXPORTER_OTLP_* environment "
+            "variables: could not convert string to float: 'soon'"
         ),
     ),
 ]

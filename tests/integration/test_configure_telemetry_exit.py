@@ -216,8 +216,9 @@ def test_the_next_outage_is_another_one():
         one, other = Exporter(), Exporter()
         outage = Outage()
         outage.watch([one, other])
-        both = [("FAILURE", "FAILURE"), ("SUCCESS", "FAILURE"), ("SUCCESS", "SUCCESS"), ("FAILURE", "FAILURE")]
-        for batch, (one.result, other.result) in enumerate(both, 1):
+        good, bad = "SUCCESS", "FAILURE"
+        results = [(bad, bad), (good, bad), (good, good), (bad, bad)]
+        for batch, (one.result, other.result) in enumerate(results, 1):
             one.export(batch)
             other.export(batch)
     """

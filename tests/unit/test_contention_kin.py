@@ -159,3 +159,22 @@ def test_a_probe_that_takes_the_causal_tag_attributes_by_it(overlap):
     assert [(report.outcome, report["rows"].attribution) for report in reports] == [
         ("pass", "causal_tag")
     ] * 2
+
+
+def test_the_rival_that_is_named_is_never_a_descendant(overlap):
+    check = change("rows", overlap.read)
+    stranger = expects(check, name="stranger")(lambda: None)
+    child = expects(check, name="child")(lambda: None)
+
+    @expects(check, name="parent")
+    def parent():
+        thread = threading.Thread(target=contextvars.Context().run, args=(stranger,))
+        thread.start()
+        thread.join()
+        child()
+
+    with collect_reports() as reports:
+        parent()
+
+    assert [report.action for report in reports] == ["child", "parent"]
+    assert "but stranger (causal tag" in reports[1]["rows"].explanation

@@ -4,12 +4,15 @@ import math
 from datetime import timedelta
 from decimal import Decimal, localcontext
 
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from deltaspan import change, observe, unchanged
 from deltaspan._difference import difference
 from deltaspan._freeze import freeze
+
+# What is tested is the answer, on whatever machine and beside whatever else runs there.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 CHECKS = [
     change("x", abs),
@@ -64,7 +67,7 @@ states = st.recursive(
 ).map(freeze)
 
 
-@settings(max_examples=400)
+@settings(CALM, max_examples=400)
 @given(check=st.sampled_from(CHECKS), pre=states, post=states)
 @example(check=change("x", abs).decreasing(), pre=timedelta(), post=timedelta.max)
 @example(check=change("x", abs).decreasing(by=Decimal(1)), pre=0, post=Decimal("snan"))
@@ -80,6 +83,7 @@ def test_judging_and_explaining_never_raise_and_explain_every_verdict(check, pre
     assert sentence
 
 
+@CALM
 @given(check=st.sampled_from(CHECKS), state=states)
 def test_a_state_that_stayed_as_it_was_is_never_a_change_from_one_to_another(check, state):
     delta = difference(state, state)
@@ -89,6 +93,7 @@ def test_a_state_that_stayed_as_it_was_is_never_a_change_from_one_to_another(che
     assert outcome != "pass" or check.expectation.expected not in ("some change", "increase", "decrease")
 
 
+@CALM
 @given(pre=states, post=states)
 def test_bare_change_and_unchanged_judge_any_two_states_and_never_agree(pre, post):
     delta = difference(pre, post)
@@ -97,6 +102,7 @@ def test_bare_change_and_unchanged_judge_any_two_states_and_never_agree(pre, pos
     assert outcomes == {"pass", "fail"}
 
 
+@CALM
 @given(pre=states, post=states)
 def test_from_the_baseline_to_the_post_state_passes_if_and_only_if_the_state_changed(pre, post):
     delta = difference(pre, post)
@@ -105,6 +111,7 @@ def test_from_the_baseline_to_the_post_state_passes_if_and_only_if_the_state_cha
     assert (outcome == "pass") == delta.changed
 
 
+@CALM
 @given(pre=st.integers(), post=st.integers(), amount=st.integers(-3, 3))
 def test_by_passes_if_and_only_if_that_is_the_difference(pre, post, amount):
     outcome = change("x", abs).by(amount).expectation.judge(difference(pre, post), pre, post).outcome
@@ -112,6 +119,7 @@ def test_by_passes_if_and_only_if_that_is_the_difference(pre, post, amount):
     assert (outcome == "pass") == (post - pre == amount)
 
 
+@CALM
 @given(pre=st.integers(), amount=st.integers())
 def test_by_passes_for_exactly_that_difference(pre, amount):
     post = pre + amount
@@ -120,6 +128,7 @@ def test_by_passes_for_exactly_that_difference(pre, amount):
     assert verdict.outcome == "pass"
 
 
+@CALM
 @given(
     pre=st.integers(-9, 9), post=st.integers(-9, 9), bounds=st.tuples(st.integers(-9, 9), st.integers(-9, 9))
 )
@@ -135,6 +144,7 @@ def test_bounds_pass_if_and_only_if_the_difference_is_within_them(pre, post, bou
     assert holds(change("x", abs).by_at_most(high)) == (post - pre <= high)
 
 
+@CALM
 @given(
     pre=st.decimals(allow_nan=False, allow_infinity=False, min_value=-1000, max_value=1000),
     amount=st.decimals(allow_nan=False, allow_infinity=False, min_value=1, max_value=1000),

@@ -31,17 +31,23 @@ def verdict(check, pre, post):
 INCOMPARABLE = {
     "by": (
         CHANGE.by(1), "a", "b",
-        "by needs a number before and after the action, but the states were 'a' → 'b'",
+        ("by needs a number before and after the action, but the states were 'a' → 'b'"
+         "; use .from_(...) or .to(...) for a state that is no number"),
     ),
     "by, text after a number": (
-        CHANGE.by(1), 1, "2", "by needs a number before and after the action, but the states were 1 → '2'",
+        CHANGE.by(1), 1, "2",
+        ("by needs a number before and after the action, but the states were 1 → '2'; "
+         "use .from_(...) or .to(...) for a state that is no number"),
     ),
     "by, None before a number": (
-        CHANGE.by(1), None, 1, "by needs a number before and after the action, but the states were None → 1",
+        CHANGE.by(1), None, 1,
+        ("by needs a number before and after the action, but the states were None → 1; "
+         "let the probe return 0 where there is nothing to count"),
     ),
     "by, bool": (
         CHANGE.by(1), False, True,
-        "by needs a number before and after the action, but the states were False → True",
+        ("by needs a number before and after the action, but the states were False → True"
+         "; use .from_(...) or .to(...) for a state that is no number"),
     ),
     "by, naive before aware": (
         CHANGE.by(timedelta()), NAIVE, NOON,
@@ -50,27 +56,33 @@ INCOMPARABLE = {
     ),
     "by, a collection": (
         CHANGE.by(1), [1], [1, 2],
-        "by needs a number before and after the action, but the states were [1] → [1, 2]",
+        ("by needs a number before and after the action, but the states were [1] → [1, 2]"
+         "; use .resizing(n) for its size"),
     ),
     "by_at_least": (
         CHANGE.by_at_least(1), None, None,
-        "by_at_least needs a number before and after the action, but the states were None → None",
+        ("by_at_least needs a number before and after the action, but the states were None → None"
+         "; let the probe return 0 where there is nothing to count"),
     ),
     "by_at_most": (
         CHANGE.by_at_most(1), "a", 1,
-        "by_at_most needs a number before and after the action, but the states were 'a' → 1",
+        ("by_at_most needs a number before and after the action, but the states were 'a' → 1"
+         "; use .from_(...) or .to(...) for a state that is no number"),
     ),
     "by_between": (
         CHANGE.by_between(1, 2), "a", "b",
-        "by_between needs a number before and after the action, but the states were 'a' → 'b'",
+        ("by_between needs a number before and after the action, but the states were 'a' → 'b'"
+         "; use .from_(...) or .to(...) for a state that is no number"),
     ),
     "increasing": (
         CHANGE.increasing(), "a", "b",
-        "increasing needs a number before and after the action, but the states were 'a' → 'b'",
+        ("increasing needs a number before and after the action, but the states were 'a' → 'b'"
+         "; use .from_(...) or .to(...) for a state that is no number"),
     ),
     "decreasing": (
         CHANGE.decreasing(by=1), None, 3,
-        "decreasing needs a number before and after the action, but the states were None → 3",
+        ("decreasing needs a number before and after the action, but the states were None → 3"
+         "; let the probe return 0 where there is nothing to count"),
     ),
 }  # fmt: skip
 

@@ -20,6 +20,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
+from deltaspan._background import drain
 from deltaspan._contention import _scopes
 
 
@@ -246,9 +247,10 @@ async def test_a_coroutine_from_a_plain_function_that_is_never_started_leaves_no
         task = asyncio.ensure_future(act())
         task.cancel()
         await asyncio.wait([task])
-    del act
+        del task
     gc.collect()
 
+    assert drain()
     assert flows.rows == []
     assert _scopes == {}
 

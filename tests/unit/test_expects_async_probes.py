@@ -129,3 +129,18 @@ async def test_a_probe_that_waited_for_something_cancelled_does_not_stop_the_act
         assert await act() == "done"
 
     assert reports[0]["waiting"].reason == "baseline_failed"
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["plain", "async"])
+async def test_a_probe_that_returns_the_live_state_cannot_move_the_baseline(flows, waits):
+    async def rows_later():
+        return flows.rows
+
+    @expects(change("rows", rows_later if waits else lambda: flows.rows))
+    async def act():
+        flows.rows.append(1)
+
+    with collect_reports() as reports:
+        await act()
+
+    assert reports[0]["rows"].explanation == "rows appended 1, as expected ([] → [1])"

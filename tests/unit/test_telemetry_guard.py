@@ -10,7 +10,7 @@ from opentelemetry import trace
 from opentelemetry._logs import NoOpLoggerProvider
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
-from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
+from opentelemetry.sdk.trace.sampling import Sampler
 from opentelemetry.trace import StatusCode
 
 from deltaspan import change, collect_reports, current_causal_tag, expects
@@ -47,18 +47,6 @@ class BrokenSampler(Sampler):
 
     def get_description(self):
         return "broken"
-
-
-class LateSampler(Sampler):
-    """Lets spans through until it is told to break."""
-
-    broken = False
-
-    def should_sample(self, *args, **kwargs):
-        return fault() if self.broken else ALWAYS_ON.should_sample(*args, **kwargs)
-
-    def get_description(self):
-        return "late"
 
 
 class BrokenOnStart(SpanProcessor):
@@ -251,11 +239,10 @@ def test_a_broken_exporter_is_the_sdks_to_log(record, monkeypatch):
     assert create_flow("new")[0] == "new"
 
 
-def test_a_fault_that_began_later_is_said(record, caplog):
-    sampler = LateSampler()
-    record(sampler)
+def test_a_fault_that_began_later_is_said(record, monkeypatch, caplog):
+    recorded = record()
     create_flow("new")
-    sampler.broken = True
+    monkeypatch.setattr(recorded.instruments.action_duration, "record", fault)
     create_flow("new")
 
     assert [entry.levelname for entry in caplog.records] == ["WARNING"]

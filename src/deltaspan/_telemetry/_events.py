@@ -10,6 +10,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from deltaspan import semconv
+from deltaspan._records import Timing
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._state import CheckOnWire, StateOnWire, class_name
 from deltaspan.typing import Outcome
@@ -58,7 +59,8 @@ def emit_log_events(
 
 def is_heard(logger: Logger, context: Context) -> bool:
     """Return whether anybody takes log-based events."""
-    return logger.enabled(context=context, event_name=semconv.EVENT_CHECK)
+    enabled = getattr(logger, "enabled", None)  # before OpenTelemetry 1.45 nobody could ask
+    return enabled is None or bool(enabled(context=context, event_name=semconv.EVENT_CHECK))
 
 
 def _attributes(rendered: CheckOnWire, states: StateOnWire) -> dict[str, Any]:
@@ -83,8 +85,17 @@ def _attributes(rendered: CheckOnWire, states: StateOnWire) -> dict[str, Any]:
         attributes[semconv.CHECK_POST_STATE] = post_state
     if actual_delta is not None:
         attributes[semconv.CHECK_ACTUAL_DELTA] = actual_delta
+    if check.timing is not None:
+        attributes |= _timing(check.timing)
     if error is not None:
         attributes[semconv.EXCEPTION_TYPE] = class_name(error)
         if states.in_full:
             attributes[semconv.EXCEPTION_MESSAGE] = states.text(error)
     return attributes
+
+
+def _timing(timing: Timing) -> dict[str, int | float]:
+    attempts, *seconds = timing
+    names = (semconv.CHECK_SETTLE_MS, semconv.CHECK_LOCK_WAIT_MS, semconv.CHECK_BASELINE_AGE_MS)
+    taken = {name: value * 1000 for name, value in zip(names, seconds, strict=True) if value is not None}
+    return {semconv.CHECK_ATTEMPTS: attempts, **taken}

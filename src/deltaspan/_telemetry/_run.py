@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import Token
+from typing import NamedTuple
 
-from opentelemetry.context import Context, attach, detach, get_current
-from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, set_span_in_context
+from opentelemetry.context import Context, attach, get_current
+from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind, get_current_span, set_span_in_context
 
+from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
@@ -16,36 +19,77 @@ from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._names import ActionNames
 from deltaspan._telemetry._spans import enrichable, identity_of, record_verdict
 from deltaspan._telemetry._state import states_on_wire
-from deltaspan.causal_tag import CausalTag, context_with, mint
+from deltaspan.causal_tag import CausalTag, ambient, attempt_of, context_with, continued, headers_of, mint
 
-__all__ = ["RunTelemetry"]
+__all__ = ["Resumed", "RunTelemetry"]
+
+
+class Resumed(NamedTuple):
+    """A run that began in another process.
+
+    Attributes:
+        tag: its causal tag.
+        attempt: which run of its action below its parent it is.
+        headers: what names the span that it had there; empty when there was none.
+    """
+
+    tag: CausalTag
+    attempt: int
+    headers: Mapping[str, str]
 
 
 class RunTelemetry:
     """The telemetry of one run of one action.
 
+    Args:
+        names: what telemetry says of the action.
+        resumed: the run that is gone on with here; None for a new one.
+
     Attributes:
+        attempt: which run of the action below its parent it is, from 1.
         tag: the run's causal tag.
         context: the OpenTelemetry context that the action runs in.
     """
 
-    __slots__ = ("_instruments", "_names", "_owns_span", "_span", "_token", "context", "tag")
+    __slots__ = (
+        "_inside",
+        "_instruments",
+        "_links",
+        "_names",
+        "_owns_span",
+        "_span",
+        "_token",
+        "attempt",
+        "context",
+        "tag",
+    )
 
-    def __init__(self, names: ActionNames) -> None:
-        outer = get_current()
+    def __init__(self, names: ActionNames, resumed: Resumed | None = None) -> None:
+        outer = ambient()
         self._names = names
         self._token: Token[Context] | None = None
-        self.tag: CausalTag = mint(outer)
+        self._links: list[Link] | None = None
+        if resumed is None:
+            self.tag: CausalTag = mint(outer)
+            self.attempt = attempt_of(self.tag, names.action)
+        else:
+            self.tag, self.attempt, headers = resumed
+            here = get_current_span(outer).get_span_context()
+            outer = continued(headers, outer)
+            self._links = [Link(here)] if here.is_valid else None
         self.context = context_with(self.tag, outer)
         self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
+        self._inside: Context | None = (
+            None  # where a suspended generator's body was, perhaps in a span of its own
+        )
         guarded("starting telemetry", self._start, outer)
 
     def _start(self, outer: Context) -> None:
         names, recorders = self._names, instruments()
         self._instruments = recorders
-        identity = identity_of(names.identity, self.tag)
+        identity = identity_of(names.identity, self.tag, self.attempt)
         framework_span = enrichable(names.action, outer) if names.is_tool else None
         if framework_span is not None:
             framework_span.set_attributes(identity)
@@ -53,7 +97,7 @@ class RunTelemetry:
         else:
             # The context has the tag's baggage already, so that processors stamp this span with it.
             self._span = recorders.tracer.start_span(
-                names.span_name, self.context, SpanKind.INTERNAL, identity
+                names.span_name, self.context, SpanKind.INTERNAL, identity, self._links
             )
             self._owns_span = True
             self.context = set_span_in_context(self._span, self.context)
@@ -62,13 +106,57 @@ class RunTelemetry:
 
     def enter(self) -> None:
         """Make tag and span current, for one step of the run."""
-        self._token = attach(self.context)
+        self._token = attach(self._inside or self.context)
+
+    def suspend(self) -> None:
+        """Undo `enter` between two steps, and let the next one find what is current now."""
+        self._inside = get_current()
+        self.leave()
 
     def leave(self) -> None:
-        """Undo `enter`, in the execution context that entered."""
+        """Undo `enter`; nothing is current, and nothing to undo, in a context that did not enter.
+
+        A generator or coroutine may be closed elsewhere than where it was suspended: by an event loop that
+        shuts down, by the garbage collector.
+        """
         token, self._token = self._token, None
         if token is not None:
-            detach(token)
+            try:  # noqa: SIM105  # contextlib.suppress costs as much again as the rest of this
+                token.var.reset(token)  # OpenTelemetry's own detach would log the error of another context
+            except ValueError:
+                pass
+
+    def headers(self) -> dict[str, str]:
+        """Return what makes the acts of others part of this run: W3C headers in lower case."""
+        return headers_of(self.context)
+
+    def hand_over(self) -> None:
+        """End the span without a verdict: another process will reach it, in a child span of the same tag."""
+        guarded("recording telemetry", self._hand_over)
+
+    def _hand_over(self) -> None:
+        self._span.set_attribute(semconv.WINDOW_HANDED_OVER, True)
+        if self._owns_span:
+            self._span.end()
+
+    def defer(self) -> None:
+        """End the action's span; the verdict goes to a span of its own, linked, in the same trace."""
+        guarded("deferring telemetry", self._defer)
+
+    def _defer(self) -> None:
+        if self._instruments is None:
+            return
+        verifying = self._instruments.tracer.start_span(
+            f"{semconv.SPAN_VERIFY} {self._names.action}",
+            self.context,
+            SpanKind.INTERNAL,
+            identity_of(self._names.of_action, self.tag, self.attempt),
+            [Link(self._span.get_span_context())],
+        )
+        if self._owns_span:
+            self._span.end()
+        self._span, self._owns_span = verifying, True
+        self.context = set_span_in_context(verifying, self.context)
 
     def finish(self, report: ActionReport, error: BaseException | None) -> None:
         """Record the report and end the span; whatever goes wrong stays here."""

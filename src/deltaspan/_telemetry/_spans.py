@@ -21,11 +21,17 @@ MOST_DETAILED_CHECKS: Final = 16
 which are its identity."""
 
 
-def identity_of(action: Mapping[str, str], tag: CausalTag) -> dict[str, str]:
-    """Return the attributes by which a run is found: its action's, and its tag's."""
-    found = {**action, semconv.CAUSAL_TAG_ID: tag.id, semconv.CAUSAL_TAG_ROOT_ID: tag.root_id}
+def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict[str, str | int]:
+    """Return the attributes by which a run is found: its action's, its tag's, and which attempt it is."""
+    found: dict[str, str | int] = {
+        **action,
+        semconv.CAUSAL_TAG_ID: tag.id,
+        semconv.CAUSAL_TAG_ROOT_ID: tag.root_id,
+    }
     if tag.parent_id is not None:
         found[semconv.CAUSAL_TAG_PARENT_ID] = tag.parent_id
+    if attempt > 1:
+        found[semconv.ACTION_ATTEMPT] = attempt
     return found
 
 

@@ -15,10 +15,22 @@ from typing import Any, TypeVar, overload
 
 from deltaspan.checks._change import Change
 from deltaspan.checks._check import Check
+from deltaspan.checks._modifiers import Modifiers, Patience, is_context_manager
+from deltaspan.checks._unchanged import Unchanged
 from deltaspan.checks._words import source
 from deltaspan.expectations import ChangeExpectation, NoChange, NoClaim
 
-__all__ = ["Change", "Check", "change", "observe", "unchanged"]
+__all__ = [
+    "Change",
+    "Check",
+    "Modifiers",
+    "Patience",
+    "Unchanged",
+    "change",
+    "is_context_manager",
+    "observe",
+    "unchanged",
+]
 
 S = TypeVar("S")
 
@@ -52,9 +64,13 @@ def change(metric: str, probe: Callable[..., Any]) -> Change[Any]:
     return Change(metric, probe, ChangeExpectation(), (f"change({metric!r}, {source(probe)})",))
 
 
-def unchanged(metric: str, probe: Callable[..., Any]) -> Check[Any]:
+@overload
+def unchanged(metric: str, probe: Callable[..., Awaitable[S]]) -> Unchanged[S]: ...
+@overload
+def unchanged(metric: str, probe: Callable[..., S]) -> Unchanged[S]: ...
+def unchanged(metric: str, probe: Callable[..., Any]) -> Unchanged[Any]:
     """Claim that an action leaves what `probe` reads as it was; arguments and errors as for `change`."""
-    return Check(metric, probe, NoChange(), (f"unchanged({metric!r}, {source(probe)})",))
+    return Unchanged(metric, probe, NoChange(), (f"unchanged({metric!r}, {source(probe)})",))
 
 
 def observe(metric: str, probe: Callable[..., Any]) -> Check[Any]:

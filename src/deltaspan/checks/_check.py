@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
 from deltaspan._render import show
+from deltaspan.checks._modifiers import (
+    UNMODIFIED,
+    Modifiers,
+    Patience,
+    checked_seconds,
+    is_context_manager,
+    refuse_twice,
+)
+from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations import Expectation
+from deltaspan.expectations import Expectation, NoChange, NoClaim
 
 __all__ = ["Check", "S_co"]
 
 S_co = TypeVar("S_co", covariant=True)
+C = TypeVar("C", bound="Check[Any]")
+_SEMAPHORES: Final = (threading.Semaphore, asyncio.Semaphore)
 _METRIC: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -26,12 +39,14 @@ class Check(Generic[S_co]):
         probe: reads the state; its parameters name what it needs.
         expectation: judges the delta.
         words: the source text of the words said so far, for `repr`.
+        modifiers: what was said beside the claim.
     """
 
     metric: str
     probe: Callable[..., Any]
     expectation: Expectation
     words: tuple[str, ...] = ()
+    modifiers: Modifiers = UNMODIFIED
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, str):
@@ -51,5 +66,158 @@ class Check(Generic[S_co]):
         """The check's name: `{metric}_delta`."""
         return f"{self.metric}_delta"
 
+    def eventually(self: C, seconds: float, *, every: float = 0.1) -> C:
+        """Wait for the change: read the post-state again until the check passes or time is up.
+
+        The action is never run again. The post-state is read once at the end of the action, then every
+        `every` seconds, and a last time when `seconds` have passed. A probe that fails meanwhile is read
+        again too. In a sync action the pauses block; an event loop that runs there is blocked with it.
+
+        Args:
+            seconds: how long to wait at most, from the end of the action.
+            every: the pause between two reads, in seconds.
+
+        Raises:
+            DefinitionValueError: the check is `unchanged` (say `holding_for`) or `observe`, which claims
+                nothing.
+
+        Example:
+            >>> from deltaspan import change
+            >>> change("indexed", lambda: 3).by(1).eventually(5)  # doctest: +ELLIPSIS
+            change('indexed', <function <lambda> at ...>).by(1).eventually(5)
+        """
+        if isinstance(self.expectation, NoChange):
+            raise DefinitionValueError(
+                f"{self!r} cannot be followed by .eventually(...): a state that is unchanged at first proves "
+                f"nothing later; say .holding_for(seconds)"
+            )
+        return self._patient("eventually", seconds, every, holding=False)
+
+    def holding_for(self: C, seconds: float, *, every: float = 0.1) -> C:
+        """Demand that the check holds throughout `seconds` after the action, not just at its end.
+
+        Args:
+            seconds: for how long, from the end of the action; the first read that refutes it ends the wait.
+            every: the pause between two reads, in seconds.
+
+        Raises:
+            DefinitionValueError: the check is `observe`, which claims nothing.
+        """
+        return self._patient("holding_for", seconds, every, holding=True)
+
+    def timeout(self: C, seconds: float) -> C:
+        """Give up on a read that takes longer; the check is then `inconclusive: probe_timeout`.
+
+        A probe that answers without awaiting is read in another thread for this, with the context carried. A
+        thread that hangs is left behind: it does not keep the process alive.
+
+        Args:
+            seconds: the longest that one read may take.
+        """
+        refuse_twice(self.modifiers, "timeout", "timeout", self)
+        return self._modified(said("timeout", seconds), timeout=checked_seconds("timeout", seconds))
+
+    def exclusively(self: C, lock: Any) -> C:
+        """Hold a lock from before the baseline until after the verdict, so that the delta is this action's.
+
+        Args:
+            lock: any context manager, sync or async, that can be entered more than once: a lock of
+                `threading` or `asyncio`, a file lock, an advisory lock of Redis or PostgreSQL. Or a callable
+                that returns one and names what it needs of the action's parameters. Every writer must take
+                the same lock, or it proves nothing. Runs nested in the holder do not take it again.
+
+        Raises:
+            DefinitionTypeError: it is no context manager and no callable.
+            DefinitionValueError: it is a semaphore that lets in more than one.
+        """
+        refuse_twice(self.modifiers, "exclusively", "lock", self)
+        if not (callable(lock) or is_context_manager(lock)):
+            raise DefinitionTypeError(
+                f"exclusively takes a lock, which is a context manager, or a callable that returns one, "
+                f"not {show(lock)}"
+            )
+        # A semaphore that is held says less; then nothing can be told.
+        places = getattr(lock, "_value", 1) if isinstance(lock, _SEMAPHORES) else 1
+        if places > 1:
+            raise DefinitionValueError(
+                f"exclusively takes a lock that one holds at a time, and this semaphore lets {places} in"
+            )
+        return self._modified(said("exclusively", lock), lock=lock)
+
+    def redacted(self: C, by: Callable[[Any], Any] | None = None) -> C:
+        """Keep the states of this check out of every report, event, log, sentence and exception.
+
+        The verdict is reached on the true states. What is shown instead is `(redacted)`.
+
+        Args:
+            by: turns a frozen state into what may be shown of it, such as `len`; what it raises leaves
+                `(redacted)`.
+
+        Raises:
+            DefinitionTypeError: `by` is not callable.
+        """
+        refuse_twice(self.modifiers, "redacted", "redaction", self)
+        if by is not None and not callable(by):
+            raise DefinitionTypeError(
+                f"redacted takes a callable that says what may be shown, not {show(by)}"
+            )
+        words = said("redacted") if by is None else said("redacted", by)
+        return self._modified(words, redaction=by or _nothing)
+
+    def or_unchanged_on_error(self: C) -> C:
+        """Demand that the action left no trace if it raises; otherwise the check has no verdict then.
+
+        Raises:
+            DefinitionValueError: the check is judged then anyway (`unchanged`) or claims nothing (`observe`).
+        """
+        if isinstance(self.expectation, NoChange | NoClaim):
+            raise DefinitionValueError(
+                f"{self!r} cannot be followed by .or_unchanged_on_error(): only a change needs it"
+            )
+        refuse_twice(self.modifiers, "or_unchanged_on_error", "unchanged_on_error", self)
+        return self._modified(said("or_unchanged_on_error"), unchanged_on_error=True)
+
+    def sampled(self: C, rate: float) -> C:
+        """Read the state in a share of the runs only; in the others the check is `skipped`.
+
+        The root tag decides, so that the runs of one agent task are all read or all skipped.
+
+        Args:
+            rate: the share, from 0 (never) to 1 (always).
+
+        Raises:
+            DefinitionTypeError: it is not a number.
+            DefinitionValueError: it is not within 0 and 1.
+        """
+        refuse_twice(self.modifiers, "sampled", "sample_rate", self)
+        if isinstance(rate, bool) or not isinstance(rate, int | float):
+            raise DefinitionTypeError(f"sampled takes a share from 0 to 1, not {show(rate)}")
+        if not 0 <= rate <= 1:
+            raise DefinitionValueError(f"sampled({rate!r}) is not a share from 0 to 1")
+        return self._modified(said("sampled", rate), sample_rate=float(rate))
+
+    def _patient(self: C, word: str, seconds: float, every: float, *, holding: bool) -> C:
+        if isinstance(self.expectation, NoClaim):
+            raise DefinitionValueError(
+                f"{self!r} cannot be followed by .{word}(...): it claims nothing that could come to hold"
+            )
+        if self.modifiers.patience is not None:
+            raise DefinitionValueError(
+                f"{self!r} cannot be followed by .{word}(...): one of eventually and "
+                f"holding_for is said, once"
+            )
+        patience = Patience(
+            checked_seconds(f"{word}: seconds", seconds), checked_seconds(f"{word}: every", every), holding
+        )
+        words = said(word, seconds) if every == 0.1 else said(word, seconds, every=every)  # noqa: PLR2004  # the default
+        return self._modified(words, patience=patience)
+
+    def _modified(self: C, words: str, **modifiers: Any) -> C:
+        return replace(self, words=(*self.words, words), modifiers=replace(self.modifiers, **modifiers))
+
     def __repr__(self) -> str:
         return ".".join(self.words)
+
+
+def _nothing(_: object) -> str:
+    return "(redacted)"

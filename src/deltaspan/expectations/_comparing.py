@@ -12,7 +12,8 @@ from deltaspan._deltas import Delta, NumberDelta
 from deltaspan._deltas._numbers import is_nan, subtract
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations.base import Incomparable
+from deltaspan.expectations._kinds import unfit
+from deltaspan.expectations.base import Incomparable, States
 
 __all__ = [
     "amount_of",
@@ -27,7 +28,7 @@ __all__ = [
 _AMOUNTS: Final = (int, float, Decimal, Fraction, timedelta)
 
 
-def amount_of(delta: Delta, word: str) -> Any:
+def amount_of(delta: Delta, word: str, states: States) -> Any:
     """Return the amount of a numeric delta.
 
     Raises:
@@ -35,7 +36,7 @@ def amount_of(delta: Delta, word: str) -> Any:
     """
     if isinstance(delta, NumberDelta):
         return delta.amount
-    raise Incomparable(f"{word} needs a number before and after the action")
+    raise unfit(word, "a number", delta, states)
 
 
 def compare(one: Any, other: Any, tolerance: Any = None) -> int | None:

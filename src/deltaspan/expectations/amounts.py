@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,6 +18,8 @@ from deltaspan.expectations._comparing import (
     negated,
     zero_like,
 )
+from deltaspan.expectations.amounts_by_key import ByKey
+from deltaspan.expectations.base import States
 
 __all__ = ["AtLeast", "AtMost", "Between", "By", "Decrease", "Increase"]
 
@@ -27,8 +30,14 @@ class _ByAmount:
     __slots__ = ()
     verb: ClassVar[str] = "change"
 
+    def holds(self, delta: Delta, states: States) -> bool:
+        raise NotImplementedError
+
     def happened(self, delta: Delta) -> str:
         return delta.words()
+
+    def fault(self, delta: Delta, states: States) -> str | None:
+        return None if self.holds(delta, states) else delta.words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +51,24 @@ class By(_ByAmount):
         checked_amount("by", self.amount)
         checked_tolerance(self.tolerance)
 
+    def remade(self, **values: Any) -> By | ByKey:
+        """Return it with computed operands filled in; an amount may turn out to be amounts by key."""
+        made = {"amount": self.amount, "tolerance": self.tolerance, **values}
+        if isinstance(made["amount"], Mapping):
+            return ByKey(made["amount"], made["tolerance"])
+        return By(**made)
+
     @property
     def extent(self) -> str:
-        return f"by {show(self.amount)}{_within(self.tolerance)}"
+        amount = "a computed amount" if callable(self.amount) else show(self.amount)
+        return f"by {amount}{_within(self.tolerance)}"
 
     @property
     def expected(self) -> object:
         return self.amount
 
-    def holds(self, delta: Delta) -> bool:
-        return compare(amount_of(delta, "by"), self.amount, self.tolerance) == 0
+    def holds(self, delta: Delta, states: States) -> bool:
+        return compare(amount_of(delta, "by", states), self.amount, self.tolerance) == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +90,8 @@ class AtLeast(_ByAmount):
     def expected(self) -> str:
         return f"at least {show(self.amount)}{_within(self.tolerance)}"
 
-    def holds(self, delta: Delta) -> bool:
-        return compare(amount_of(delta, "by_at_least"), self.amount, self.tolerance) in (0, 1)
+    def holds(self, delta: Delta, states: States) -> bool:
+        return compare(amount_of(delta, "by_at_least", states), self.amount, self.tolerance) in (0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +113,8 @@ class AtMost(_ByAmount):
     def expected(self) -> str:
         return f"at most {show(self.amount)}{_within(self.tolerance)}"
 
-    def holds(self, delta: Delta) -> bool:
-        return compare(amount_of(delta, "by_at_most"), self.amount, self.tolerance) in (-1, 0)
+    def holds(self, delta: Delta, states: States) -> bool:
+        return compare(amount_of(delta, "by_at_most", states), self.amount, self.tolerance) in (-1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +139,8 @@ class Between(_ByAmount):
     def expected(self) -> str:
         return f"between {show(self.low)} and {show(self.high)}{_within(self.tolerance)}"
 
-    def holds(self, delta: Delta) -> bool:
-        amount = amount_of(delta, "by_between")
+    def holds(self, delta: Delta, states: States) -> bool:
+        amount = amount_of(delta, "by_between", states)
         return compare(amount, self.low, self.tolerance) in (0, 1) and (
             compare(amount, self.high, self.tolerance) in (-1, 0)
         )
@@ -182,8 +199,8 @@ class _Directed(_ByAmount):
             return self._signed(self.by)
         return f"{self.verb} {self.extent}".rstrip()
 
-    def holds(self, delta: Delta) -> bool:
-        amount = amount_of(delta, self.word)
+    def holds(self, delta: Delta, states: States) -> bool:
+        amount = amount_of(delta, self.word, states)
         if compare(amount, zero_like(amount)) != self.sign:
             return False
         # The bounds take the sign, not the delta: a delta may be the one number that has no opposite.

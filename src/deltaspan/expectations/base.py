@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeAlias
 
 from deltaspan._deltas import Delta
-from deltaspan._freeze import freeze
 from deltaspan._records import Verdict
 from deltaspan._render import show
-from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["Expectation", "Explained", "Movement", "computed_operands", "sentence", "with_operands"]
+__all__ = ["Expectation", "Explained", "Incomparable", "Movement", "States", "sentence"]
 
-D = TypeVar("D")
+States: TypeAlias = tuple[object, object]
+"""Baseline and post-state, frozen."""
 
 
 class Explained(Protocol):
@@ -45,7 +42,7 @@ class Movement(Protocol):
 
     @property
     def verb(self) -> str:
-        """`change`, `increase` or `decrease`."""
+        """`change`, `increase`, `decrease` or `satisfy`."""
         ...
 
     @property
@@ -58,7 +55,7 @@ class Movement(Protocol):
         """As for Expectation, or None when the movement adds nothing to a start and an end."""
         ...
 
-    def holds(self, delta: Delta) -> bool:
+    def holds(self, delta: Delta, states: States) -> bool:
         """Return whether the delta is such a movement.
 
         Raises:
@@ -67,15 +64,36 @@ class Movement(Protocol):
         ...
 
     def happened(self, delta: Delta) -> str:
-        """Say what happened instead, to follow "but it"."""
+        """Say what happened, to follow the name of what changed."""
+        ...
+
+    def fault(self, delta: Delta, states: States) -> str | None:
+        """Say what happened instead, to follow "but it"; None when nothing is wrong.
+
+        Asked only of a delta that was judged already, and judges no predicate again.
+        """
         ...
 
 
 class Incomparable(Exception):
-    """The two states cannot be compared in the way that the expectation asks."""
+    """The two states cannot be compared in the way that the expectation asks.
+
+    Args:
+        fact: why not, in words to be followed by the states.
+        hint: what to say or to return instead, if anything.
+    """
+
+    def __init__(self, fact: str, hint: str = "") -> None:
+        super().__init__(fact)
+        self.hint = hint
+
+    def sentence(self, states: States) -> str:
+        """Return the whole sentence."""
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{self}, but the states were {show(states[0])} → {show(states[1])}{hint}"
 
 
-def sentence(metric: str, demand: str, happened: str, states: tuple[object, object], *, holds: bool) -> str:
+def sentence(metric: str, demand: str, happened: str, states: States, *, holds: bool) -> str:
     """Put one sentence together, the same way for each family.
 
     Args:
@@ -89,42 +107,3 @@ def sentence(metric: str, demand: str, happened: str, states: tuple[object, obje
     if holds:
         return f"{metric} {happened}, as expected {both}"
     return f"expected {metric} to {demand}, but it {happened} {both}"
-
-
-def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield path and callable of each operand that is computed from the run, nested parts included."""
-    for field in fields(expectation):
-        operand = getattr(expectation, field.name)
-        if _is_part(operand):
-            yield from ((f"{field.name}.{path}", call) for path, call in computed_operands(operand))
-        elif callable(operand):
-            yield field.name, operand
-
-
-def with_operands(expectation: D, values: dict[str, object]) -> D:
-    """Return the expectation with computed operands replaced by their values, validated as at construction.
-
-    Args:
-        expectation: one with computed operands.
-        values: what was computed, by the paths that `computed_operands` gave.
-
-    Raises:
-        DefinitionError: a value is not what the expectation takes.
-        Unfreezable: a value is not a state that could be compared.
-    """
-    own = {path: _settled(value) for path, value in values.items() if "." not in path}
-    for field in fields(expectation):  # type: ignore[arg-type]  # every expectation is a dataclass
-        inner = {p.partition(".")[2]: v for p, v in values.items() if p.startswith(field.name + ".")}
-        if inner:
-            own[field.name] = with_operands(getattr(expectation, field.name), inner)
-    return replace(expectation, **own)  # type: ignore[type-var]
-
-
-def _settled(value: object) -> object:
-    if callable(value):
-        raise DefinitionTypeError(f"it computed {show(value)}, which is to be called again; return the value")
-    return freeze(value)
-
-
-def _is_part(operand: object) -> bool:
-    return hasattr(type(operand), "__dataclass_fields__")

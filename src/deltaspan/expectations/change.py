@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from deltaspan._deltas import Delta
-from deltaspan._difference import equal
+from deltaspan._difference import difference, equal
 from deltaspan._records import FAIL, PASS, UNREAD, Verdict, inconclusive
 from deltaspan._render import show
-from deltaspan.expectations.base import Incomparable, Movement, sentence
+from deltaspan.expectations.base import Incomparable, Movement, States, sentence
+from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
+from deltaspan.expectations.predicates import PredicateRaised
 
 __all__ = ["ChangeExpectation", "SomeChange"]
 
@@ -22,11 +25,14 @@ class SomeChange:
     extent: ClassVar[str] = ""
     expected: ClassVar[None] = None
 
-    def holds(self, delta: Delta) -> bool:
+    def holds(self, delta: Delta, states: States) -> bool:
         return delta.changed
 
     def happened(self, delta: Delta) -> str:
         return delta.words() if delta.changed else "did not change"
+
+    def fault(self, delta: Delta, states: States) -> str | None:
+        return None if delta.changed else self.happened(delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +44,22 @@ class ChangeExpectation:
         end: the state that the post-state must equal, frozen; UNREAD when any will do.
         movement: how the state must have moved. A bare start or end still demands some change: an end
             that was there before the action proves nothing about the action.
+        ignored: what is left out before anything is judged, of a start and an end too.
     """
 
     movement: Movement = SomeChange()
     start: Any = UNREAD
     end: Any = UNREAD
+    ignored: Ignored = NOTHING_IGNORED
 
     @property
     def expected(self) -> object:
         own = self.movement.expected
-        if own is not None and not callable(own):
-            return own
-        return self._ends.strip() or "some change" if own is None else "computed"
+        if own is None:
+            own = self._ends.strip() or "some change"
+        if callable(own):
+            own = "computed"
+        return f"{own}{self.ignored.words}" if isinstance(own, str) else own
 
     @property
     def _ends(self) -> str:
@@ -57,40 +67,50 @@ class ChangeExpectation:
         return start if self.end is UNREAD else f"{start} to {_operand(self.end)}"
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
+        states = (pre_state, post_state)
         try:
-            moved = self.movement.holds(delta)
+            if self.ignored.patterns:
+                delta = self.ignored.leave_out(delta)
+            moved = self.movement.holds(delta, states)
         except Incomparable as fact:
-            return inconclusive("incomparable", f"{fact}, but the states were {_both(pre_state, post_state)}")
-        if moved and self._starts(pre_state) and self._arrives(post_state):
-            return PASS
-        return FAIL
+            return inconclusive("incomparable", fact.sentence(states))
+        except PredicateRaised as fact:
+            return inconclusive("expectation_failed", str(fact), fact.error)
+        return PASS if moved and self._starts(pre_state) and self._arrives(post_state) else FAIL
 
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
     ) -> str:
+        states = (pre_state, post_state)
+        delta = self.ignored.leave_out(delta)
         extent = self.movement.extent
         demand = f"{self.movement.verb}{self._ends}{' ' if extent else ''}{extent}"
-        faults = [] if holds else list(self._faults(delta, pre_state, post_state))
+        faults = [] if holds else list(self._faults(delta, states))
         happened = " and ".join(faults) or self.movement.happened(delta)
-        return sentence(metric, demand, happened, (pre_state, post_state), holds=holds)
+        ignoring = self.ignored.words
+        if holds:
+            happened += ignoring
+        return sentence(metric, f"{demand}{ignoring}", happened, states, holds=holds)
 
-    def _faults(self, delta: Delta, pre_state: object, post_state: object) -> Any:
-        if not self._starts(pre_state):
-            yield f"started at {show(pre_state)}"
-        if not self._arrives(post_state):
-            yield f"ended at {show(post_state)}"
-        if not self.movement.holds(delta):
-            yield self.movement.happened(delta)
+    def _faults(self, delta: Delta, states: States) -> Iterator[str]:
+        if not self._starts(states[0]):
+            yield f"started at {show(states[0])}"
+        if not self._arrives(states[1]):
+            yield f"ended at {show(states[1])}"
+        fault = self.movement.fault(delta, states)
+        if fault is not None:
+            yield fault
 
     def _starts(self, pre_state: object) -> bool:
-        return self.start is UNREAD or equal(self.start, pre_state)
+        return self.start is UNREAD or self._same(self.start, pre_state)
 
     def _arrives(self, post_state: object) -> bool:
-        return self.end is UNREAD or equal(self.end, post_state)
+        return self.end is UNREAD or self._same(self.end, post_state)
 
-
-def _both(pre_state: object, post_state: object) -> str:
-    return f"{show(pre_state)} → {show(post_state)}"
+    def _same(self, expected: object, state: object) -> bool:
+        if not self.ignored.patterns:
+            return equal(expected, state)
+        return not self.ignored.leave_out(difference(expected, state)).changed
 
 
 def _operand(state: object) -> str:

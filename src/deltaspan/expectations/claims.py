@@ -9,24 +9,39 @@ from deltaspan._deltas import Delta
 from deltaspan._records import FAIL, OBSERVED, PASS, Verdict
 from deltaspan._render import show
 from deltaspan.expectations.base import sentence
+from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
 
 __all__ = ["NoChange", "NoClaim"]
 
 
 @dataclass(frozen=True, slots=True)
 class NoChange:
-    """The two states are equal, by value."""
+    """The two states are equal, by value.
 
-    expected: ClassVar[str] = "no change"
+    Attributes:
+        ignored: what is left out before anything is judged.
+        raised: the class of what the action raised, when that is why nothing may have changed.
+    """
+
+    ignored: Ignored = NOTHING_IGNORED
+    raised: str = ""
+
+    @property
+    def expected(self) -> str:
+        return f"no change{self.ignored.words}"
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
-        return FAIL if delta.changed else PASS
+        return FAIL if delta.changed and self.ignored.leave_out(delta).changed else PASS
 
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
     ) -> str:
-        happened = "did not change" if holds else delta.words()
-        return sentence(metric, "stay unchanged", happened, (pre_state, post_state), holds=holds)
+        ignoring = self.ignored.words
+        after = f" after the action raised {self.raised}" if self.raised else ""
+        because = f", because the action raised {self.raised}" if self.raised else ""
+        happened = f"did not change{after}{ignoring}" if holds else self.ignored.leave_out(delta).words()
+        demand = f"stay unchanged{ignoring}{because}"
+        return sentence(metric, demand, happened, (pre_state, post_state), holds=holds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,191 @@
+"""One check in one run: its two reads, and whatever its modifiers ask for between them and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from deltaspan import _contention
+from deltaspan._judging import judge
+from deltaspan._limits import LimitedRead
+from deltaspan._locking import Locks, NotLocked
+from deltaspan._plan import CheckPlan
+from deltaspan._reading import Read
+from deltaspan._records import Timing, Verdict, inconclusive
+from deltaspan._redaction import redacted, shown
+from deltaspan._reports import CheckReport
+from deltaspan.causal_tag import CausalTag
+from deltaspan.checks import Patience
+
+__all__ = ["CheckRun", "Watched"]
+
+_ABANDONED: Final = inconclusive("abandoned", "the window ended before its verdict was reached")
+_SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
+_SHARES: Final = 2**32
+
+
+class CheckRun:
+    """One check in one run.
+
+    Args:
+        plan: the check.
+        values: the arguments that it names.
+        tag: the run's tag; its root decides whether the check is sampled.
+
+    Attributes:
+        is_read: False when the run was sampled out.
+        pre: the read before the action.
+        post: the read after it, the last one if there are several.
+        rival: a window that was met in another process, before this one was handed over.
+        attempts: how many reads there were after the action.
+        settle_seconds: from the end of the action to the last read; None without `eventually`, `holding_for`.
+    """
+
+    __slots__ = (
+        "_entry",
+        "_is_exclusive",
+        "_lock_seconds",
+        "_probe_seconds",
+        "_values",
+        "attempts",
+        "is_read",
+        "plan",
+        "post",
+        "pre",
+        "rival",
+        "settle_seconds",
+    )
+
+    def __init__(self, plan: CheckPlan, values: Mapping[str, Any], tag: CausalTag) -> None:
+        self.plan = plan
+        self._values = values
+        self.pre = self._new_read()
+        self.post = self._new_read()
+        self.is_read = plan.sample_rate >= 1 or int(tag.root_id[:8], 16) < plan.sample_rate * _SHARES
+        self.attempts = 1
+        self.rival: _contention.Rival | None = None
+        self.settle_seconds: float | None = None
+        self._entry: _contention.Entry | None = None
+        self._is_exclusive = False
+        self._lock_seconds: float | None = None
+        self._probe_seconds = 0.0
+
+    def _new_read(self) -> Read:
+        plan = self.plan
+        if plan.is_limited:
+            return LimitedRead(plan.probe, self._values, plan.timeout)
+        return Read(plan.probe, self._values)
+
+    # Before the action -----------------------------------------------------------------------------------
+
+    def lock(self, locks: Locks) -> None:
+        """Take the check's lock; without it there can be no verdict, and the action runs all the same."""
+        if self.plan.lock is not None and self.is_read:
+            try:
+                self._lock_seconds, self._is_exclusive = locks.take(self.plan.lock, self._values)
+            except NotLocked as fault:
+                self.pre.error = fault
+
+    async def lock_async(self, locks: Locks) -> None:
+        """Do the same in an async action."""
+        if self.plan.lock is not None and self.is_read:
+            try:
+                self._lock_seconds, self._is_exclusive = await locks.take_async(self.plan.lock, self._values)
+            except NotLocked as fault:
+                self.pre.error = fault
+
+    def enter(self, action: str, tag: CausalTag) -> None:
+        """Make the check known to others of equal scope."""
+        plan = self.plan
+        if not plan.claims_nothing and self.is_read:
+            self._entry = _contention.enter(plan.scope(self._values), action, tag, writes=plan.claims_change)
+
+    # After it --------------------------------------------------------------------------------------------
+
+    def is_readable(self, *, interrupted: bool) -> bool:
+        """Return whether a post-state can be read that a verdict could use."""
+        return self.is_read and self.pre.error is None and not (interrupted and self.post.is_async)
+
+    @property
+    def shown_baseline(self) -> Any:
+        """What may be shown of the state before the action; UNREAD when there is none."""
+        redaction = self.plan.redaction
+        return self.pre.value if redaction is None else shown(self.pre.value, redaction)
+
+    def read_again(self) -> Read:
+        """Return a fresh read of the post-state, which replaces the last one."""
+        self._probe_seconds += self.post.seconds
+        self.attempts += 1
+        self.post = self._new_read()
+        return self.post
+
+    def judge(
+        self,
+        values: Mapping[str, Any],
+        result: Any,
+        error: BaseException | None,
+        tag: str,
+        left: int | None,
+        rival: _contention.Rival | None = None,
+    ) -> CheckReport:
+        """Judge the check on its reads; arguments as for `_judging.judge`."""
+        if not self.is_read:
+            return self._unjudged(_SAMPLED_OUT, tag)
+        return judge(self.plan, self.pre, self.post, values, result, error, rival, tag, left)
+
+    def report(
+        self, values: Mapping[str, Any], result: Any, error: BaseException | None, tag: str, left: int | None
+    ) -> CheckReport:
+        """Give the final report: judged against rivals, with what it took, without what must not be shown."""
+        rival = self.leave()
+        # One that is nested in the holder of its lock shares it with its siblings, so rivals count for it.
+        counts = not (self._is_exclusive or self.plan.ignores_rivals)
+        return self._finished(self.judge(values, result, error, tag, left, rival if counts else None))
+
+    def abandoned(self, tag: str) -> CheckReport:
+        """Give the report of a check whose window ended before its verdict."""
+        self.leave()
+        return self._finished(self._unjudged(_ABANDONED, tag))
+
+    def leave(self) -> _contention.Rival | None:
+        """Take the check out of its scope, and return a rival that wrote there meanwhile."""
+        entry, self._entry = self._entry, None
+        return (None if entry is None else _contention.leave(entry)) or self.rival
+
+    def _unjudged(self, verdict: Verdict, tag: str) -> CheckReport:
+        plan = self.plan
+        states = (self.pre.value, self.post.value)
+        return CheckReport(plan.metric, verdict, plan.attribution, tag, *states, None, plan.expectation)
+
+    def _finished(self, report: CheckReport) -> CheckReport:
+        if self.settle_seconds is not None or self._lock_seconds is not None:
+            timing = Timing(self.attempts, self.settle_seconds, self._lock_seconds)
+            seconds = report.probe_seconds + self._probe_seconds
+            report = report._replace(probe_seconds=seconds, timing=timing)
+        redaction = self.plan.redaction
+        return report if redaction is None else redacted(report, redaction)
+
+
+class Watched:
+    """A check whose post-state is looked at again until it is settled.
+
+    Args:
+        check: the check.
+        patience: how long.
+        holds: whether it passes on what was read last.
+    """
+
+    __slots__ = ("_check", "holds", "patience")
+
+    def __init__(self, check: CheckRun, patience: Patience, holds: Callable[[], bool]) -> None:
+        self._check = check
+        self.patience = patience
+        self.holds = holds
+
+    def read_again(self) -> Read:
+        """Return a fresh read of the post-state."""
+        return self._check.read_again()
+
+    def settled(self, seconds: float) -> None:
+        """Note how long it took to know, from the end of the action."""
+        self._check.settle_seconds = seconds

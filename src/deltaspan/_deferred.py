@@ -1,0 +1,151 @@
+"""Settling after the action has returned: post-states are read, and read again, by threads in the background.
+
+One thread waits for what is due next, however many runs are settling; reads are done by a few others. At exit
+the process waits until every verdict is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import heapq
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final
+
+from deltaspan._guard import guarded
+from deltaspan._settling import Steps
+from deltaspan._threads import Pool
+
+__all__ = ["defer", "defer_async", "drain"]
+
+_MOST_READERS: Final = 8
+_EXIT_SECONDS: Final = 60.0
+"""How long a process waits at its end for verdicts that are still settling."""
+
+
+class _Job:
+    """One run that settles in the background."""
+
+    __slots__ = ("_context", "_finish", "steps")
+
+    def __init__(self, steps: Steps, finish: Callable[[], object]) -> None:
+        self.steps = steps
+        self._finish = finish
+        self._context = contextvars.copy_context()
+
+    def advance(self) -> float | None:
+        """Read until the next pause and return how long it is, in seconds; None when the run has ended."""
+        return self._context.run(self._advance)
+
+    def _advance(self) -> float | None:
+        for step in self.steps:
+            if isinstance(step, float):
+                return step
+            for read in step:
+                read.perform()
+        self._finish()
+        return None
+
+
+class _Scheduler:
+    """Waits for the next job that is due, and hands it to a reader."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._due: list[tuple[float, int, _Job]] = []
+        self._numbers = itertools.count()
+        self._open = 0
+        self._thread: threading.Thread | None = None
+        self._readers = Pool(_MOST_READERS, "deltaspan-settling")
+
+    def add(self, job: _Job) -> None:
+        with self._changed:
+            self._open += 1
+            self._push(job, 0.0)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._wait, name="deltaspan-deferred", daemon=True)
+                self._thread.start()
+
+    def drain(self, seconds: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._open == 0, seconds)
+
+    def _push(self, job: _Job, pause: float) -> None:
+        heapq.heappush(self._due, (time.perf_counter() + pause, next(self._numbers), job))
+        self._changed.notify_all()
+
+    def _wait(self) -> None:
+        while True:
+            with self._changed:
+                while not self._due or self._due[0][0] > time.perf_counter():
+                    self._changed.wait(self._due[0][0] - time.perf_counter() if self._due else None)
+                job = heapq.heappop(self._due)[2]
+            self._readers.submit(partial(self._advance, job))
+
+    def _advance(self, job: _Job) -> None:
+        pause = guarded("settling in the background", job.advance)
+        with self._changed:
+            if pause is None:
+                self._open -= 1
+                self._changed.notify_all()
+            else:
+                self._push(job, pause)
+
+
+_tasks: Final[set[asyncio.Task[None]]] = set()
+"""An event loop holds its tasks weakly."""
+
+_scheduler = _Scheduler()
+_registered = False
+
+
+def defer(steps: Steps, finish: Callable[[], object]) -> None:
+    """Take steps in the background, in a copy of this context, and then finish.
+
+    Args:
+        steps: the reads and pauses of a run.
+        finish: judges and records it; called once, when the steps have ended.
+    """
+    global _registered  # noqa: PLW0603  # once a process
+    if not _registered:
+        _registered = True
+        # Registered at the first use, so that it runs before an SDK that was set up earlier shuts down.
+        atexit.register(drain)
+    _scheduler.add(_Job(steps, finish))
+
+
+def defer_async(settling: Coroutine[Any, Any, None]) -> None:
+    """Settle a run whose probes have to be awaited, as a task of the running event loop.
+
+    A loop that ends first cancels it: the run is then judged on what was read by then.
+    """
+    task = asyncio.get_running_loop().create_task(settling)
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+def drain(seconds: float = _EXIT_SECONDS) -> bool:
+    """Wait until every deferred verdict is there.
+
+    Args:
+        seconds: how long to wait at most.
+
+    Returns:
+        Whether all were there in time.
+    """
+    return _scheduler.drain(seconds)
+
+
+def _forget() -> None:
+    global _scheduler  # noqa: PLW0603  # a forked child has no threads, and its parent settles what is open
+    _scheduler = _Scheduler()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

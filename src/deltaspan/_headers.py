@@ -1,0 +1,74 @@
+"""W3C headers as strangers send them: what is well formed is read, the rest is ignored without a word.
+
+OpenTelemetry's propagators, which read what is left, log each thing that they cannot understand; a line in
+the log for whatever anybody sends is noise at best.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+from urllib.parse import unquote_plus
+
+from deltaspan.exceptions import DefinitionTypeError
+
+__all__ = ["BAGGAGE", "baggage_pairs", "carried"]
+
+BAGGAGE: Final = "baggage"
+_TRACESTATE: Final = "tracestate"
+_LONGEST: Final = {"traceparent": 512, _TRACESTATE: 8192, BAGGAGE: 8192}
+"""The headers that carry a tag and its trace, and the most characters that are read of each."""
+_MOST_PAIRS: Final = 180
+_MOST_STATES: Final = 32
+_PAIR: Final = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*([\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*)\s*")
+_STATE: Final = re.compile(
+    r"[a-z][_0-9a-z*/-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]"
+    r"|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13}="
+    r"[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]"
+)
+
+
+def carried(headers: Any) -> dict[str, str]:
+    """Return what carries a tag and its trace, by lower-case name.
+
+    Args:
+        headers: any mapping of names to text or bytes; names in any case, also an environment.
+
+    Raises:
+        DefinitionTypeError: it is not a mapping.
+
+    Example:
+        >>> carried({"Host": "shop", "BAGGAGE": "a=1", b"tracestate": b"one=1, nonsense"})
+        {'baggage': 'a=1', 'tracestate': 'one=1'}
+    """
+    if not callable(getattr(headers, "items", None)):
+        raise DefinitionTypeError(f"adopt takes a mapping of headers, not {type(headers).__name__}")
+    found = {key: text for key, text in _lower(headers.items()) if 0 < len(text) <= _LONGEST.get(key, 0)}
+    if _TRACESTATE in found:
+        members = [member.strip(" \t") for member in found[_TRACESTATE].split(",")]
+        found[_TRACESTATE] = ",".join(filter(_STATE.fullmatch, members[:_MOST_STATES]))
+    return found
+
+
+def baggage_pairs(header: str) -> dict[str, str]:
+    """Return the well-formed pairs of a baggage header, as W3CBaggagePropagator reads them.
+
+    Example:
+        >>> baggage_pairs("user=J%C3%BCrgen , =,nonsense")
+        {'user': 'Jürgen'}
+    """
+    members = [_PAIR.fullmatch(member) for member in header.split(",")[:_MOST_PAIRS]]
+    return {
+        unquote_plus(pair[1]).strip(): unquote_plus(pair[2]).strip() for pair in members if pair is not None
+    }
+
+
+def _lower(items: Iterable[tuple[object, object]]) -> Iterable[tuple[str, str]]:
+    return [(_text(name).lower(), _text(value)) for name, value in items]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,127 @@
+"""Reads that may block or hang: done in another thread or awaited, with a limit to how long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from inspect import isawaitable
+from time import perf_counter
+from typing import Any, Final
+
+from deltaspan._binding import Bound
+from deltaspan._freeze import freeze
+from deltaspan._reading import Read
+from deltaspan._threads import on_asyncio, submit
+
+__all__ = ["LimitedRead", "ProbeTimeout"]
+
+
+class ProbeTimeout(Exception):
+    """A probe did not answer in the time that its check allows; becomes the reason `probe_timeout`."""
+
+
+class LimitedRead(Read):
+    """A read that must not hold up the action: its probe is blocking, or has a time limit.
+
+    Args:
+        probe: the probe.
+        values: what it names.
+        seconds: the longest that the read may take; None for any time.
+    """
+
+    __slots__ = ("_limit",)
+
+    def __init__(self, probe: Bound, values: Mapping[str, Any], seconds: float | None) -> None:
+        super().__init__(probe, values)
+        self._limit = seconds
+
+    @property
+    def waits(self) -> bool:
+        return True
+
+    def perform(self) -> None:
+        if self._limit is None:
+            super().perform()
+            return
+        # A read of its own, so that a thread that comes back too late writes nothing here.
+        inner = Read(self._probe, self._values)
+        began = perf_counter()
+        try:
+            future = submit(inner.perform)
+            try:
+                future.result(self._limit)
+            finally:
+                future.cancel()
+            self.value, self.error = inner.value, inner.error
+        except FutureTimeoutError:
+            self.error = self._late()
+        except Exception as error:  # no thread can be had
+            self.error = error
+        self.seconds = perf_counter() - began
+
+    async def perform_async(self) -> None:
+        if not on_asyncio():
+            await self._perform_elsewhere()
+            return
+        began = perf_counter()
+        reading = asyncio.ensure_future(self._read())
+        try:
+            # Not `wait_for`: it waits for a probe that will not be cancelled.
+            await asyncio.wait([reading], timeout=self._limit)
+            if reading.done() and not reading.cancelled():
+                self.value, self.error = reading.result()
+            else:
+                self.error = self._late()
+        finally:
+            _give_up(reading)
+        self.seconds = perf_counter() - began
+
+    async def _read(self) -> tuple[Any, Exception | None]:
+        if self._probe.is_async:
+            inner = Read(self._probe, self._values)
+            await inner.perform_async()
+            return inner.value, inner.error
+        try:
+            value = await asyncio.wrap_future(submit(self._call))
+            # What a thread cannot await is awaited here.
+            value = freeze(await value.awaitable) if type(value) is _Unawaited else value
+        except Exception as error:
+            return self.value, error
+        return value, None
+
+    def _call(self) -> Any:
+        value = self._probe.call(self._values)
+        return _Unawaited(value) if isawaitable(value) else freeze(value)
+
+    async def _perform_elsewhere(self) -> None:
+        """Read on an event loop that is not asyncio's, where nothing known could interrupt a probe."""
+        if not self._probe.is_async:
+            self.perform()
+        elif self._limit is None:
+            await super().perform_async()
+        else:
+            self.error = RuntimeError("an async probe can be given a time limit by asyncio alone")
+
+    def _late(self) -> ProbeTimeout:
+        return ProbeTimeout(f"the probe did not answer within {self._limit:g} s")
+
+
+class _Unawaited:
+    """What a probe returned that is still to be awaited."""
+
+    __slots__ = ("awaitable",)
+
+    def __init__(self, awaitable: Awaitable[Any]) -> None:
+        self.awaitable = awaitable
+
+
+_given_up: Final[set[asyncio.Future[Any]]] = set()
+"""Reads that were cancelled and have not ended yet; an event loop holds its tasks weakly."""
+
+
+def _give_up(reading: asyncio.Future[Any]) -> None:
+    if not reading.done():
+        reading.cancel()
+        _given_up.add(reading)
+        reading.add_done_callback(_given_up.discard)

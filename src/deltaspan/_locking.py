@@ -1,0 +1,258 @@
+"""Locks around a window: taken before its baselines, released after its verdict.
+
+A blocking lock is not always entered by the thread that runs the action. In an async action, waiting for it
+would stop the event loop, and with it whoever is to release it; a generator, or a window that is opened by
+hand, may end on another thread than it began, and a lock such as an RLock belongs to the thread that took it.
+There a thread of its own, the keeper, enters the lock and leaves it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Final, NamedTuple, NoReturn
+
+from deltaspan._binding import Bound, value_of
+from deltaspan._guard import guarded
+from deltaspan._keepers import Keeper
+from deltaspan._threads import on_asyncio
+from deltaspan.causal_tag import CausalTag
+
+__all__ = ["LockSource", "Locks", "NotLocked", "Taken"]
+
+
+class NotLocked(Exception):
+    """The lock of a check could not be taken; becomes the reason `baseline_failed`."""
+
+
+class Taken(NamedTuple):
+    """A lock that is held.
+
+    Attributes:
+        seconds: how long it had to be waited for.
+        is_own: whether this run took it; False when a run that it is nested in had it already.
+    """
+
+    seconds: float
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LockSource:
+    """Where the lock of a check comes from.
+
+    Attributes:
+        lock: the lock itself; None when it is computed.
+        computed: computes it from the action's parameters; None when it is given.
+    """
+
+    lock: Any
+    computed: Bound | None
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it is known beforehand that only an async action can take it."""
+        return self.computed is None and not _blocks(self.lock)
+
+    def find(self, values: Mapping[str, Any]) -> tuple[list[Hashable], Any]:
+        """Return what the lock is known by, and the lock.
+
+        One that is computed is often made anew for each run, and is still the same lock for equal arguments.
+        """
+        if self.computed is None:
+            return [id(self.lock)], self.lock
+        lock = self.computed.call(values)
+        named = tuple(value_of(values.get(name)) for name in self.computed.names)
+        return [(id(self.computed.function), *named), id(lock)], lock
+
+
+_holders: Final[dict[str, set[Hashable]]] = {}
+"""The locks that each run holds, by its causal tag; each run writes its own entry only."""
+
+
+class Locks:
+    """The locks of one run.
+
+    Args:
+        tag: the run's tag.
+        moves: whether the run may end on another thread than it began.
+
+    Attributes:
+        moves: the same.
+    """
+
+    __slots__ = ("_held", "_tag", "moves")
+
+    def __init__(self, tag: CausalTag, *, moves: bool = False) -> None:
+        self._tag = tag
+        self.moves = moves
+        self._held: list[_Held] = []
+
+    def take(self, source: LockSource, values: Mapping[str, Any]) -> Taken:
+        """Take a lock in an action that is not async.
+
+        Raises:
+            NotLocked: it cannot be computed or taken.
+        """
+        began = perf_counter()
+        try:
+            keys, lock = source.find(values)
+            holder = self._holder_of(keys)
+            if holder is None:
+                self._note(keys, self._enter(lock))
+        except Exception as error:
+            raise _not_locked(error) from error
+        return Taken(perf_counter() - began, holder is None or holder is self._tag)
+
+    async def take_async(self, source: LockSource, values: Mapping[str, Any]) -> Taken:
+        """Take a lock in an async action, off the event loop when it blocks; otherwise as `take`."""
+        began = perf_counter()
+        try:
+            keys, lock = source.find(values)
+            holder = self._holder_of(keys)
+            if holder is None:
+                self._note(keys, await _enter_async(keys[0], lock))
+        except Exception as error:
+            raise _not_locked(error) from error
+        return Taken(perf_counter() - began, holder is None or holder is self._tag)
+
+    def release(self) -> None:
+        """Release every lock, the last one first, where nothing can be awaited."""
+        if self._held:
+            try:
+                guarded(_RELEASE, self._held.pop().leave)
+            finally:
+                self.release()
+        else:
+            _holders.pop(self._tag.id, None)
+
+    async def release_async(self) -> None:
+        """Release every lock, the last one first; each of them, though the task be cancelled meanwhile."""
+        if self._held:
+            try:
+                await self._held.pop().leave_async()
+            except Exception as error:
+                guarded(_RELEASE, _raise, error)
+            finally:
+                await self.release_async()
+        else:
+            _holders.pop(self._tag.id, None)
+
+    def _enter(self, lock: Any) -> _Held:
+        if not _blocks(lock):
+            raise TypeError(f"{lock!r} is not a lock that a sync action can take")
+        if self.moves:
+            return _Kept(Keeper.enter(lock))
+        lock.__enter__()
+        return _Entered(lock)
+
+    def _note(self, keys: list[Hashable], held: _Held) -> None:
+        self._held.append(held)
+        _holders.setdefault(self._tag.id, set()).update(keys)
+
+    def _holder_of(self, keys: list[Hashable]) -> CausalTag | None:
+        run: CausalTag | None = self._tag
+        while run is not None and _holders.get(run.id, _NOTHING).isdisjoint(keys):
+            run = run.parent
+        return run
+
+
+_RELEASE: Final = "the release of a lock"
+_NOTHING: Final[frozenset[Hashable]] = frozenset()
+
+
+async def _enter_async(key: Hashable, lock: Any) -> _Held:
+    # Special methods are looked up on the type, as `with` does.
+    if hasattr(type(lock), "__aenter__"):
+        await lock.__aenter__()
+        return _AsyncEntered(lock)
+    if not _blocks(lock):
+        raise TypeError(f"{lock!r} is not a lock: it is no context manager")
+    if on_asyncio():
+        return _Kept(await Keeper.enter_async(key, lock))
+    lock.__enter__()
+    return _Entered(lock)
+
+
+def _blocks(lock: Any) -> bool:
+    return hasattr(type(lock), "__enter__")
+
+
+def _not_locked(error: Exception) -> NotLocked:
+    return NotLocked(f"its lock could not be taken: {type(error).__name__}: {error}")
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
+
+
+class _Held:
+    """A lock that is held, and how to leave it."""
+
+    def leave(self) -> None:
+        raise NotImplementedError
+
+    async def leave_async(self) -> None:
+        self.leave()
+
+
+class _Entered(_Held):
+    """A lock that this thread entered."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+
+    def leave(self) -> None:
+        self._lock.__exit__(None, None, None)
+
+
+class _Kept(_Held):
+    """A lock that a keeper entered."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+
+    def leave(self) -> None:
+        self._keeper.leave()
+
+    async def leave_async(self) -> None:
+        await self._keeper.leave_async()
+
+
+class _AsyncEntered(_Held):
+    """An async lock that this task entered."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+        self._loop = asyncio.get_running_loop() if on_asyncio() else None
+
+    def leave(self) -> None:
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            self._leave_at_once()
+        elif not on_asyncio() or asyncio.get_running_loop() is not loop:
+            asyncio.run_coroutine_threadsafe(self.leave_async(), loop)
+        elif type(self._lock).__module__.startswith("asyncio."):
+            self._leave_at_once()
+        else:
+            leaving = loop.create_task(self.leave_async())
+            _leaving.add(leaving)
+            leaving.add_done_callback(_leaving.discard)
+
+    async def leave_async(self) -> None:
+        await self._lock.__aexit__(None, None, None)
+
+    def _leave_at_once(self) -> None:
+        """Take the one step in which a lock of asyncio's leaves; one that takes more is left in its midst."""
+        leaving = self.leave_async()
+        try:
+            leaving.send(None)
+        except StopIteration:
+            return
+        leaving.close()
+
+
+_leaving: Final[set[asyncio.Task[None]]] = set()
+"""An event loop holds its tasks weakly."""

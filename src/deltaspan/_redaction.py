@@ -1,0 +1,74 @@
+"""Redaction: a report without the states that it was reached on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from deltaspan._freeze import freeze
+from deltaspan._records import UNREAD, Verdict
+from deltaspan._reports import CheckReport
+from deltaspan._written import Written
+from deltaspan.typing import Outcome, Reason
+
+__all__ = ["REDACTED", "redacted", "shown"]
+
+REDACTED: Final = "(redacted)"
+
+_SENTENCES: Final[dict[Outcome, str]] = {
+    "pass": "changed as expected",
+    "fail": "did not change as expected",
+    "observed": "was observed; no claim was made",
+}
+_REASONS: Final[dict[Reason, str]] = {
+    "baseline_failed": "its baseline could not be read",
+    "probe_failed": "its probe raised after the action",
+    "probe_timeout": "its probe did not answer in time",
+    "incomparable": "its states cannot be compared in the way that was asked",
+    "expectation_failed": "its expected value could not be computed",
+    "action_failed": "the action raised",
+    "contended": "another action wrote to the same scope meanwhile",
+    "stale_baseline": "its baseline is too old",
+    "abandoned": "the window ended before its verdict was reached",
+}
+
+
+def redacted(report: CheckReport, by: Callable[[Any], Any]) -> CheckReport:
+    """Return the report with what may be shown in place of states, deltas and operands.
+
+    Sentences and messages of exceptions quote states, so they are replaced as a whole.
+
+    Args:
+        report: the report as reached on the true states.
+        by: turns a frozen state into what may be shown of it.
+    """
+    verdict = report.verdict
+    told = verdict.note if verdict.outcome == "skipped" else f"{_told(verdict)}; its states are redacted"
+    written = Written(
+        REDACTED, REDACTED, f"{report.metric} {told}", report.delta is not None and report.delta.changed
+    )
+    return report._replace(
+        verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else told),
+        pre=shown(report.pre, by),
+        post=shown(report.post, by),
+        delta=None if report.delta is None else written,
+        expectation=written,
+    )
+
+
+def shown(state: Any, by: Callable[[Any], Any]) -> Any:
+    """Return what may be shown of a frozen state; what was never read stays UNREAD."""
+    if state is UNREAD:
+        return state
+    try:
+        return freeze(by(state))
+    except Exception:
+        return REDACTED
+
+
+def _told(verdict: Verdict) -> str:
+    if verdict.reason is None:
+        return _SENTENCES[verdict.outcome]
+    # The class of an exception says nothing of a state, as its message may.
+    kind = "" if verdict.error is None else f" ({type(verdict.error).__name__})"
+    return f"has no verdict, because {_REASONS[verdict.reason]}{kind}"

@@ -1,0 +1,134 @@
+"""Threads for probes that may hang: few, daemonic, and started only when one is needed.
+
+The standard library's pool joins its threads at exit, so a probe that hangs would keep the process alive.
+Here a hung probe costs one of a bounded number of threads, and the process ends without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Final
+
+__all__ = ["MOST_THREADS", "Pool", "on_asyncio", "submit"]
+
+MOST_THREADS: Final = 32
+"""The most probes that are read off their own thread at once; further ones wait for a free thread."""
+
+
+class _Work(Future[Any]):
+    """A call that waits for a thread, and its result."""
+
+    def __init__(self, pool: Pool, call: Callable[[], Any]) -> None:
+        super().__init__()
+        self._pool = pool
+        self.call = call
+
+    def cancel(self) -> bool:
+        """Cancel it unless it runs; one that has not begun is forgotten at once, arguments and all.
+
+        Were it left in the queue until a thread comes by, probes that all hang would fill the memory.
+        """
+        self._pool.drop(self)
+        return super().cancel()
+
+
+class Pool:
+    """Threads that take work from one queue.
+
+    Args:
+        most: how many there are at most; further work waits for a free one.
+        name: what they are called.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most = most
+        self._name = name
+        self._changed = threading.Condition()
+        self._queue: dict[_Work, None] = {}  # in order, and quick to take one out of the middle
+        self._threads = 0
+        self._idle = 0
+
+    def submit(self, call: Callable[[], Any]) -> Future[Any]:
+        """Have a call run by the next free thread."""
+        work = _Work(self, call)
+        with self._changed:
+            self._queue[work] = None
+            if self._idle >= len(self._queue) or self._threads >= self._most:
+                self._changed.notify()
+                return work
+            self._threads += 1
+        try:
+            threading.Thread(target=self._work, name=self._name, daemon=True).start()
+        except BaseException:
+            with self._changed:
+                self._threads -= 1
+            self.drop(work)
+            raise
+        return work
+
+    def drop(self, work: _Work) -> None:
+        """Take work that has not begun out of the queue."""
+        with self._changed:
+            self._queue.pop(work, None)
+
+    def _take(self) -> _Work:
+        with self._changed:
+            while not self._queue:
+                self._idle += 1
+                self._changed.wait()
+                self._idle -= 1
+            work = next(iter(self._queue))
+            del self._queue[work]
+            return work
+
+    def _work(self) -> None:
+        while True:
+            work = self._take()
+            if work.set_running_or_notify_cancel():
+                try:
+                    work.set_result(work.call())
+                except BaseException as error:
+                    work.set_exception(error)
+            del work  # or an idle thread would keep the last state alive
+
+
+_pool = Pool(MOST_THREADS, "deltaspan-probe")
+
+
+def submit(call: Callable[[], Any]) -> Future[Any]:
+    """Run a call in one of the threads, in a copy of the caller's context.
+
+    Args:
+        call: what to run, without arguments.
+
+    Returns:
+        A future; cancelling it keeps a call that has not begun from beginning.
+
+    Raises:
+        RuntimeError: no thread can be started any more, as the interpreter is about to end.
+    """
+    context = contextvars.copy_context()
+    return _pool.submit(lambda: context.run(call))
+
+
+def on_asyncio() -> bool:
+    """Return whether an event loop of asyncio runs on this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _forget() -> None:
+    global _pool  # noqa: PLW0603  # a forked child has none of its parent's threads
+    _pool = Pool(MOST_THREADS, "deltaspan-probe")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,201 @@
+"""The words for collections: which members they gain, lose and change, and by how many they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+
+from deltaspan.checks._check import S_co
+from deltaspan.checks._sentence import Sentence, checked_patterns, frozen
+from deltaspan.checks._words import said
+from deltaspan.exceptions import DefinitionValueError
+from deltaspan.expectations import ByKey, Kind, Members, Named, Only, Resizing, SomeChange
+from deltaspan.expectations.matching import is_glob
+
+__all__ = ["Collected", "MemberWords"]
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+class _Attrs(Protocol):
+    __attrs_attrs__: ClassVar[Any]
+
+
+class _Model(Protocol):
+    model_config: ClassVar[Any]
+
+
+Collected: TypeAlias = Collection[Any] | _Dataclass | _Attrs | _Model
+"""A state with members: a collection, or a record (dataclass, attrs, pydantic), whose fields are its keys."""
+
+_Count: TypeAlias = int | Callable[..., int]
+
+C = TypeVar("C", bound="MemberWords[Collected]")
+
+
+class MemberWords(Sentence[S_co]):
+    """Which members a collection gains, loses and changes.
+
+    `adding`, `removing` and `modifying` may follow one another, each said once. A kind that is not said must
+    not occur, nor may members that are not named.
+    """
+
+    __slots__ = ()
+
+    def adding(self: C, *members: object, count: _Count | None = None) -> C:
+        """Demand that members are added, and that nothing else changes.
+
+        What is positional is always a member, numbers too: `.adding(42)` is the member 42, and a number of
+        members is always `count=`. Without either, one or more are added, whichever they are.
+
+        Members of sets and sequences compare by value. In a sequence each occurrence counts, and what stays
+        must keep its order. Members of a mapping are its keys, those of a nested document are paths: text is
+        a glob pattern over the keys joined by `/`, where `*` stays within a key and `**` crosses keys. A
+        pattern without `/` names top-level keys. Within a key `/` is written `~1`, and a character with a
+        meaning in brackets: `[*]`. A key that is no text compares by value.
+
+        Args:
+            members: the members, keys or patterns. A callable computes an iterable of members, or one (text
+                is one), from what it names, as for `by`.
+            count: how many are added in total; a callable computes it. Members that are named in full are
+                among them and the rest may be any; where one is a pattern, all must be named.
+
+        Raises:
+            DefinitionTypeError: a member cannot be compared by value, or the count is no whole number.
+            DefinitionValueError: the word is said twice, contradicts another, or the count is 0.
+
+        Example:
+            >>> from deltaspan import change, window
+            >>> tenants = {"beta"}
+            >>> with window("onboard", change("tenants", lambda: tenants).adding("acme")) as w:
+            ...     tenants.symmetric_difference_update({"acme", "beta"})
+            >>> print(w.report["tenants"].explanation)  # doctest: +NORMALIZE_WHITESPACE
+            expected tenants to change by adding 'acme', but it also removed 'beta', which was not declared
+            ({'beta'} → {'acme'})
+        """
+        return self._naming("adding", members, count)
+
+    def removing(self: C, *members: object, count: _Count | None = None) -> C:
+        """Demand that members are removed, and that nothing else changes; otherwise as for `adding`.
+
+        Example:
+            >>> from deltaspan import change
+            >>> change("tenants", set).adding("acme").removing(count=2)
+            change('tenants', set).adding('acme').removing(count=2)
+        """
+        return self._naming("removing", members, count)
+
+    def modifying(self: C, *members: object, count: _Count | None = None) -> C:
+        """Demand that what is at these keys is modified, and that nothing else changes.
+
+        It needs a mapping or a nested document: a member of a set or a sequence is added or removed. A
+        pattern without `/`, and a key that is no text, names all that lies below that key; `orders/3/**` does
+        so for a path. `count` counts paths: two fields of one record are two. Otherwise as for `adding`.
+
+        Example:
+            >>> from deltaspan import change, window
+            >>> orders = {1: {"status": "new", "total": 5}, 2: {"status": "new", "total": 7}}
+            >>> with window("pay", change("orders", lambda: orders).modifying("*/status", count=1)) as w:
+            ...     orders[1]["status"] = "paid"
+            >>> w.report["orders"].passed
+            True
+        """
+        return self._naming("modifying", members, count)
+
+    def only(self: C, *members: object) -> C:
+        """Demand a change, of whatever kind, within these members alone.
+
+        Args:
+            members: members, keys or patterns, as for `modifying`; a pattern also matches members of sets and
+                sequences that are text. A callable computes some.
+
+        Raises:
+            DefinitionTypeError: a member cannot be compared by value.
+            DefinitionValueError: there is no member, or another word already says how far.
+
+        Example:
+            >>> from deltaspan import change, window
+            >>> files = {"src/a.py": "1f", "README.md": "c0"}
+            >>> with window("edit", change("files", lambda: files).only("src/**")) as w:
+            ...     files.update({"src/a.py": "2e", "src/b.py": "77"})
+            >>> w.report["files"].passed
+            True
+        """
+        words = said("only", *members)
+        return self._moving(Only(checked_patterns(self.metric, "only", members)), words)
+
+    def resizing(self: C, amount: _Count) -> C:
+        """Demand that the collection has `amount` more members than before, whichever came and went.
+
+        Args:
+            amount: net number of members; negative for fewer. A callable computes it. A mapping's size is
+                that of its top level.
+
+        Raises:
+            DefinitionTypeError: the amount is no whole number.
+            DefinitionValueError: another word already says how far.
+        """
+        return self._moving(Resizing(amount), said("resizing", amount))
+
+    def allowing_others(self: C) -> C:
+        """Let other members change too, in whatever way: only what is declared is judged.
+
+        It follows `adding`, `removing`, `modifying` or `by({...})`.
+
+        Raises:
+            DefinitionValueError: no such word was said, or this one was already.
+        """
+        words = said("allowing_others")
+        movement = self._expectation.movement
+        if isinstance(movement, SomeChange):
+            raise DefinitionValueError(
+                f"{self!r} declares nothing yet that .{words} could leave others beside; say first what must "
+                f"change: .adding(...).{words}"
+            )
+        if not isinstance(movement, Members | ByKey):
+            raise DefinitionValueError(
+                f"{self!r} cannot be followed by .{words}; it follows adding, removing, modifying or "
+                f"by({{...}})"
+            )
+        if movement.others:
+            raise DefinitionValueError(f"check {self.metric!r} says .{words} twice: {self!r}")
+        return self._with(replace(self._expectation, movement=replace(movement, others=True)), words)
+
+    def _naming(self: C, kind: Kind, members: tuple[object, ...], count: _Count | None) -> C:
+        words = said(kind, *members, count=count)
+        named = Named(kind, tuple(frozen(self.metric, kind, member) for member in members) or None, count)
+        _refuse_empty_count(self.metric, kind, named)
+        earlier = self._expectation.movement
+        if not isinstance(earlier, Members):
+            return self._moving(_with_kind(Members(), named), words)
+        if getattr(earlier, kind) is not None:
+            raise DefinitionValueError(
+                f"check {self.metric!r} says {kind} twice: {self!r} cannot be followed by .{words}; name all "
+                f"members in one .{kind}(...)"
+            )
+        return self._with(replace(self._expectation, movement=_with_kind(earlier, named)), words)
+
+
+def _with_kind(members: Members, named: Named) -> Members:
+    kind: dict[str, Any] = {named.kind: named}
+    return replace(members, **kind)
+
+
+def _refuse_empty_count(metric: str, kind: Kind, named: Named) -> None:
+    count, members = named.count, named.members or ()
+    if count is None or callable(count):
+        return
+    if count == 0:
+        raise DefinitionValueError(
+            f"check {metric!r}: {kind}(count=0) says that nothing happens: leave the word out, since what is "
+            f"not declared must not change, or use unchanged(...)"
+        )
+    full = len({repr(member) for member in members if not (callable(member) or is_glob(member))})
+    if full > count:
+        raise DefinitionValueError(
+            f"check {metric!r}: {kind} names {full} members and count={count} of them; raise the count or "
+            f"name fewer"
+        )

@@ -1,0 +1,43 @@
+"""The claim that nothing changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from deltaspan.checks._check import Check, S_co
+from deltaspan.checks._sentence import checked_patterns
+from deltaspan.checks._words import said
+from deltaspan.expectations import Ignored, NoChange
+
+__all__ = ["Unchanged"]
+
+U = TypeVar("U", bound="Unchanged[Any]")
+
+
+class Unchanged(Check[S_co]):
+    """A claim that the state stays as it was."""
+
+    __slots__ = ()
+
+    def ignoring(self: U, *patterns: object) -> U:
+        """Leave keys, members or paths out entirely, before anything is judged; as for `change`.
+
+        Example:
+            >>> from deltaspan import unchanged, window
+            >>> doc = {"title": "a", "seen": 1}
+            >>> with window("read", unchanged("doc", lambda: doc).ignoring("seen")) as w:
+            ...     doc["seen"] = 2
+            >>> print(w.report["doc"].explanation)  # doctest: +NORMALIZE_WHITESPACE
+            doc did not change, ignoring 'seen', as expected
+            ({'title': 'a', 'seen': 1} → {'title': 'a', 'seen': 2})
+        """
+        expectation = self.expectation
+        assert isinstance(expectation, NoChange)  # noqa: S101  # `unchanged` makes no other
+        more = checked_patterns(self.metric, "ignoring", patterns)
+        ignored = Ignored((*expectation.ignored.patterns, *more))
+        return replace(
+            self,
+            expectation=replace(expectation, ignored=ignored),
+            words=(*self.words, said("ignoring", *patterns)),
+        )

@@ -1,0 +1,73 @@
+"""Leaving out what an expectation is not about: a delta without the members that patterns name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeVar
+
+from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta
+from deltaspan._difference import difference
+from deltaspan._freeze import Path
+from deltaspan.expectations._naming import listed
+from deltaspan.expectations.matching import Names
+from deltaspan.expectations.operands import any_computed
+
+__all__ = ["NOTHING_IGNORED", "Ignored"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """The keys, members or paths that are left out before a delta is judged.
+
+    Attributes:
+        patterns: patterns, and members that are not text; callables compute some.
+    """
+
+    patterns: tuple[object, ...] = ()
+    _names: Names | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = None if any_computed(self.patterns) else Names(self.patterns, deep=True)
+        object.__setattr__(self, "_names", names)
+
+    @property
+    def words(self) -> str:
+        """What it adds to a demand: ", ignoring 'updated_at'", or nothing."""
+        return f", ignoring {listed(self.patterns)}" if self.patterns else ""
+
+    def leave_out(self, delta: Delta) -> Delta:
+        """Return the delta without what is ignored; of states without members, the delta itself."""
+        names = self._names
+        if not self.patterns or names is None or not delta.changed:
+            return delta
+        match delta:
+            case MappingDelta():
+                return MappingDelta(
+                    _others(delta.added, names), _others(delta.removed, names), _others(delta.modified, names)
+                )
+            case SetDelta():
+                return SetDelta(
+                    frozenset(member for member in delta.added if not names.of_member(member)),
+                    frozenset(member for member in delta.removed if not names.of_member(member)),
+                )
+            case SequenceDelta():
+                before, after = (
+                    tuple(member for member in stretch if not names.of_member(member))
+                    for stretch in (delta.before, delta.after)
+                )
+                rest = difference(before, after)
+                assert isinstance(rest, SequenceDelta)  # noqa: S101  # the difference of two tuples
+                return replace(rest, tail=rest.tail + delta.tail)
+            case _:
+                return delta
+
+
+NOTHING_IGNORED = Ignored()
+
+
+def _others(entries: Mapping[Path, V], names: Names) -> Mapping[Path, V]:
+    return MappingProxyType({path: item for path, item in entries.items() if not names.of_path(path)})

@@ -1,0 +1,252 @@
+"""Which members a collection must have gained, lost or changed, and that nothing else in it did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
+
+from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta
+from deltaspan._difference import identity
+from deltaspan._render import show
+from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.expectations._kinds import unfit
+from deltaspan.expectations._naming import joined, listed, shown
+from deltaspan.expectations.base import States
+from deltaspan.expectations.matching import Names, is_glob
+from deltaspan.expectations.operands import any_computed
+from deltaspan.expectations.order import kept_order
+
+__all__ = ["KINDS", "Kind", "Members", "Named", "entries_of", "entry_words"]
+
+Kind: TypeAlias = Literal["adding", "removing", "modifying"]
+
+KINDS: Final[tuple[Kind, ...]] = ("adding", "removing", "modifying")
+_PAST: Final[dict[Kind, str]] = {"adding": "added", "removing": "removed", "modifying": "modified"}
+_BARE: Final[dict[Kind, str]] = {"adding": "add", "removing": "remove", "modifying": "modify"}
+
+
+class _Tally(NamedTuple):
+    """How the entries of one kind differ from those named."""
+
+    missing: list[object]
+    beyond: Collection[Any]
+    miscounted: bool
+
+    @property
+    def right(self) -> bool:
+        return not (self.missing or self.beyond or self.miscounted)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What must be added, removed or modified.
+
+    With a count, members that are given in full are among those counted and the rest may be any; where one
+    of them is a glob pattern all must be named. Without members any will do: as many as counted, or one.
+
+    Attributes:
+        kind: which of the three.
+        members: values, keys and patterns, frozen; None for any at all. Callables compute some.
+        count: how many in total, or None.
+    """
+
+    kind: Kind
+    members: tuple[object, ...] | None = None
+    count: Any = None
+    _names: Names | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.count is not None and not callable(self.count) and not _is_count(self.count):
+            raise DefinitionTypeError(
+                f"{self.kind}(count=...) takes a whole number of members, 0 or more, or a callable that "
+                f"computes one, not {show(self.count)}"
+            )
+        members = self.members
+        names = None if members is None or any_computed(members) else Names(members, deep=self._deep)
+        object.__setattr__(self, "_names", names)
+
+    @property
+    def words(self) -> str:
+        """How the demand reads: "adding 'acme', 3 members in total"."""
+        counted = "a computed number of" if callable(self.count) else self.count
+        unit = "member" if self.count == 1 else "members"
+        if self.members is None:
+            return f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
+        named = listed(self.members) or "no member"
+        return f"{self.kind} {named}" + ("" if self.count is None else f", {counted} {unit} in total")
+
+    @property
+    def _deep(self) -> bool:
+        # What was modified under a key modified what is at the key; added under it, it did not add the key.
+        return self.kind == "modifying"
+
+    def tally(self, entries: Collection[Any], delta: Delta) -> _Tally:
+        """Compare the entries of this kind with what was named."""
+        miscounted = self.count is not None and len(entries) != self.count
+        if self.members is None:
+            return _Tally([], (), miscounted or (self.count is None and not entries))
+        if isinstance(delta, SequenceDelta):
+            missing, beyond = self._each_once(entries)
+        else:
+            missing, beyond = self._all(entries, delta)
+        if self.count is not None and not (
+            isinstance(delta, MappingDelta) and any(map(is_glob, self.members))
+        ):
+            beyond = []
+        return _Tally(missing, beyond, miscounted)
+
+    def _all(self, entries: Collection[Any], delta: Delta) -> tuple[list[object], list[Any]]:
+        assert self.members is not None  # noqa: S101  # `tally` asked
+        assert self._names is not None  # noqa: S101  # computed members are filled in by now
+        find: Callable[[Any], Iterable[int]] = self._names.of_value
+        if isinstance(delta, MappingDelta):
+            find = self._names.of_path
+        hit: set[int] = set()
+        beyond = []
+        for entry in entries:
+            found = find(entry)
+            if found:
+                hit.update(found)
+            else:
+                beyond.append(entry)
+        return [member for index, member in enumerate(self.members) if index not in hit], beyond
+
+    def _each_once(self, entries: Collection[Any]) -> tuple[list[object], list[Any]]:
+        """In a sequence each occurrence counts: a member named once is added once."""
+        assert self.members is not None  # noqa: S101  # `tally` asked
+        due = Counter(map(identity, self.members))
+        beyond = [entry for entry in entries if not _taken(due, entry)]
+        return [member for member in self.members if _taken(due, member)], beyond
+
+    def faults(self, entries: Collection[Any], delta: Delta, tally: _Tally) -> Iterator[str]:
+        """Say what of the demand itself was not met."""
+        if tally.missing:
+            yield f"did not {_BARE[self.kind]} {listed(tally.missing)}"
+        elif tally.miscounted and not entries:
+            yield f"{_PAST[self.kind]} no member"
+        elif tally.miscounted:
+            unit = "member" if len(entries) == 1 else "members"
+            yield f"{_PAST[self.kind]} {len(entries)} {unit} ({_names(self.kind, entries, delta)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """A gain, a loss and a change of members, as named; a kind that is not named must not occur.
+
+    Attributes:
+        adding: what must be added, or None.
+        removing: what must be removed, or None.
+        modifying: what must be modified, or None.
+        others: whether other members may change too, in whatever way.
+    """
+
+    adding: Named | None = None
+    removing: Named | None = None
+    modifying: Named | None = None
+    others: bool = False
+
+    verb: ClassVar[str] = "change"
+
+    @property
+    def extent(self) -> str:
+        return f"by {self.expected}"
+
+    @property
+    def expected(self) -> str:
+        said = joined(named.words for named in (self.adding, self.removing, self.modifying) if named)
+        return f"{said}, allowing others" if self.others else said
+
+    def holds(self, delta: Delta, states: States) -> bool:
+        for kind, entries in self._entries(delta, states):
+            named: Named | None = getattr(self, kind)
+            if named is None:
+                if entries and not self.others:
+                    return False
+                continue
+            tally = named.tally(entries, delta)
+            if tally.missing or tally.miscounted or (tally.beyond and not self.others):
+                return False
+        return self.others or not isinstance(delta, SequenceDelta) or kept_order(delta)
+
+    def happened(self, delta: Delta) -> str:
+        return delta.words() if delta.changed else "did not change"
+
+    def fault(self, delta: Delta, states: States) -> str | None:
+        if self.holds(delta, states):
+            return None
+        if not delta.changed:
+            return "did not change"
+        unmet: list[str] = []
+        beyond: list[str] = []
+        strays = 0
+        for kind, entries in self._entries(delta, states):
+            named: Named | None = getattr(self, kind)
+            strange = entries
+            if named is not None:
+                tally = named.tally(entries, delta)
+                unmet += named.faults(entries, delta, tally)
+                strange = tally.beyond
+            if strange and not self.others:
+                strays += len(strange)
+                beyond.append(entry_words(kind, strange, delta))
+        if not self.others and isinstance(delta, SequenceDelta) and not kept_order(delta):
+            strays += 1
+            beyond.append("reordered its members")
+        if beyond:
+            were = "was" if strays == 1 else "were"
+            unmet.append(f"{'it' if unmet else 'also'} {joined(beyond)}, which {were} not declared")
+        return joined(unmet)
+
+    def _entries(self, delta: Delta, states: States) -> list[tuple[Kind, Collection[Any]]]:
+        word = next(kind for kind in KINDS if getattr(self, kind) is not None)
+        entries = entries_of(delta)
+        if entries is None:
+            raise unfit(word, "a collection", delta, states)
+        if self.modifying is not None and not isinstance(delta, MappingDelta):
+            raise unfit("modifying", "a mapping", delta, states)
+        return entries
+
+
+def entries_of(delta: Delta) -> list[tuple[Kind, Collection[Any]]] | None:
+    """Return what was added, removed and modified: paths of a mapping, else members; None without members."""
+    match delta:
+        case MappingDelta():
+            return [("adding", delta.added), ("removing", delta.removed), ("modifying", delta.modified)]
+        case SetDelta() | SequenceDelta():
+            return [("adding", delta.added), ("removing", delta.removed)]
+        case _:
+            return None
+
+
+def entry_words(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
+    """Say what was done to some entries of a delta: "added 'a', 'b'"."""
+    return f"{_PAST[kind]} {_names(kind, entries, delta)}"
+
+
+def _names(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
+    if not isinstance(delta, MappingDelta):
+        # What is left of a set has lost its order.
+        return listed(frozenset(entries) if isinstance(delta, SetDelta) else entries)
+    if kind != "modifying":
+        return listed(entries, lambda path: shown(path.member))
+    modified = delta.modified
+
+    def both(path: Any) -> str:
+        before, after = modified[path]
+        return f"{shown(path.member)} ({shown(before)} → {shown(after)})"
+
+    return listed(entries, both)
+
+
+def _is_count(count: object) -> bool:
+    return type(count) is int and count >= 0
+
+
+def _taken(due: Counter[Any], member: object) -> bool:
+    key = identity(member)
+    if due[key] <= 0:
+        return False
+    due[key] -= 1
+    return True

@@ -1,0 +1,139 @@
+"""Operands that are computed from the run: found when a check meets its action, filled in when it is judged.
+
+An operand is a field of an expectation or of a part of it, a member of a tuple of members, or a value of a
+mapping. Each has a path, such as `movement.amount` or `movement.adding.members.0`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from deltaspan._deltas import Delta, NumberDelta
+from deltaspan._freeze import freeze
+from deltaspan._render import show
+from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.expectations.base import States
+
+__all__ = [
+    "DELTA",
+    "POST_STATE",
+    "PRE_STATE",
+    "Question",
+    "any_computed",
+    "computed_operands",
+    "is_predicate",
+    "with_operands",
+]
+
+DELTA: Final = "delta"
+PRE_STATE: Final = "pre_state"
+POST_STATE: Final = "post_state"
+
+_PREDICATE: Final = "predicate"
+
+D = TypeVar("D")
+
+
+def is_predicate(path: str) -> bool:
+    """Whether the operand is a predicate, which is asked about a delta rather than computed before it."""
+    return path.rpartition(".")[2] == _PREDICATE
+
+
+class Question:
+    """A predicate with all that it named of the run; what it names of the change is given when it is asked.
+
+    Args:
+        ask: calls the predicate with values by name.
+        known: the values that the run had for the names it asks for.
+    """
+
+    __slots__ = ("_ask", "_known")
+
+    def __init__(self, ask: Callable[[Mapping[str, Any]], object], known: Mapping[str, Any]) -> None:
+        self._ask = ask
+        self._known = known
+
+    def holds(self, delta: Delta, states: States) -> bool:
+        """Ask it; whatever it raises goes on to the caller."""
+        moved = delta.amount if isinstance(delta, NumberDelta) else delta
+        return bool(self._ask({**self._known, DELTA: moved, PRE_STATE: states[0], POST_STATE: states[1]}))
+
+
+def any_computed(operands: Iterable[object]) -> bool:
+    """Whether any of the operands is still to be computed."""
+    return any(map(callable, operands))
+
+
+def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield path and callable of each operand that is computed from the run, nested parts included."""
+    for field in fields(expectation):
+        operand = getattr(expectation, field.name)
+        if _is_part(operand):
+            yield from ((f"{field.name}.{path}", call) for path, call in computed_operands(operand))
+        elif callable(operand):
+            yield field.name, operand
+        elif isinstance(operand, tuple | MappingProxyType):
+            items = operand.values() if isinstance(operand, MappingProxyType) else operand
+            yield from ((f"{field.name}.{i}", item) for i, item in enumerate(items) if callable(item))
+
+
+def with_operands(expectation: D, values: Mapping[str, object]) -> D:
+    """Return the expectation with computed operands replaced by their values, validated as at construction.
+
+    Args:
+        expectation: one with computed operands.
+        values: what was computed, by the paths that `computed_operands` gave.
+
+    Raises:
+        DefinitionError: a value is not what the expectation takes.
+        Unfreezable: a value is not a state that could be compared.
+    """
+    own = {path: _settled(value) for path, value in values.items() if "." not in path}
+    for field in fields(expectation):  # type: ignore[arg-type]  # every expectation is a dataclass
+        inner = {p.partition(".")[2]: v for p, v in values.items() if p.startswith(field.name + ".")}
+        if inner:
+            own[field.name] = _filled(getattr(expectation, field.name), inner)
+    remade = getattr(expectation, "remade", None)
+    if remade is not None:
+        # An amount that turns out to be a mapping makes another kind of movement.
+        return remade(**own)  # type: ignore[no-any-return]
+    return replace(expectation, **own)  # type: ignore[type-var]
+
+
+def _filled(operand: Any, values: Mapping[str, object]) -> object:
+    if isinstance(operand, tuple):
+        filled: list[object] = []
+        for index, item in enumerate(operand):
+            computed = values.get(str(index), operand)
+            filled += [item] if computed is operand else _members(computed)
+        return tuple(filled)
+    if isinstance(operand, MappingProxyType):
+        return MappingProxyType(
+            {
+                key: _settled(values[str(index)]) if str(index) in values else item
+                for index, (key, item) in enumerate(operand.items())
+            }
+        )
+    return with_operands(operand, values)
+
+
+def _members(value: Any) -> list[object]:
+    """Return the members that a callable computed: those of an iterable, else the one value; text is one."""
+    if not callable(value) and isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return [_settled(member) for member in value]
+    return [_settled(value)]
+
+
+def _settled(value: object) -> object:
+    if isinstance(value, Question):
+        return value
+    if callable(value):
+        raise DefinitionTypeError(f"it computed {show(value)}, which is to be called again; return the value")
+    return freeze(value)
+
+
+def _is_part(operand: object) -> bool:
+    return hasattr(type(operand), "__dataclass_fields__")

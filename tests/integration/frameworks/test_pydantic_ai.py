@@ -1,0 +1,70 @@
+"""pydantic-ai: `@agent.tool` or `Tool(...)` around what `@expects` decorated."""
+
+import pytest
+
+from deltaspan import collect_reports, expects, observe
+
+pydantic_ai = pytest.importorskip(
+    "pydantic_ai", reason="pydantic-ai is not installed: uv sync --group frameworks"
+)
+TestModel = pytest.importorskip("pydantic_ai.models.test").TestModel
+
+
+def sync_action(decorate, flows):
+    @decorate
+    def create(context: pydantic_ai.RunContext[int], name: str, limit: int = 3) -> str:
+        """Create a flow.
+
+        Args:
+            context: of the run.
+            name: what to call it.
+            limit: how many at most.
+        """
+        flows.rows.append(name)
+        return f"{context.deps} {name} {limit}"
+
+    return create
+
+
+def async_action(decorate, flows):
+    @decorate
+    async def create(context: pydantic_ai.RunContext[int], name: str, limit: int = 3) -> str:
+        """Create a flow.
+
+        Args:
+            context: of the run.
+            name: what to call it.
+            limit: how many at most.
+        """
+        flows.rows.append(name)
+        return f"{context.deps} {name} {limit}"
+
+    return create
+
+
+ACTIONS = pytest.mark.parametrize("action", [sync_action, async_action])
+
+
+@ACTIONS
+def test_the_tool_looks_as_that_of_the_bare_function(action, verified, bare, flows):
+    with_us, without = (pydantic_ai.Tool(action(decorate, flows)) for decorate in (verified, bare))
+
+    assert with_us.tool_def == without.tool_def
+    assert with_us.takes_ctx == without.takes_ctx
+
+
+@ACTIONS
+async def test_a_call_of_the_tool_is_verified(action, verified, flows):
+    # This model stands in for a real one: it calls every tool once, with made-up arguments.
+    agent = pydantic_ai.Agent(TestModel(), deps_type=int)
+    agent.tool(action(verified, flows))
+    with collect_reports() as reports:
+        answer = await agent.run("create a flow", deps=7)
+
+    assert '"create":"7 a' in answer.output
+    assert [report.outcome for report in reports] == ["pass"]
+
+
+def test_it_is_refused_above_the_tool(bare, flows):
+    with pytest.raises(TypeError, match=r"@Tool\(\.\.\.\) around the decorated function\n    @expects"):
+        expects(observe("flows", flows.count))(pydantic_ai.Tool(sync_action(bare, flows)))

@@ -1,0 +1,166 @@
+"""Which words fit what a probe returns; where a rejection gets lost, its comment becomes an error."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from typing_extensions import assert_type
+
+from deltaspan import change, observe, unchanged
+from deltaspan.checks import Change, Check, Unchanged
+
+
+@dataclass
+class Order:
+    status: str
+    total: int
+
+
+def count() -> int:
+    raise NotImplementedError
+
+
+def price() -> Decimal:
+    raise NotImplementedError
+
+
+def seen_at() -> datetime:
+    raise NotImplementedError
+
+
+def status() -> str:
+    raise NotImplementedError
+
+
+def maybe() -> int | None:
+    raise NotImplementedError
+
+
+def tenants() -> set[str]:
+    raise NotImplementedError
+
+
+def queue() -> list[int]:
+    raise NotImplementedError
+
+
+def stock() -> dict[str, int]:
+    raise NotImplementedError
+
+
+def regions() -> Mapping[str, dict[str, int]]:
+    raise NotImplementedError
+
+
+def labels() -> dict[str, str]:
+    raise NotImplementedError
+
+
+def order() -> Order:
+    raise NotImplementedError
+
+
+def anything() -> Any:
+    raise NotImplementedError
+
+
+async def count_later() -> int:
+    raise NotImplementedError
+
+
+async def tenants_later() -> frozenset[str]:
+    raise NotImplementedError
+
+
+def created(result: Any) -> int:
+    raise NotImplementedError
+
+
+def ids(result: Any) -> list[str]:
+    raise NotImplementedError
+
+
+def one_each(tenant: str) -> dict[str, int]:
+    raise NotImplementedError
+
+
+def holds(delta: Any, post_state: object) -> bool:
+    raise NotImplementedError
+
+
+# What a check is of ---------------------------------------------------------------------------------------
+
+assert_type(change("x", count), Change[int])
+assert_type(change("x", count_later), Change[int])
+assert_type(change("x", lambda: 3), Change[int])
+assert_type(change("x", tenants_later), Change[frozenset[str]])
+assert_type(change("x", anything), Change[Any])
+assert_type(unchanged("x", tenants_later), Unchanged[frozenset[str]])
+assert_type(observe("x", count), Check[Any])
+
+# A word keeps it ------------------------------------------------------------------------------------------
+
+assert_type(change("x", count).by(1), Change[int])
+assert_type(change("x", count_later).from_(1).to(3).by(2), Change[int])
+assert_type(change("x", tenants).adding("a").removing(count=1).allowing_others(), Change[set[str]])
+assert_type(change("x", stock).by({"a": 1}).ignoring("b"), Change[dict[str, int]])
+assert_type(change("x", order).satisfying(holds, "anything"), Change[Order])
+assert_type(unchanged("x", stock).ignoring("a"), Unchanged[dict[str, int]])
+
+# Numbers --------------------------------------------------------------------------------------------------
+
+change("x", count).by(created)
+change("x", price).by(Decimal(1), tolerance=Decimal("0.1"))
+change("x", seen_at).by(timedelta(hours=1))
+change("x", count).increasing(at_least=1, at_most=2).from_(1)
+change("x", count).decreasing(by=1)
+change("x", count).by_between(1, 2)
+change("x", status).by(1)  # type: ignore[misc]
+change("x", tenants).by(1)  # type: ignore[misc]
+change("x", stock).by_at_least(1)  # type: ignore[misc]
+change("x", maybe).by_at_most(1)  # type: ignore[misc]
+change("x", tenants_later).by_between(1, 2)  # type: ignore[misc]
+change("x", status).increasing()  # type: ignore[misc]
+change("x", queue).decreasing()  # type: ignore[misc]
+change("x", count).by("1")  # type: ignore[arg-type]
+change("x", count).by_at_least(None)  # type: ignore[arg-type]
+change("x", count).by(1, tolerance="0.1")  # type: ignore[arg-type]
+
+# Numbers by key -------------------------------------------------------------------------------------------
+
+change("x", stock).by({"a": 1, "b": created})
+change("x", stock).by(one_each)
+change("x", regions).by({"eu/a": 1}).allowing_others()
+change("x", count).by({"a": 1})  # type: ignore[arg-type]
+change("x", labels).by({"a": 1})  # type: ignore[misc]
+change("x", tenants).by({"a": 1})  # type: ignore[misc]
+change("x", stock).by({"a": "1"})  # type: ignore[dict-item]
+
+# Members --------------------------------------------------------------------------------------------------
+
+change("x", tenants).adding(ids, count=created)
+change("x", queue).adding(42).removing(7)
+change("x", regions).modifying("eu/*").ignoring("us")
+change("x", order).modifying("status")
+change("x", labels).only("a", "b")
+change("x", tenants_later).resizing(-1)
+change("x", count).adding("a")  # type: ignore[misc]
+change("x", count_later).removing("a")  # type: ignore[misc]
+change("x", maybe).modifying("a")  # type: ignore[misc]
+change("x", price).only("a")  # type: ignore[misc]
+change("x", seen_at).resizing(1)  # type: ignore[misc]
+change("x", count).allowing_others()  # type: ignore[misc]
+change("x", tenants).adding("a", count="1")  # type: ignore[arg-type]
+change("x", tenants).resizing(1.5)  # type: ignore[arg-type]
+
+# Anything goes for Any, and these for any state -----------------------------------------------------------
+
+change("x", anything).by(1)
+change("x", anything).by({"a": 1})
+change("x", anything).adding("a").removing("b").modifying("c")
+change("x", status).from_("new").to("done").ignoring("a")
+change("x", maybe).satisfying(holds, "more than one")
+change("x", count).satisfying(holds)  # type: ignore[call-arg]
+change("x", count).satisfying("delta > 1", "more than one")  # type: ignore[arg-type]

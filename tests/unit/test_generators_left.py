@@ -1,0 +1,237 @@
+"""A decorated generator that is not run to its end: abandoned, unless a check counts what was yielded."""
+
+import contextlib
+
+import pytest
+
+from deltaspan import DeltaspanError, change, collect_reports, current_causal_tag, expects, observe, unchanged
+from deltaspan._contention import _scopes
+
+
+class Flows:
+    """A piece of state to act on."""
+
+    def __init__(self):
+        self.rows = []
+
+    def count(self):
+        return len(self.rows)
+
+
+@pytest.fixture
+def flows():
+    return Flows()
+
+
+def filling(flows, *checks, **options):
+    @expects(*checks, name="fill", **options)
+    def fill():
+        while True:
+            flows.rows.append(1)
+            yield len(flows.rows)
+
+    return fill
+
+
+def closed(generator):
+    next(generator)
+    generator.close()
+
+
+def left_by_break(generator):
+    for _ in generator:
+        break
+
+
+def thrown(generator):
+    next(generator)
+    with pytest.raises(GeneratorExit):
+        generator.throw(GeneratorExit)
+
+
+def dropped(generator):
+    next(generator)
+
+
+LEFT = pytest.mark.parametrize("left", [closed, left_by_break, thrown, dropped])
+
+
+@LEFT
+def test_a_generator_that_is_left_is_abandoned_in_each_check_and_its_states_are_recorded(flows, left):
+    fill = filling(
+        flows, change("flows", flows.count), unchanged("users", lambda: 1), observe("n", lambda: 2)
+    )
+    with collect_reports() as reports:
+        left(fill())
+
+    found = [(check.outcome, check.reason, check.pre_state, check.post_state) for check in reports[0]]
+    assert found == [
+        ("inconclusive", "abandoned", 0, 1),
+        ("inconclusive", "abandoned", 1, 1),
+        ("inconclusive", "abandoned", 2, 2),
+    ]
+    assert _scopes == {}
+
+
+def test_it_is_explained_with_how_far_it_came(flows):
+    with collect_reports() as reports:
+        closed(filling(flows, change("flows", flows.count))())
+
+    assert reports[0]["flows"].explanation == (
+        "flows: the generator was closed after 1 value, before it ended; the state changed by 1 (0 → 1)"
+    )
+
+
+@LEFT
+def test_a_check_that_counts_what_was_yielded_is_judged(flows, left):
+    fill = filling(flows, change("flows", flows.count).by(lambda yielded: yielded))
+    with collect_reports() as reports:
+        left(fill())
+
+    assert reports[0]["flows"].explanation == "flows changed by 1, as expected (0 → 1)"
+
+
+def test_what_was_yielded_is_known_at_exhaustion_too(flows):
+    @expects(change("flows", flows.count).by(lambda yielded: yielded))
+    def fill():
+        for _ in range(3):
+            flows.rows.append(1)
+            yield
+
+    with collect_reports() as reports:
+        list(fill())
+
+    assert reports[0].outcome == "pass"
+
+
+def test_what_was_yielded_may_not_be_named_when_the_action_is_no_generator():
+    with pytest.raises(DeltaspanError, match="needs 'yielded', which does not exist") as caught:
+        expects(change("rows", len).by(lambda yielded: yielded))(lambda obj: None)
+
+    assert isinstance(caught.value, TypeError)
+
+
+def test_a_probe_may_not_name_what_was_yielded():
+    with pytest.raises(DeltaspanError, match="needs 'yielded', which does not exist"):
+        expects(change("rows", lambda yielded: yielded))(iter_of_one)
+
+
+def iter_of_one():
+    yield 1
+
+
+def test_a_generator_that_never_began_has_no_window(flows):
+    with collect_reports() as reports:
+        filling(flows, change("flows", flows.count))().close()
+
+    assert reports == []
+
+
+@LEFT
+def test_a_failure_that_should_be_raised_is_logged_when_the_generator_is_left(flows, left, caplog):
+    fill = filling(flows, change("flows", flows.count).by(lambda yielded: yielded + 1), on_failure="raise")
+
+    left(fill())
+
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "fill: fail: expected flows to change by 2, but it changed by 1 (0 → 1)")
+    ]
+
+
+def test_a_missing_verdict_that_should_be_raised_is_logged_when_the_generator_is_closed(flows, caplog):
+    closed(filling(flows, change("flows", flows.count), on_inconclusive="raise")())
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_cleaning_up_is_part_of_the_window(flows):
+    tags = []
+
+    @expects(change("flows", flows.count).by(lambda yielded: yielded))
+    def act():
+        try:
+            yield current_causal_tag()
+        finally:
+            tags.append(current_causal_tag())
+            flows.rows.append(1)
+
+    acting = act()
+    with collect_reports() as reports:
+        tags.append(next(acting))
+        acting.close()
+
+    assert tags == [reports[0].causal_tag] * 2
+    assert reports[0].outcome == "pass"
+
+
+def test_a_body_that_ends_quietly_when_it_is_closed_was_left_all_the_same(flows):
+    @expects(change("flows", flows.count))
+    def act():
+        try:
+            yield
+        except GeneratorExit:
+            return
+
+    with collect_reports() as reports:
+        closed(act())
+
+    assert reports[0]["flows"].reason == "abandoned"
+
+
+def test_what_cleaning_up_raises_is_raised_and_the_action_has_failed(flows):
+    error = OSError("gone")
+
+    @expects(change("flows", flows.count))
+    def act():
+        try:
+            yield
+        finally:
+            raise error
+
+    acting = act()
+    next(acting)
+    with collect_reports() as reports, pytest.raises(OSError, match="gone") as caught:
+        acting.close()
+
+    assert caught.value is error
+    assert reports[0]["flows"].reason == "action_failed"
+
+
+def test_a_body_that_refuses_to_close_is_told_so_as_before(flows):
+    @expects(observe("flows", flows.count))
+    def act():
+        with contextlib.suppress(GeneratorExit):
+            yield
+        with contextlib.suppress(GeneratorExit):
+            yield
+
+    acting = act()
+    next(acting)
+
+    with pytest.raises(RuntimeError, match="generator ignored GeneratorExit"):
+        acting.close()
+
+
+def test_a_generator_that_goes_on_after_it_was_told_to_end_is_judged_at_its_end(flows):
+    @expects(change("flows", flows.count).by(1))
+    def act():
+        try:
+            yield 1
+        except GeneratorExit:
+            flows.rows.append(1)
+            yield 2
+
+    acting = act()
+    next(acting)
+    with collect_reports() as reports:
+        assert acting.throw(GeneratorExit) == 2
+        assert list(acting) == []
+
+    assert reports[0].outcome == "pass"
+
+
+def test_its_span_is_no_error(recorded, flows):
+    closed(filling(flows, change("flows", flows.count))())
+
+    assert recorded.span.status.is_unset
+    assert "error.type" not in recorded.span.attributes

@@ -1,0 +1,167 @@
+"""`adopt` takes a causal tag up from headers, and ignores without a word what it cannot understand."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from opentelemetry import baggage, trace
+
+from deltaspan import (
+    adopt,
+    causal_headers,
+    collect_reports,
+    current_causal_tag,
+    expects,
+    observe,
+)
+from deltaspan.exceptions import DefinitionTypeError
+
+TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
+ROOT = "7c1f0f5e-2222-4333-8444-555566667777"
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+HEADERS = {
+    "traceparent": f"00-{TRACE}-b7ad6b7169203331-01",
+    "tracestate": "one=1",
+    "baggage": f"delta.causal_tag.id={TAG},delta.causal_tag.root_id={ROOT}",
+}
+
+
+@expects(observe("nothing", lambda: 0))
+def act():
+    return causal_headers()
+
+
+def reported(call, *args):
+    with collect_reports() as reports:
+        call(*args)
+    return reports[-1]
+
+
+def keys_of(header):
+    return [pair.partition("=")[0] for pair in header.split(",")]
+
+
+def test_inside_actions_are_children_of_the_adopted_tag(recorded):
+    with adopt(HEADERS):
+        tag, report = current_causal_tag(), reported(act)
+
+    assert tag == TAG
+    assert (report.parent_tag, report.root_tag) == (TAG, ROOT)
+    assert f"{recorded.span.context.trace_id:032x}" == TRACE
+    assert recorded.span.context.trace_state.to_header() == "one=1"
+
+
+def test_afterwards_everything_is_as_before():
+    with adopt(HEADERS):
+        pass
+
+    assert (current_causal_tag(), trace.get_current_span().get_span_context().is_valid) == (None, False)
+
+
+def test_it_is_restored_after_an_exception_too():
+    with pytest.raises(KeyError), adopt(HEADERS):
+        raise KeyError
+
+    assert current_causal_tag() is None
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {name.upper(): value for name, value in HEADERS.items()},
+        {name.title(): value for name, value in HEADERS.items()},
+        {name.encode(): value.encode() for name, value in HEADERS.items()},
+        {**HEADERS, "Host": "shop", "X": None, 7: 8},
+    ],
+    ids=["environment", "HTTP", "bytes", "with others"],
+)
+def test_headers_of_any_mapping_are_understood(headers):
+    with adopt(headers):
+        assert causal_headers() == HEADERS
+
+
+def test_an_adopted_tag_replaces_the_one_that_is_current():
+    @expects(observe("nothing", lambda: 0))
+    def outer():
+        with adopt(HEADERS):
+            inside = current_causal_tag()
+        return inside, current_causal_tag()
+
+    inside, after = outer()
+
+    assert inside == TAG
+    assert after not in (TAG, None)
+
+
+def test_a_span_of_that_trace_that_is_current_stays_current(recorded):
+    with adopt(HEADERS), recorded.tracer.start_as_current_span("server") as server, adopt(HEADERS):
+        assert trace.get_current_span() is server
+
+
+async def test_in_async_code_each_task_has_its_own():
+    async def take_up(tag):
+        with adopt({"baggage": f"delta.causal_tag.id={tag}"}):
+            await asyncio.sleep(0)
+            return current_causal_tag()
+
+    assert await asyncio.gather(take_up(TAG), take_up(ROOT)) == [TAG, ROOT]
+    assert current_causal_tag() is None
+
+
+async def test_an_async_generator_closed_elsewhere_makes_no_noise(caplog):
+    async def numbers():
+        with adopt(HEADERS):
+            yield 1
+
+    generator = numbers()
+    await asyncio.create_task(anext(generator))
+    await asyncio.create_task(generator.aclose())
+
+    assert caplog.records == []
+
+
+def test_other_baggage_is_taken_up_too():
+    with adopt({"baggage": "tenant=J%C3%BCrgen+%26+Co"}):
+        assert baggage.get_baggage("tenant") == "Jürgen & Co"
+
+
+WRONG = {
+    "nil": {"baggage": "delta.causal_tag.id=00000000-0000-0000-0000-000000000000"},
+    "upper case": {"baggage": f"delta.causal_tag.id={TAG.upper()}"},
+    "a property": {"baggage": f"delta.causal_tag.id={TAG};a=b"},
+    "white space within": {"baggage": f"delta.causal_tag.id=+{TAG[1:]}"},
+    "garbage": {
+        "baggage": "===,;;,\x00,delta.causal_tag.id",
+        "traceparent": "00-xyz",
+        "tracestate": "=,,A=B",
+    },
+    "a root alone": {"baggage": f"delta.causal_tag.root_id={ROOT}"},
+    "a nil trace": {"traceparent": f"00-{'0' * 32}-{'0' * 16}-01"},
+    "too long": {"baggage": f"delta.causal_tag.id={TAG}," + "a" * 9000, "traceparent": "0" * 600},
+    "not text": {"baggage": 7, "traceparent": None},
+    "not ASCII": {"baggage": "schlüssel=wert", "traceparent": "ä"},
+    "nothing": {},
+}
+
+
+@pytest.mark.parametrize("headers", WRONG.values(), ids=WRONG)
+def test_what_cannot_be_understood_is_ignored_without_a_word(headers, caplog):
+    with adopt(headers):
+        tag, report = current_causal_tag(), reported(act)
+
+    assert (tag, report.parent_tag, caplog.records) == (None, None, [])
+
+
+def test_a_broken_tracestate_costs_no_trace_and_no_line_in_the_log(recorded, caplog):
+    with adopt({**HEADERS, "tracestate": "=,A=B, two=2 ,x"}):
+        act()
+
+    assert f"{recorded.span.context.trace_id:032x}" == TRACE
+    assert recorded.span.context.trace_state.to_header() == "two=2"
+    assert caplog.records == []
+
+
+def test_what_is_no_mapping_is_refused():
+    with pytest.raises(DefinitionTypeError, match="adopt takes a mapping of headers, not list"), adopt([]):
+        pass

@@ -1,0 +1,139 @@
+"""`sampled`: a share of the runs is read, and a run stays whole."""
+
+import threading
+from uuid import UUID
+
+import pytest
+
+from deltaspan import adopt, change, collect_reports, expects, observe, window
+from deltaspan._contention import _scopes
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+
+
+def outcomes_of(rate, runs):
+    reads = []
+    act = expects(observe("rows", lambda: reads.append(1)).sampled(rate))(lambda: None)
+    with collect_reports() as reports:
+        for _ in range(runs):
+            act()
+    return [report["rows"].outcome for report in reports], len(reads)
+
+
+def test_a_rate_of_zero_reads_nothing():
+    assert outcomes_of(0, 50) == (["skipped"] * 50, 0)
+
+
+def test_a_rate_of_one_reads_everything():
+    assert outcomes_of(1, 50) == (["observed"] * 50, 100)
+
+
+def test_the_share_is_right():
+    outcomes, reads = outcomes_of(0.25, 4000)
+    read = outcomes.count("observed")
+
+    assert 860 <= read <= 1140  # five standard deviations
+    assert reads == 2 * read
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_the_runs_of_one_root_are_all_read_or_all_skipped(rate):
+    check = observe("rows", lambda: 3).sampled(rate)
+    inner = expects(check, name="inner")(lambda: None)
+
+    @expects(check, name="outer")
+    def outer():
+        inner()
+        inner()
+
+    for _ in range(30):
+        with collect_reports() as reports:
+            outer()
+        assert len({report["rows"].outcome for report in reports}) == 1
+
+
+@pytest.mark.parametrize(
+    ("root", "outcome"),
+    [("00000000-0000-4000-8000-000000000001", "observed"), ("ffffffff-ffff-4fff-bfff-ffffffffffff", "skipped")],
+)
+def test_a_root_of_another_process_decides_here_too(root, outcome):
+    headers = {"baggage": f"delta.causal_tag.id={UUID(int=7)},delta.causal_tag.root_id={root}"}
+    with collect_reports() as reports, adopt(headers):
+        expects(observe("rows", lambda: 3).sampled(0.5))(lambda: None)()
+
+    assert reports[0]["rows"].outcome == outcome
+
+
+def test_a_check_that_was_sampled_out_says_so():
+    with window("load", change("rows", lambda: 3).by(1).sampled(0)) as opened:
+        pass
+    report = opened.report["rows"]
+
+    assert (report.outcome, report.passed, report.reason) == ("skipped", False, None)
+    assert report.explanation == "rows: not read, because this run was sampled out"
+    assert (report.has_pre_state, report.has_post_state, report.has_delta) == (False, False, False)
+
+
+def test_other_checks_of_the_run_are_read():
+    with window("load", change("rows", lambda: 3).by(1).sampled(0), observe("users", lambda: 4)) as opened:
+        pass
+
+    assert [check.outcome for check in opened.report] == ["skipped", "observed"]
+    assert opened.report.outcome == "observed"
+
+
+def test_a_check_that_was_sampled_out_is_nobodys_rival():
+    seen = []
+    with window("load", change("rows", lambda: 3).sampled(0)):
+        seen.append(dict(_scopes))
+
+    assert seen == [{}]
+
+
+def test_a_check_that_was_sampled_out_is_not_waited_for():
+    with window("load", change("rows", lambda: 3).sampled(0).eventually(60)) as opened:
+        pass
+
+    assert opened.report["rows"].timing is None
+
+
+def test_the_metrics_count_what_was_skipped(recorded):
+    with window("load", change("rows", lambda: 3).sampled(0)):
+        pass
+    counts = {point.attributes["delta.check.outcome"]: point.value for point in recorded.points("delta.checks")}
+
+    assert counts == {"pass": 0, "fail": 0, "skipped": 1}
+
+
+def test_threads_of_one_root_agree():
+    check = observe("rows", lambda: 3).sampled(0.5)
+    found = []
+
+    @expects(check)
+    def outer():
+        from contextvars import copy_context
+
+        def inner():
+            expects(check, on_report=lambda report: found.append(report["rows"].outcome))(lambda: None)()
+
+        threads = [threading.Thread(target=copy_context().run, args=(inner,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    with collect_reports() as reports:
+        outer()
+
+    assert {*found} == {reports[-1]["rows"].outcome}
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])
+def test_a_rate_is_a_share(rate):
+    with pytest.raises(DefinitionValueError, match="is not a share from 0 to 1"):
+        change("rows", len).sampled(rate)
+
+
+@pytest.mark.parametrize("rate", [True, "0.5", None])
+def test_a_rate_is_a_number(rate):
+    with pytest.raises(DefinitionTypeError, match="sampled takes a share from 0 to 1"):
+        change("rows", len).sampled(rate)

@@ -1,0 +1,242 @@
+"""`adding`, `removing`, `modifying`: which members must come, go and change, and that nothing else does."""
+
+import pytest
+
+from deltaspan import change
+from deltaspan._difference import difference
+from deltaspan._freeze import freeze
+
+CHANGE = change("x", lambda: None)
+
+
+def verdict(check, pre, post):
+    """Judge as a run does: on frozen states, the sentence being the verdict's note where it has one."""
+    pre, post = freeze(pre), freeze(post)
+    delta = difference(pre, post)
+    found = check.expectation.judge(delta, pre, post)
+    if found.note is not None:
+        return found.outcome, found.note
+    holds = found.outcome == "pass"
+    return found.outcome, check.expectation.explain("x", delta, pre, post, holds=holds)
+
+
+ROWS = {1: {"status": "new", "total": 5}, 2: {"status": "new", "total": 7}}
+
+PASSES = {
+    "a member of a set": (CHANGE.adding("a"), {"b"}, {"a", "b"}),
+    "a number is a member": (CHANGE.adding(42), {1}, {1, 42}),
+    "any member": (CHANGE.adding(), set(), {"a", "b"}),
+    "one added, one removed": (CHANGE.adding("a").removing("b"), {"b"}, {"a"}),
+    "a count of a set": (CHANGE.adding(count=2), {0}, {0, 1, 2}),
+    "a member and a count": (CHANGE.adding("a", count=3), set(), {"a", "b", "c"}),
+    "a text of a set is no pattern": (CHANGE.adding("a*"), set(), {"a*"}),
+    "others allowed within a kind": (CHANGE.adding("a").allowing_others(), set(), {"a", "b"}),
+    "others allowed of another kind": (CHANGE.adding("a").allowing_others(), {"b"}, {"a"}),
+    "a start and an end": (CHANGE.from_({"b"}).to({"a", "b"}).adding("a"), {"b"}, {"a", "b"}),
+    "a member of a list": (CHANGE.adding("b"), ["a", "c"], ["a", "b", "c"]),
+    "each occurrence in a list": (CHANGE.adding("a", "a"), ["a"], ["a", "a", "a"]),
+    "a document of a list": (CHANGE.adding({"id": 2}), [{"id": 1}], [{"id": 1}, {"id": 2}]),
+    "a list whose rest keeps its order": (
+        CHANGE.adding("z").removing("x"), ["x", "a", "b", "a"], ["a", "b", "a", "z"],
+    ),
+    "one of several equal members, whichever": (
+        CHANGE.removing("x", "y", "a").adding("z", "w"), list("xabay"), list("zbaw"),
+    ),
+    "an order that may change": (CHANGE.adding("a").allowing_others(), ["b", "c"], ["c", "b", "a"]),
+    "NaN": (CHANGE.adding(float("nan")), set(), {float("nan")}),
+    "a key": (CHANGE.adding("a"), {"b": 1}, {"a": 1, "b": 1}),
+    "a key that is no text": (CHANGE.removing(2), {1: "a", 2: "b"}, {1: "a"}),
+    "a number by its text": (CHANGE.removing("2"), {1: "a", 2: "b"}, {1: "a"}),
+    "a pattern over keys": (CHANGE.adding("a-*"), {}, {"a-1": 1, "a-2": 1}),
+    "a pattern and a count": (CHANGE.adding("a-*", count=2), {}, {"a-1": 1, "a-2": 1}),
+    "a whole document": (CHANGE.adding("orders/3"), {"orders": {}}, {"orders": {3: {"total": 1}}}),
+    "what lies below a key": (CHANGE.modifying(1), ROWS, {**ROWS, 1: {"status": "paid", "total": 6}}),
+    "what lies below a path": (
+        CHANGE.modifying("a/b/**"), {"a": {"b": {"c": 1}}}, {"a": {"b": {"c": 2}}},
+    ),
+    "a path pattern": (CHANGE.modifying("*/status"), ROWS, {**ROWS, 1: {"status": "paid", "total": 5}}),
+    "a count of paths": (CHANGE.modifying(count=2), ROWS, {**ROWS, 1: {"status": "paid", "total": 6}}),
+    "all three kinds": (
+        CHANGE.adding("a").removing("b").modifying("c"), {"b": 1, "c": 1}, {"a": 1, "c": 2},
+    ),
+}  # fmt: skip
+
+FAILS = {
+    "nothing happened": (
+        CHANGE.adding("a"), {"b"}, {"b"},
+        "expected x to change by adding 'a', but it did not change ({'b'} → {'b'})",
+    ),
+    "collateral of another kind": (
+        CHANGE.adding("a"), {"b"}, {"a"},
+        ("expected x to change by adding 'a', but it also removed 'b', which was not declared "
+         "({'b'} → {'a'})"),
+    ),
+    "collateral of the same kind": (
+        CHANGE.adding("a"), set(), {"a", "b"},
+        ("expected x to change by adding 'a', but it also added 'b', which was not declared "
+         "(set() → {'a', 'b'})"),
+    ),
+    "another member": (
+        CHANGE.adding("a"), set(), {"b"},
+        ("expected x to change by adding 'a', but it did not add 'a' and it added 'b', which was not "
+         "declared (set() → {'b'})"),
+    ),
+    "one of two": (
+        CHANGE.adding("a", "b"), set(), {"a"},
+        "expected x to change by adding 'a', 'b', but it did not add 'b' (set() → {'a'})",
+    ),
+    "a kind that did not occur": (
+        CHANGE.adding("a").removing("b"), {"b"}, {"a", "b"},
+        "expected x to change by adding 'a' and removing 'b', but it did not remove 'b' ({'b'} → {'a', 'b'})",
+    ),
+    "no member at all": (
+        CHANGE.adding(), {"b"}, set(),
+        ("expected x to change by adding any member, but it added no member and it removed 'b', which was "
+         "not declared ({'b'} → set())"),
+    ),
+    "too few": (
+        CHANGE.adding(count=2), set(), {1},
+        "expected x to change by adding 2 members, but it added 1 member (1) (set() → {1})",
+    ),
+    "too many": (
+        CHANGE.adding(count=1), set(), {1, 2},
+        "expected x to change by adding 1 member, but it added 2 members (1, 2) (set() → {1, 2})",
+    ),
+    "counted, and another one": (
+        CHANGE.adding("a", count=2), set(), {"b", "c"},
+        ("expected x to change by adding 'a', 2 members in total, but it did not add 'a' "
+         "(set() → {'b', 'c'})"),
+    ),
+    "True is not 1": (
+        CHANGE.adding(1), set(), {True},
+        ("expected x to change by adding 1, but it did not add 1 and it added True, which was not declared "
+         "(set() → {True})"),
+    ),
+    "many": (
+        CHANGE.adding("a"), set(), {"a", *range(8)},
+        ("expected x to change by adding 'a', but it also added 0, 1, 2, 3, 4 and 3 more, which were not "
+         "declared (set() → {0, 1, 2, 3, 4, 5, 6, 7, 'a'})"),
+    ),
+    "others allowed, but not the declared": (
+        CHANGE.adding("a").allowing_others(), {"b"}, {"c"},
+        "expected x to change by adding 'a', allowing others, but it did not add 'a' ({'b'} → {'c'})",
+    ),
+    "a list in another order": (
+        CHANGE.adding("a"), ["b", "c"], ["c", "b", "a"],
+        ("expected x to change by adding 'a', but it also reordered its members, which was not declared "
+         "(['b', 'c'] → ['c', 'b', 'a'])"),
+    ),
+    "added to a list once too often": (
+        CHANGE.adding("a"), [], ["a", "a"],
+        ("expected x to change by adding 'a', but it also added 'a', which was not declared "
+         "([] → ['a', 'a'])"),
+    ),
+    "another key": (
+        CHANGE.modifying("a"), {"a": 1, "b": 1}, {"a": 2, "b": 2, "c": 3},
+        ("expected x to change by modifying 'a', but it also added 'c' and modified 'b' (1 → 2), which were "
+         "not declared ({'a': 1, 'b': 1} → {'a': 2, 'b': 2, 'c': 3})"),
+    ),
+    "a field added below a key": (
+        CHANGE.modifying("a"), {"a": {"n": 1}}, {"a": {"n": 2, "m": 1}},
+        ("expected x to change by modifying 'a', but it also added 'a/m', which was not declared "
+         "({'a': {'n': 1}} → {'a': {'n': 2, 'm': 1}})"),
+    ),
+    "a pattern and a count, and another key": (
+        CHANGE.adding("a-*", count=2), {}, {"a-1": 1, "b": 1},
+        ("expected x to change by adding 'a-*', 2 members in total, but it also added 'b', which was not "
+         "declared ({} → {'a-1': 1, 'b': 1})"),
+    ),
+    "an end that was not reached": (
+        CHANGE.to({"a"}).adding("a"), {"b"}, {"a", "b"},
+        "expected x to change to {'a'} by adding 'a', but it ended at {'a', 'b'} ({'b'} → {'a', 'b'})",
+    ),
+}  # fmt: skip
+
+NEEDS = "needs a collection before and after the action, but the states were"
+INCOMPARABLE = {
+    "a number": (CHANGE.adding("a"), 1, 2, f"adding {NEEDS} 1 → 2; use .by(n) for a number"),
+    "a text": (
+        CHANGE.removing(), "a", "b",
+        f"removing {NEEDS} 'a' → 'b'; use .from_(...) or .to(...) for a state without members",
+    ),
+    "nothing at first": (
+        CHANGE.adding("a"), None, {"a"},
+        f"adding {NEEDS} None → {{'a'}}; let the probe return an empty collection where there is none",
+    ),
+    "two kinds of collections": (
+        CHANGE.adding("a"), ["a"], {"a"},
+        f"adding {NEEDS} ['a'] → {{'a'}}; let the probe return the same kind of collection both times",
+    ),
+    "modifying a set": (
+        CHANGE.modifying("a"), {"a"}, {"b"},
+        ("modifying needs a mapping before and after the action, but the states were {'a'} → {'b'}; "
+         "its members have no keys: use .adding(...) and .removing(...)"),
+    ),
+    "modifying a list, after another word": (
+        CHANGE.adding("b").modifying("a"), ["a"], ["a", "b"],
+        ("modifying needs a mapping before and after the action, but the states were ['a'] → ['a', 'b']; "
+         "its members have no keys: use .adding(...) and .removing(...)"),
+    ),
+    "too much repetition to tell the order": (
+        CHANGE.adding("z"), ["y", *[0, 1] * 1000, "x"], ["x", *[1, 0] * 1000, "y", "z"], None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("check", "pre", "post"), PASSES.values(), ids=PASSES)
+def test_what_is_declared_and_nothing_else_passes(check, pre, post):
+    assert verdict(check, pre, post)[0] == "pass"
+
+
+@pytest.mark.parametrize(("check", "pre", "post", "sentence"), FAILS.values(), ids=FAILS)
+def test_anything_else_fails_and_names_what_it_was(check, pre, post, sentence):
+    assert verdict(check, pre, post) == ("fail", sentence)
+
+
+@pytest.mark.parametrize(("check", "pre", "post", "sentence"), INCOMPARABLE.values(), ids=INCOMPARABLE)
+def test_states_that_the_word_does_not_fit_are_inconclusive_and_the_sentence_names_the_one_that_does(
+    check, pre, post, sentence
+):
+    outcome, note = verdict(check, pre, post)
+
+    assert outcome == "inconclusive"
+    assert sentence is None or note == sentence
+
+
+def test_the_sentence_of_a_pass_says_what_happened():
+    assert verdict(CHANGE.adding("a").removing("b"), {"b"}, {"a"}) == (
+        "pass",
+        "x added 'a' and removed 'b', as expected ({'b'} → {'a'})",
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (CHANGE.adding("a"), "adding 'a'"),
+        (CHANGE.adding(), "adding any member"),
+        (CHANGE.removing(count=1), "removing 1 member"),
+        (CHANGE.modifying("a", "b", count=3).adding(count=2), "adding 2 members and modifying 'a', 'b', 3 members in total"),  # noqa: E501
+        (CHANGE.adding(lambda result: result), "adding computed members"),
+        (CHANGE.adding(count=lambda result: result), "adding a computed number of members"),
+        (CHANGE.adding("a").allowing_others(), "adding 'a', allowing others"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_demand_is_words(check, words):
+    assert check.expectation.expected == words
+
+
+def test_a_million_members_are_judged_by_their_delta_alone():
+    before = frozenset(range(1_000_000))
+    delta = difference(before, before | {-1})
+    touched = []
+
+    class Watched(frozenset):
+        def __iter__(self):
+            touched.append(self)
+            return super().__iter__()
+
+    found = CHANGE.adding(count=1).expectation.judge(delta, Watched(before), Watched(before))
+
+    assert (found.outcome, touched) == ("pass", [])
