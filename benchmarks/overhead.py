@@ -113,7 +113,9 @@ class HandWritten:
                         "delta.check.pre_state": pre,
                         "delta.check.post_state": post,
                         "delta.check.attribution": "window",
-                        "delta.check.explanation": f"{metric} changed by {delta}, as expected ({pre} → {post})",
+                        "delta.check.explanation": (
+                            f"{metric} changed by {delta}, as expected ({pre} → {post})"
+                        ),
                         "delta.check.probe_ms": seconds,
                     },
                 )
@@ -157,7 +159,8 @@ class HandWritten:
 def with_sdk(sampler: Sampler) -> Instruments:
     tracer_provider = TracerProvider(sampler=sampler)
     # A queue that never fills: what is measured is recording, not dropping.
-    tracer_provider.add_span_processor(BatchSpanProcessor(Discard(), max_queue_size=2**16, schedule_delay_millis=200))
+    batches = BatchSpanProcessor(Discard(), max_queue_size=2**16, schedule_delay_millis=200)
+    tracer_provider.add_span_processor(batches)
     return Instruments(tracer_provider, MeterProvider([InMemoryMetricReader()]), LoggerProvider())
 
 
@@ -230,7 +233,8 @@ def main() -> None:
         ]
     for checks in (1, 4, 16):
         rows += [
-            ("SDK, sampled out", kind, checks, lambda: with_sdk(ALWAYS_OFF), "hand", 1.5) for kind in ("sync", "async")
+            ("SDK, sampled out", kind, checks, lambda: with_sdk(ALWAYS_OFF), "hand", 1.5)
+            for kind in ("sync", "async")
         ]
     rows += [("no SDK", kind, 1, without_sdk, "no-op span", 2.0) for kind in ("sync", "async")]
     rows += [("disabled", kind, 1, without_sdk, "bare wrapt", 1.2) for kind in ("sync", "async")]

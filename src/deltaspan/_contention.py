@@ -45,14 +45,14 @@ class Entry:
         self.writes = writes
         self.started = time.perf_counter()
         self.ended: float | None = None
-        self.scope: _Scope
+        self.scope: _Scope | None = None  # None while it is alone
         self.seen = 0  # writers that had entered the scope when this window did
         self.kin = 0  # writers that entered since and are descendants
         self.rival: Entry | None = None
 
 
 class _Scope:
-    """The windows now open on one scope, by causal tag."""
+    """The windows now open on one scope, by causal tag; made when a second one opens."""
 
     __slots__ = ("entered", "last", "open", "writing")
 
@@ -62,9 +62,25 @@ class _Scope:
         self.entered = 0  # writers so far
         self.last: Entry | None = None  # the writer that entered last
 
+    def add(self, entry: Entry) -> None:
+        self.open[entry.tag.id] = entry
+        if entry.writes:
+            self.writing[entry.tag.id] = entry
+            self.entered += 1
+            self.last = entry
+        entry.seen = self.entered
+        entry.scope = self
+
+    def remove(self, entry: Entry) -> None:
+        for known in (self.open, self.writing):
+            # A window that was handed over may be open twice, under the one tag of its run.
+            if known.get(entry.tag.id) is entry:
+                del known[entry.tag.id]
+
 
 _lock = threading.Lock()
-_scopes: Final[dict[Hashable, _Scope]] = {}
+_scopes: Final[dict[Hashable, Entry | _Scope]] = {}
+"""By key: the only window that is open, as nearly always, or all of them."""
 
 
 def enter(key: Hashable, action: str, tag: CausalTag, *, writes: bool) -> Entry:
@@ -78,31 +94,29 @@ def enter(key: Hashable, action: str, tag: CausalTag, *, writes: bool) -> Entry:
     """
     entry = Entry(key, action, tag, writes=writes)
     with _lock:
-        scope = _scopes.get(key)
-        if scope is None:
-            scope = _scopes[key] = _Scope()
-        elif scope.open:
-            _meet(scope, entry)
-        scope.open[tag.id] = entry
-        if writes:
-            scope.writing[tag.id] = entry
-            scope.entered += 1
-            scope.last = entry
-        entry.seen = scope.entered
-        entry.scope = scope
+        there = _scopes.setdefault(key, entry)
+        if there is entry:
+            return entry
+        if isinstance(there, Entry):
+            only, there = there, _Scope()
+            there.add(only)
+            _scopes[key] = there
+        _meet(there, entry)
+        there.add(entry)
     return entry
 
 
 def leave(entry: Entry) -> Rival | None:
     """Close a window and return a window that wrote to the same scope meanwhile, if any did."""
-    scope: _Scope = entry.scope
-    now = time.perf_counter()
     with _lock:
-        for known in (scope.open, scope.writing):
-            # A window that was handed over may be open twice, under the one tag of its run.
-            if known.get(entry.tag.id) is entry:
-                del known[entry.tag.id]
-        entry.ended = now
+        scope = entry.scope
+        if scope is None:
+            # It was alone all the time; in a forked child the parent's windows are not known at all.
+            if _scopes.get(entry.key) is entry:
+                del _scopes[entry.key]
+            return None
+        scope.remove(entry)
+        entry.ended = now = time.perf_counter()
         came_later = scope.entered - entry.seen - entry.kin
         # The link is cut here, or windows that overlap in an endless chain would keep each other alive.
         rival, entry.rival = entry.rival or (scope.last if came_later > 0 else None), None

@@ -114,14 +114,11 @@ class WindowRun(Run):
         return super()._report_on(checks, ended)
 
     def _aged(self, plan: CheckPlan, report: CheckReport, age: float) -> CheckReport:
+        if report.pre is UNREAD:
+            return report
         report = report._replace(timing=(report.timing or Timing())._replace(baseline_age_seconds=age))
         is_stale = self._max_age is not None and age > self._max_age
-        if (
-            not is_stale
-            or report.pre is UNREAD
-            or report.outcome == "skipped"
-            or report.reason == "abandoned"
-        ):
+        if not is_stale or report.outcome == "skipped" or report.reason == "abandoned":
             return report
         note = f"the baseline was {age:.1f} s old, and max_age is {self._max_age:g} s"
         if plan.redaction is None and report.delta is not None:

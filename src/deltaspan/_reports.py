@@ -115,6 +115,12 @@ class CheckReport(_CheckFields):
         return None if self.delta is None else self.delta.value
 
     @property
+    def baseline_age_ms(self) -> float | None:
+        """How old a baseline was that another process captured, in milliseconds; else None."""
+        seconds = None if self.timing is None else self.timing.baseline_age_seconds
+        return None if seconds is None else seconds * 1000
+
+    @property
     def explanation(self) -> str:
         """One sentence: what was expected, what happened, both states."""
         verdict = self.verdict
@@ -126,6 +132,7 @@ class CheckReport(_CheckFields):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, beginning with the keys of the pattern's own report."""
+        age = {} if self.baseline_age_ms is None else {"baseline_age_ms": self.baseline_age_ms}
         return {
             "check": self.check,
             "metric": self.metric,
@@ -139,6 +146,7 @@ class CheckReport(_CheckFields):
             "attribution": self.attribution,
             "causal_tag": self.causal_tag,
             "explanation": self.explanation,
+            **age,
         }
 
     def __str__(self) -> str:

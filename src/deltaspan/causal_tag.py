@@ -46,8 +46,8 @@ __all__ = [
 _LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 _CANONICAL: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NIL: Final = "00000000-0000-0000-0000-000000000000"
-_RANDOM_BITS: Final = ~(0xF000 << 64 | 0xC000 << 48)
-_VERSION_4: Final = 0x4000 << 64 | 0x8000 << 48
+_VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+"""The two highest bits of this digit are fixed, the other two random."""
 
 # OpenTelemetry copies the context for each value that is set. The key under which it keeps baggage is seen
 # in what it writes into an empty context, so that tag and baggage can be set in one copy.
@@ -273,5 +273,6 @@ def _span_in(context: Context) -> trace.SpanContext:
 def _new_id() -> str:
     # A random (version 4) UUID by RFC 9562. Formatted here because `str(uuid.uuid4())` costs twice as much,
     # and from `os.urandom` because `random` repeats under a user's seed and after a fork.
-    digits = f"{int.from_bytes(os.urandom(16), 'big') & _RANDOM_BITS | _VERSION_4:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    digits = os.urandom(16).hex()
+    variant = _VARIANT[digits[16]]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

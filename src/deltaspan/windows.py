@@ -56,7 +56,11 @@ class Window(BlockWindow):
         run = self._begin()
         if run is None:
             return {}
-        run.capture()
+        try:
+            run.capture()
+        except BaseException:
+            self._report = run.report
+            raise
         self._notice_collection(run)
         return MappingProxyType(
             {metric: state for metric, state in run.shown_baselines.items() if state is not UNREAD}

@@ -190,7 +190,7 @@ def binary(name: str) -> Path:
     Raises:
         ServerMissingError: when it has not been built.
     """
-    found = subprocess.run([TOOLS, "--path", name], check=True, capture_output=True, text=True)  # noqa: S603  # our own script
+    found = subprocess.run([TOOLS, "--path", name], check=True, capture_output=True, text=True)  # our own script
     path = Path(found.stdout.strip())
     if not path.exists():
         raise ServerMissingError(f"{name} is not built ({path}); run: make tools")
@@ -228,7 +228,7 @@ def running(
         AssertionError: when it ends or does not become healthy; with the last lines of its log.
     """
     with log.open("wb") as output:
-        process = subprocess.Popen(  # noqa: S603  # the tests' own servers
+        process = subprocess.Popen(  # the tests' own servers
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,

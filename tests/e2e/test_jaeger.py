@@ -21,7 +21,7 @@ def protocol(request):
 def run(jaeger, protocol, cwd, *arguments):
     """Run a Python program to its end and return the service that it was in Jaeger."""
     service = f"{Path(arguments[0]).stem}-{uuid4()}"
-    program = subprocess.run(  # noqa: S603  # our own programs
+    program = subprocess.run(  # our own programs
         [sys.executable, *map(str, arguments)],
         cwd=cwd,
         env=jaeger.environment(protocol, OTEL_SERVICE_NAME=service, PYTHONWARNINGS="error"),

@@ -41,7 +41,7 @@ class Meeting:
             env=jaeger.environment(OTEL_SERVICE_NAME=self.shop),
         )
         with shop:
-            customer = subprocess.run(  # noqa: S603  # our own program
+            customer = subprocess.run(  # our own program
                 [sys.executable, str(HERE / "_customer.py"), f"http://{HOST}:{port}"],
                 env=jaeger.environment("http/protobuf", OTEL_SERVICE_NAME=self.customer),
                 capture_output=True,

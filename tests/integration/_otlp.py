@@ -162,7 +162,7 @@ class Program:
     def __init__(self, body, **environ):
         script = textwrap.dedent(PRELUDE) + textwrap.dedent(body)
         self.started = time.monotonic()
-        self.process = subprocess.Popen(  # noqa: S603  # this interpreter with a script of ours
+        self.process = subprocess.Popen(  # this interpreter with a script of ours
             [sys.executable, "-W", "error", "-c", script],
             env=environ,
             stdout=subprocess.PIPE,

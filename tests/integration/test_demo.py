@@ -34,7 +34,7 @@ RUNS = [
 
 def run_demo(folder, *arguments, demo=DEMO, **environment):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-    return subprocess.run(  # noqa: S603  # our own demo
+    return subprocess.run(  # our own demo
         [sys.executable, demo, *arguments],
         cwd=folder,
         env={**inherited, "PYTHONIOENCODING": "utf-8", **environment},

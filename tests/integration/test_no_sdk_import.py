@@ -30,7 +30,7 @@ PROGRAM = """
 
 def loaded(program: str) -> set[str]:
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(program)]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())  # noqa: S603
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
 def test_a_verified_action_loads_no_sdk_and_no_exporter():

@@ -23,7 +23,7 @@ class Told:
         environ = {
             name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "DELTASPAN_"))
         }
-        done = subprocess.run(  # noqa: S603  # this interpreter with a script of ours
+        done = subprocess.run(  # this interpreter with a script of ours
             [sys.executable, "-W", "error", str(EXAMPLE), str(folder), *flags],
             env=environ,
             capture_output=True,

@@ -182,7 +182,9 @@ def add():
     rows.append(1)
 add()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True
+    )
 
     assert done.stdout == "pass\n"
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deltaspan._difference import equal
@@ -38,6 +38,7 @@ def there_and_back(value):
 offsets = st.integers(-86_399_999_999, 86_399_999_999).map(
     lambda microseconds: timezone(timedelta(microseconds=microseconds))
 )
+for_any = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 scalars = (
     st.none()
     | st.booleans()
@@ -80,6 +81,7 @@ def same(a, b):
     return repr(a) == repr(b) if isinstance(a, float | Decimal) else a == b
 
 
+@for_any
 @given(states)
 def test_a_frozen_state_read_back_is_the_state(state):
     back = there_and_back(state)
@@ -88,6 +90,7 @@ def test_a_frozen_state_read_back_is_the_state(state):
     assert same(state, back)
 
 
+@for_any
 @given(states)
 def test_equal_states_have_one_text_and_it_is_ascii(state):
     text = canonical(encode(state))
@@ -96,6 +99,7 @@ def test_equal_states_have_one_text_and_it_is_ascii(state):
     assert canonical(encode(decode(json.loads(text)))) == text
 
 
+@for_any
 @given(st.lists(st.integers() | st.text(), unique=True))
 def test_the_order_of_a_set_does_not_show(members):
     assert encode(frozenset(members)) == encode(frozenset(reversed(members)))
@@ -104,7 +108,14 @@ def test_the_order_of_a_set_does_not_show(members):
 plain = st.none() | st.integers() | st.text()
 
 
-@given(st.recursive(plain, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(plain, inner, max_size=4), max_leaves=20))
+@for_any
+@given(
+    st.recursive(
+        plain,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(plain, inner, max_size=4),
+        max_leaves=20,
+    )
+)
 def test_the_lists_and_dicts_of_arguments_stay_lists_and_dicts(value):
     back = there_and_back(value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -86,7 +87,7 @@ def test_a_clock_that_was_set_back_makes_a_baseline_new(rows, clock):
     report = Window.from_json(text, check, max_age=60).verify()
 
     assert report.outcome == "pass"
-    assert report["rows"].timing.baseline_age_seconds == 0
+    assert report["rows"].baseline_age_ms == 0
 
 
 def test_a_baseline_that_failed_is_not_called_old(rows, clock):
@@ -117,14 +118,17 @@ def test_report_and_event_tell_the_age(recorded, rows, clock):
     report = Window.from_json(text, check).verify()
     [event] = recorded.spans[1].events
 
-    assert 100 <= report["rows"].timing.baseline_age_seconds < 110
+    assert 100_000 <= report["rows"].baseline_age_ms < 110_000
+    assert report["rows"].to_dict()["baseline_age_ms"] == report["rows"].baseline_age_ms
     assert 100_000 <= event.attributes["delta.check.baseline_age_ms"] < 110_000
 
 
 def test_a_window_that_was_not_handed_over_tells_no_age(recorded, rows):
-    with window("load", change("rows", rows.count).by(0)):
+    with window("load", change("rows", rows.count).by(0)) as w:
         pass
 
+    assert w.report["rows"].baseline_age_ms is None
+    assert "baseline_age_ms" not in w.report["rows"].to_dict()
     assert "delta.check.baseline_age_ms" not in recorded.event.attributes
 
 
@@ -161,3 +165,21 @@ def test_a_max_age_that_is_no_number_of_seconds_is_refused(rows, max_age, kind, 
         Window.from_json(handed_over(check), check, max_age=max_age)
 
     assert str(caught.value) == sentence
+
+
+def test_an_effect_may_still_be_waited_for(rows):
+    check = change("rows", rows.count).by(1).eventually(5, every=0.01)
+    there = Window.from_json(handed_over(check), check)
+    late = threading.Timer(0.05, rows.append, [4])
+    late.start()
+    report = there.verify()
+    late.join()
+
+    assert report.outcome == "pass"
+    assert report["rows"].baseline_age_ms is not None
+
+
+def test_a_check_without_a_baseline_has_no_age(rows):
+    text = handed_over(change("rows", rows.count).sampled(0))
+
+    assert Window.from_json(text, change("rows", rows.count)).verify()["rows"].baseline_age_ms is None

@@ -81,8 +81,8 @@ def test_a_window_that_was_handed_over_does_nothing_more_here(check):
     told = (
         [ValueError],
         (
-            "window 'load' was handed over by to_json(); its report is where Window.from_json() loads that text "
-            "and verify() is called"
+            "window 'load' was handed over by to_json(); its report is where Window.from_json() loads that "
+            "text and verify() is called"
         ),
     )
 
@@ -101,6 +101,18 @@ def test_a_window_that_was_loaded_is_open_already(check):
         )
     )
     there.verify()
+
+
+def test_a_window_whose_baseline_was_interrupted_has_nothing_to_hand_over():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    w = window("load", change("rows", interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        w.capture_baseline()
+
+    assert w.report["rows"].reason == "abandoned"
+    assert refusal(w.to_json)[1] == "window 'load' was verified already; there is nothing left to hand over"
 
 
 # What does not go into a text ----------------------------------------------------------------------------
@@ -138,8 +150,8 @@ def test_a_redacted_check_is_refused(check):
     assert refusal(w.to_json) == (
         [ValueError],
         (
-            "window 'load' cannot be handed over: check 'rows' is redacted, and its baseline would be in the text; "
-            "verify it here"
+            "window 'load' cannot be handed over: check 'rows' is redacted, and its baseline would be in the "
+            "text; verify it here"
         ),
     )
     w.verify()
@@ -160,8 +172,8 @@ def test_a_check_that_holds_a_lock_is_refused(check):
     assert refusal(Window.from_json, opened(check).to_json(), locked) == (
         [ValueError],
         (
-            "check 'rows' holds a lock, and the baseline of window 'load' was captured before it could be taken; "
-            "leave exclusively() out"
+            "check 'rows' holds a lock, and the baseline of window 'load' was captured before it could be "
+            "taken; leave exclusively() out"
         ),
     )
 

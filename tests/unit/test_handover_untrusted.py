@@ -72,8 +72,8 @@ def test_a_text_that_was_changed_without_the_key_is_refused(check):
     assert refusal(Window.from_json, forged, check, key=KEY) == (
         [ValueError],
         (
-            "this window was changed on its way, or was signed with another key: its signature does not fit its "
-            "content"
+            "this window was changed on its way, or was signed with another key: its signature does not fit "
+            "its content"
         ),
     )
 

@@ -145,7 +145,7 @@ print(deltaspan.causal_headers().get("traceparent"))
 
 def child(script=CHILD, **environ):
     plain = {name: value for name, value in os.environ.items() if name not in ("TRACEPARENT", "BAGGAGE")}
-    done = subprocess.run(  # noqa: S603  # this interpreter with a script of ours
+    done = subprocess.run(  # this interpreter with a script of ours
         [sys.executable, "-W", "error", "-c", script],
         env={**plain, **environ},
         capture_output=True,

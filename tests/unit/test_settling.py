@@ -7,7 +7,16 @@ import time
 
 import pytest
 
-from deltaspan import DeltaCheckFailed, _settling, change, collect_reports, expects, observe, unchanged, window
+from deltaspan import (
+    DeltaCheckFailed,
+    _settling,
+    change,
+    collect_reports,
+    expects,
+    observe,
+    unchanged,
+    window,
+)
 from deltaspan.exceptions import DefinitionValueError
 
 

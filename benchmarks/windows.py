@@ -1,0 +1,112 @@
+"""What a window costs when many are open at once: time and memory of one among ten and among ten thousand.
+
+Run with `make bench` or `python benchmarks/windows.py [--most N]`. The windows are async, with one check each and
+telemetry into an SDK that discards it; each run has a scope of its own, or all of them share one. All are open
+at the same time before the first may close. A window whose cost grows with the others would show in the ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import statistics
+import time
+import tracemalloc
+from typing import Any
+
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+
+from deltaspan import change, expects
+from deltaspan._telemetry import Instruments, install
+
+SIZES = (10, 100, 1_000, 10_000)
+ROWS: dict[int, int] = {}
+
+
+class Gate:
+    """Lets all windows close once the last has opened."""
+
+    def __init__(self, parties: int) -> None:
+        self.missing = parties
+        self.all_open = asyncio.Event()
+        self.may_close = asyncio.Event()
+
+    async def wait(self) -> None:
+        self.missing -= 1
+        if self.missing == 0:
+            self.all_open.set()
+        await self.may_close.wait()
+
+
+async def bare(tenant: int, gate: Gate) -> None:
+    await gate.wait()
+    ROWS[tenant] += 1
+
+
+scoped = expects(change("rows", lambda tenant: ROWS[tenant]).by(1))(bare)
+shared = expects(change("rows", lambda: 0), on_contention="ignore")(bare)
+
+
+async def opened(action: Any, windows: int) -> tuple[float, int]:
+    """Open, hold and close that many windows.
+
+    Returns:
+        Seconds in all, and the bytes that were allocated when all were open; 0 unless they are traced.
+    """
+    gate = Gate(windows)
+    ROWS.update(dict.fromkeys(range(windows), 0))
+    before = tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0
+    began = time.perf_counter()
+    tasks = [asyncio.ensure_future(action(tenant, gate)) for tenant in range(windows)]
+    await gate.all_open.wait()
+    held = tracemalloc.get_traced_memory()[0] - before if tracemalloc.is_tracing() else 0
+    gate.may_close.set()
+    await asyncio.gather(*tasks)
+    return time.perf_counter() - began, held
+
+
+def cost(action: Any, windows: int, rounds: int) -> float:
+    """Return what one window costs, in microseconds, beside the same task without one."""
+    found = []
+    for _ in range(rounds):
+        gc.collect()
+        ours = asyncio.run(opened(action, windows))[0]
+        gc.collect()
+        theirs = asyncio.run(opened(bare, windows))[0]
+        found.append((ours - theirs) / windows * 1e6)
+    return statistics.median(found)
+
+
+def memory(action: Any, windows: int) -> float:
+    """Return what one open window holds, in KiB, beside the same task without one."""
+    tracemalloc.start()
+    ours, theirs = (asyncio.run(opened(each, windows))[1] for each in (action, bare))
+    tracemalloc.stop()
+    return (ours - theirs) / windows / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="the most windows at once")
+    sizes = [size for size in SIZES if size <= parser.parse_args().most]
+    install(
+        Instruments(TracerProvider(), MeterProvider([InMemoryMetricReader()]), LoggerProvider())
+    )
+    print(f"{'scope':10}{'windows':>9}{'µs each':>10}{'KiB each':>10}{'ratio':>8}")
+    for name, action in (("own", scoped), ("shared", shared)):
+        cost(action, sizes[0], 20)  # warm up
+        first = 0.0
+        for windows in sizes:
+            each = cost(action, windows, max(5, min(200, 5_000 // windows)))
+            first = first or each
+            held = memory(action, windows)
+            print(f"{name:10}{windows:>9}{each:>10.1f}{held:>10.2f}{each / first:>8.2f}")
+    install(None)
+
+
+if __name__ == "__main__":
+    main()

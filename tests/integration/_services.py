@@ -1,0 +1,79 @@
+"""Database servers of the system's packages: started on loopback for the tests that need one, and stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+HOST = "127.0.0.1"
+_START_SECONDS = 30.0
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def program(name: str, package: str) -> str:
+    """Return the path of a server's program; skip, or fail where CI is set, when its package is missing."""
+    found = shutil.which(name) or next(map(str, sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
+    if found is not None:
+        return found
+    missing = f"{name} is not installed: apt-get install {package}"
+    if os.environ.get("CI"):
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str], is_ready: Callable[[], object], cwd: Path, user: str | None = None
+) -> Iterator[None]:
+    """Run a server until the block ends.
+
+    Args:
+        command: starts it in the foreground.
+        is_ready: raises until it answers.
+        cwd: where it runs.
+        user: as whom; None for whoever runs the tests.
+    """
+    log = cwd / "server.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, cwd=cwd, stdout=output, stderr=output, user=user)
+        try:
+            _wait(server, is_ready, log)
+            yield
+        finally:
+            server.terminate()
+            server.wait(_START_SECONDS)
+
+
+def other_than_root() -> str | None:
+    """Return as whom to run a server that refuses to run as root; None when that is not root anyway."""
+    if os.geteuid() != 0:
+        return None
+    return "postgres" if any(entry.pw_name == "postgres" for entry in pwd.getpwall()) else "nobody"
+
+
+def _wait(server: subprocess.Popen[bytes], is_ready: Callable[[], object], log: Path) -> None:
+    ends = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            is_ready()
+        except Exception as error:
+            if server.poll() is not None or time.monotonic() > ends:
+                raise RuntimeError(f"{server.args!r} did not start: {log.read_text(errors='replace')}") from error
+            time.sleep(0.02)
+        else:
+            return
