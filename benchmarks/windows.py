@@ -1,8 +1,8 @@
 """What a window costs when many are open at once: time and memory of one among ten and among ten thousand.
 
-Run with `make bench` or `python benchmarks/windows.py [--most N]`. The windows are async, with one check each and
-telemetry into an SDK that discards it; each run has a scope of its own, or all of them share one. All are open
-at the same time before the first may close. A window whose cost grows with the others would show in the ratio.
+Run with `make bench` or `python benchmarks/windows.py [--most N]`. The windows are async, with one check each
+and telemetry into an SDK that discards it; each run has a scope of its own, or all of them share one. All are
+open before the first may close. A window that costs more the more there are would show in the ratio to ten.
 """
 
 from __future__ import annotations
@@ -55,22 +55,23 @@ async def opened(action: Any, windows: int) -> tuple[float, int]:
     """Open, hold and close that many windows.
 
     Returns:
-        Seconds in all, and the bytes that were allocated when all were open; 0 unless they are traced.
+        Seconds of this process in all, and the bytes that were allocated when all were open; 0 unless they
+        are traced.
     """
     gate = Gate(windows)
     ROWS.update(dict.fromkeys(range(windows), 0))
     before = tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0
-    began = time.perf_counter()
+    began = time.process_time()
     tasks = [asyncio.ensure_future(action(tenant, gate)) for tenant in range(windows)]
     await gate.all_open.wait()
     held = tracemalloc.get_traced_memory()[0] - before if tracemalloc.is_tracing() else 0
     gate.may_close.set()
     await asyncio.gather(*tasks)
-    return time.perf_counter() - began, held
+    return time.process_time() - began, held
 
 
 def cost(action: Any, windows: int, rounds: int) -> float:
-    """Return what one window costs, in microseconds, beside the same task without one."""
+    """Return what one window costs, in microseconds of this process, beside the same task without one."""
     found = []
     for _ in range(rounds):
         gc.collect()
@@ -93,9 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=int, default=SIZES[-1], help="the most windows at once")
     sizes = [size for size in SIZES if size <= parser.parse_args().most]
-    install(
-        Instruments(TracerProvider(), MeterProvider([InMemoryMetricReader()]), LoggerProvider())
-    )
+    install(Instruments(TracerProvider(), MeterProvider([InMemoryMetricReader()]), LoggerProvider()))
     print(f"{'scope':10}{'windows':>9}{'µs each':>10}{'KiB each':>10}{'ratio':>8}")
     for name, action in (("own", scoped), ("shared", shared)):
         cost(action, sizes[0], 20)  # warm up

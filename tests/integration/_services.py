@@ -27,7 +27,9 @@ def free_port() -> int:
 
 def program(name: str, package: str) -> str:
     """Return the path of a server's program; skip, or fail where CI is set, when its package is missing."""
-    found = shutil.which(name) or next(map(str, sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
+    found = shutil.which(name) or next(
+        map(str, sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None
+    )
     if found is not None:
         return found
     missing = f"{name} is not installed: apt-get install {package}"
@@ -68,12 +70,15 @@ def other_than_root() -> str | None:
 
 def _wait(server: subprocess.Popen[bytes], is_ready: Callable[[], object], log: Path) -> None:
     ends = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            is_ready()
-        except Exception as error:
-            if server.poll() is not None or time.monotonic() > ends:
-                raise RuntimeError(f"{server.args!r} did not start: {log.read_text(errors='replace')}") from error
-            time.sleep(0.02)
-        else:
-            return
+    while not _answers(is_ready):
+        if server.poll() is not None or time.monotonic() > ends:
+            raise RuntimeError(f"{server.args!r} did not start: {log.read_text(errors='replace')}")
+        time.sleep(0.02)
+
+
+def _answers(is_ready: Callable[[], object]) -> bool:
+    try:
+        is_ready()
+    except Exception:
+        return False
+    return True

@@ -25,9 +25,29 @@ def address(tmp_path_factory):
     for folder in (home, home.parent, home.parent.parent):
         folder.chmod(0o777)  # the server does not run as root, who may have made them
     data = home / "data"
-    initialise = [program("initdb", "postgresql"), "-D", str(data), "-A", "trust", "-U", "postgres", "--no-sync"]
+    initialise = [
+        program("initdb", "postgresql"),
+        "-D",
+        str(data),
+        "-A",
+        "trust",
+        "-U",
+        "postgres",
+        "--no-sync",
+    ]
     subprocess.run(initialise, check=True, capture_output=True, cwd=home, user=user)
-    command = [program("postgres", "postgresql"), "-D", str(data), "-p", str(port), "-h", HOST, "-k", str(home), "-F"]
+    command = [
+        program("postgres", "postgresql"),
+        "-D",
+        str(data),
+        "-p",
+        str(port),
+        "-h",
+        HOST,
+        "-k",
+        str(home),
+        "-F",
+    ]
     found = f"host={HOST} port={port} user=postgres dbname=postgres"
     with running(command, lambda: psycopg.connect(found).close(), home, user):
         yield found
@@ -69,7 +89,7 @@ def count(connect):
 
 def test_writers_that_take_the_advisory_lock_do_not_contend(connect, advisory, count):
     @expects(
-        change("flows", lambda tenant: count(tenant)).by(1).exclusively(lambda tenant: advisory(tenant)),
+        change("flows", count).by(1).exclusively(advisory),
         on_failure="raise",
         on_inconclusive="raise",
     )
@@ -101,7 +121,7 @@ def test_a_writer_that_holds_the_lock_elsewhere_is_waited_for(connect, advisory,
     held.wait(10)
     threading.Timer(0.05, let_go.set).start()
 
-    @expects(change("flows", lambda tenant: count(tenant)).by(0).exclusively(lambda tenant: advisory(tenant)))
+    @expects(change("flows", count).by(0).exclusively(advisory))
     def act(tenant):
         return count(tenant)
 
@@ -115,7 +135,7 @@ def test_a_writer_that_holds_the_lock_elsewhere_is_waited_for(connect, advisory,
 
 
 async def test_async_actions_take_the_advisory_lock_off_the_event_loop(connect, advisory, count):
-    @expects(change("flows", lambda tenant: count(tenant)).by(1).exclusively(lambda tenant: advisory(tenant)))
+    @expects(change("flows", count).by(1).exclusively(advisory))
     async def create(tenant):
         before = count(tenant)
         await asyncio.sleep(0.002)
@@ -138,7 +158,7 @@ async def test_an_async_advisory_lock_is_awaited(address, connect, count):
             await connection.execute("SELECT pg_advisory_lock(7)")
             yield
 
-    @expects(change("flows", lambda tenant: count(tenant)).by(1).exclusively(lambda: advisory_later()))
+    @expects(change("flows", count).by(1).exclusively(advisory_later))
     async def create(tenant):
         await asyncio.sleep(0.002)
         with connect() as connection:
@@ -151,7 +171,7 @@ async def test_an_async_advisory_lock_is_awaited(address, connect, count):
 
 
 def test_the_lock_is_given_back_when_the_action_raises(advisory, count):
-    @expects(change("flows", lambda tenant: count(tenant)).exclusively(lambda tenant: advisory(tenant)))
+    @expects(change("flows", count).exclusively(advisory))
     def act(tenant):
         raise LookupError(tenant)
 
@@ -164,7 +184,10 @@ def test_the_lock_is_given_back_when_the_action_raises(advisory, count):
 def test_a_server_that_is_gone_leaves_the_check_without_a_verdict(address):
     import psycopg  # noqa: PLC0415  # likewise
 
-    gone = address.replace(f"host={HOST}", "host=127.0.0.1 connect_timeout=1").split(" port=")[0] + f" port={free_port()}"
+    gone = (
+        address.replace(f"host={HOST}", "host=127.0.0.1 connect_timeout=1").split(" port=")[0]
+        + f" port={free_port()}"
+    )
 
     def connection():
         return psycopg.connect(gone, user="postgres", dbname="postgres")

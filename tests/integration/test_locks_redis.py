@@ -170,13 +170,17 @@ def test_a_lock_that_another_holds_for_too_long_leaves_the_check_without_a_verdi
 
     assert count(client) == 1
     assert reports[0]["rows"].reason == "baseline_failed"
-    assert reports[0]["rows"].explanation.startswith("rows: its lock could not be taken: LockError: Unable to acquire")
+    assert reports[0]["rows"].explanation.startswith(
+        "rows: its lock could not be taken: LockError: Unable to acquire"
+    )
 
 
 def test_a_lock_that_expired_before_its_release_is_told_and_breaks_nothing(client, caplog):
     lock = client.lock("rows-lock", timeout=0.05)
     with collect_reports() as reports:
-        found = expects(change("rows", lambda: 0).by(0).exclusively(lock))(lambda: time.sleep(0.1) or "slept")()
+        found = expects(change("rows", lambda: 0).by(0).exclusively(lock))(
+            lambda: time.sleep(0.1) or "slept"
+        )()
 
     assert found == "slept"
     assert reports[0]["rows"].outcome == "pass"

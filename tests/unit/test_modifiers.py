@@ -1,4 +1,4 @@
-"""Modifiers: said beside the claim, once each, in any order; and what an error or a rival makes of a claim."""
+"""Modifiers: said beside the claim, once each, in any order; what an error or a rival makes of a claim."""
 
 import threading
 
@@ -75,7 +75,10 @@ def raising(rows, error, *, adds):
         (
             1,
             "fail",
-            "expected rows to stay unchanged, because the action raised ValueError, but it changed by 1 (3 → 4)",
+            (
+                "expected rows to stay unchanged, because the action raised ValueError, but it changed by 1 "
+                "(3 → 4)"
+            ),
         ),
     ],
 )

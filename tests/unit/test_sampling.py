@@ -1,6 +1,7 @@
 """`sampled`: a share of the runs is read, and a run stays whole."""
 
 import threading
+from contextvars import copy_context
 from uuid import UUID
 
 import pytest
@@ -53,7 +54,10 @@ def test_the_runs_of_one_root_are_all_read_or_all_skipped(rate):
 
 @pytest.mark.parametrize(
     ("root", "outcome"),
-    [("00000000-0000-4000-8000-000000000001", "observed"), ("ffffffff-ffff-4fff-bfff-ffffffffffff", "skipped")],
+    [
+        ("00000000-0000-4000-8000-000000000001", "observed"),
+        ("ffffffff-ffff-4fff-bfff-ffffffffffff", "skipped"),
+    ],
 )
 def test_a_root_of_another_process_decides_here_too(root, outcome):
     headers = {"baggage": f"delta.causal_tag.id={UUID(int=7)},delta.causal_tag.root_id={root}"}
@@ -99,7 +103,9 @@ def test_a_check_that_was_sampled_out_is_not_waited_for():
 def test_the_metrics_count_what_was_skipped(recorded):
     with window("load", change("rows", lambda: 3).sampled(0)):
         pass
-    counts = {point.attributes["delta.check.outcome"]: point.value for point in recorded.points("delta.checks")}
+    counts = {
+        point.attributes["delta.check.outcome"]: point.value for point in recorded.points("delta.checks")
+    }
 
     assert counts == {"pass": 0, "fail": 0, "skipped": 1}
 
@@ -110,8 +116,6 @@ def test_threads_of_one_root_agree():
 
     @expects(check)
     def outer():
-        from contextvars import copy_context
-
         def inner():
             expects(check, on_report=lambda report: found.append(report["rows"].outcome))(lambda: None)()
 

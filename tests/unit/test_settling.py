@@ -1,23 +1,16 @@
-"""`eventually`: the post-state is looked at again until the change is there, and the action is never run again."""
+"""`eventually`: the post-state is looked at again until the change is there; the action is run once."""
 
 import asyncio
-import logging
 import threading
 import time
 
-import pytest
-
 from deltaspan import (
-    DeltaCheckFailed,
-    _settling,
     change,
     collect_reports,
     expects,
-    observe,
     unchanged,
     window,
 )
-from deltaspan.exceptions import DefinitionValueError
 
 
 class Queue:
@@ -192,130 +185,15 @@ async def test_windows_poll_at_once():
     assert time.perf_counter() - began < 50 * 0.06
 
 
-def test_an_action_that_raised_is_not_waited_for():
-    queue = Queue(0)
-
-    def act():
-        raise LookupError("no")
-
-    with collect_reports() as reports, pytest.raises(LookupError):
-        expects(change("done", queue.read).by(1).eventually(60))(act)()
-
-    assert (reports[0]["done"].reason, queue.reads) == ("action_failed", 2)
-    assert reports[0]["done"].timing is None
-
-
-def test_an_action_that_raised_must_leave_no_trace_for_as_long_as_a_change_is_waited_for():
-    queue = Queue(0, 0, 0, 1)
-
-    def act():
-        raise LookupError("no")
-
-    check = change("done", queue.read).by(1).eventually(5, every=0.001).or_unchanged_on_error()
-    with collect_reports() as reports, pytest.raises(LookupError):
-        expects(check)(act)()
-
-    assert (reports[0]["done"].outcome, queue.reads) == ("fail", 4)
-
-
-async def test_an_action_that_is_cancelled_is_not_waited_for():
-    queue = Queue(0)
-
-    async def act():
-        raise asyncio.CancelledError
-
-    with collect_reports() as reports, pytest.raises(asyncio.CancelledError):
-        await expects(change("done", queue.read).by(1).eventually(60))(act)()
-
-    assert (reports[0]["done"].reason, queue.reads) == ("action_failed", 2)
-
-
-async def test_cancellation_while_polling_abandons_the_window():
-    queue = Queue(0)
-    act = expects(change("done", queue.read).by(1).eventually(60, every=0.01))(queue.act_later)
-    with collect_reports() as reports:
-        task = asyncio.ensure_future(act())
-        await asyncio.sleep(0.03)
-        task.cancel("enough")
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    assert task.cancelled()
-    assert (reports[0]["done"].outcome, reports[0]["done"].reason) == ("inconclusive", "abandoned")
-    reads = queue.reads
-    await asyncio.sleep(0.03)
-    assert queue.reads == reads
-
-
-def test_an_interrupt_while_polling_abandons_the_window():
-    queue = Queue(0, 0, 0)
-
-    def read():
-        if queue.reads == 3:
-            raise KeyboardInterrupt
-        return queue.read()
-
-    with collect_reports() as reports, pytest.raises(KeyboardInterrupt):
-        expects(change("done", read).by(1).eventually(60, every=0.001))(queue.act)()
-
-    assert reports[0]["done"].reason == "abandoned"
-
-
-def test_a_computed_value_may_name_what_a_generator_yielded():
-    queue = Queue(0, 0, 0, 2)
-    check = change("sent", queue.read).by(lambda yielded: yielded).eventually(5, every=0.001)
-
-    @expects(check)
-    def act():
-        yield 1
-        yield 2
-
-    with collect_reports() as reports:
-        list(act())
-
-    assert (reports[0].outcome, queue.reads) == ("pass", 4)
-
-
-def test_a_failure_is_raised_after_the_wait():
-    queue = Queue(0)
-    check = change("done", queue.read).by(1).eventually(0.005, every=0.002)
-
-    with pytest.raises(DeltaCheckFailed) as caught:
-        expects(check, on_failure="raise")(queue.act)()
-
-    assert caught.value.result == "queued"
-
-
-async def test_a_sync_action_that_polls_on_an_event_loop_is_warned_about_once(monkeypatch, caplog):
-    monkeypatch.setattr(_settling, "_warned", False)
-    for _ in range(3):
-        queue = Queue(0, 0, 0, 1)
-        run(expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act))
-
-    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
-        (
-            logging.WARNING,
-            "a sync action looks at its post-state again on the thread of a running event loop, which waits "
-            "meanwhile; make the action async, or run it in a thread",
-        )
-    ]
-
-
-def test_a_sync_action_that_polls_elsewhere_is_not_warned_about(monkeypatch, caplog):
-    monkeypatch.setattr(_settling, "_warned", False)
-    queue = Queue(0, 0, 1)
-    run(expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act))
-
-    assert caplog.records == []
-
-
 def test_polling_in_threads_keeps_to_itself():
     outcomes = []
 
     def one(tenant):
         queue = Queue(0, 0, 0, 1)
         with window(
-            "one", change("done", lambda tenant: queue.read()).by(1).eventually(5, every=0.001), args={"tenant": tenant}
+            "one",
+            change("done", lambda tenant: queue.read()).by(1).eventually(5, every=0.001),
+            args={"tenant": tenant},
         ) as opened:
             pass
         outcomes.append((opened.report.outcome, queue.reads))
@@ -327,65 +205,3 @@ def test_polling_in_threads_keeps_to_itself():
         thread.join()
 
     assert outcomes == [("pass", 4)] * 8
-
-
-def test_holding_for_passes_when_nothing_changes_throughout():
-    queue = Queue(3)
-    _, report = run(expects(unchanged("users", queue.read).holding_for(0.02, every=0.005))(queue.act))
-
-    assert report["users"].outcome == "pass"
-    assert report["users"].timing.attempts >= 3
-
-
-def test_holding_for_fails_at_the_first_read_that_differs():
-    queue = Queue(3, 3, 3, 4)
-    _, report = run(expects(unchanged("users", queue.read).holding_for(60, every=0.001))(queue.act))
-
-    assert report["users"].explanation == "expected users to stay unchanged, but it changed by 1 (3 → 4)"
-    assert report["users"].timing.attempts == 3
-
-
-def test_a_change_can_be_asked_to_hold():
-    queue = Queue(3, 4, 4, 3)
-    _, report = run(expects(change("users", queue.read).by(1).holding_for(60, every=0.001))(queue.act))
-
-    assert report["users"].explanation == "expected users to change by 1, but it changed by 0 (3 → 3)"
-
-
-def test_what_could_not_be_read_did_not_hold_throughout():
-    queue = Queue(3, 3, OSError("gone"), 3)
-    _, report = run(expects(unchanged("users", queue.read).holding_for(60, every=0.001))(queue.act))
-
-    assert (report["users"].outcome, report["users"].reason) == ("inconclusive", "probe_failed")
-
-
-def test_unchanged_holds_after_an_action_that_raised_too():
-    queue = Queue(3, 3, 4)
-
-    def act():
-        raise LookupError("no")
-
-    with collect_reports() as reports, pytest.raises(LookupError):
-        expects(unchanged("users", queue.read).holding_for(60, every=0.001))(act)()
-
-    assert reports[0]["users"].outcome == "fail"
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: unchanged("a", len).eventually(1), "say .holding_for(seconds)"),
-        (lambda: observe("a", len).eventually(1), "claims nothing that could come to hold"),
-        (lambda: observe("a", len).holding_for(1), "claims nothing that could come to hold"),
-        (lambda: change("a", len).eventually(1).eventually(2), "one of eventually and holding_for is said, once"),
-        (lambda: change("a", len).eventually(1).holding_for(2), "one of eventually and holding_for is said, once"),
-        (lambda: change("a", len).eventually(0), "eventually: seconds=0 must be a positive number of seconds"),
-        (lambda: change("a", len).eventually(1, every=-1), "eventually: every=-1 must be a positive"),
-        (lambda: change("a", len).eventually(float("inf")), "must be a positive number of seconds"),
-    ],
-)
-def test_a_wait_that_makes_no_sense_is_refused(make, text):
-    with pytest.raises(DefinitionValueError) as caught:
-        make()
-
-    assert text in str(caught.value)
