@@ -10,7 +10,7 @@ from deltaspan._judging import judge
 from deltaspan._limits import LimitedRead
 from deltaspan._locking import Locks, NotLocked
 from deltaspan._plan import CheckPlan
-from deltaspan._reading import Read
+from deltaspan._reading import NO_READ, Read
 from deltaspan._records import Timing, Verdict, inconclusive
 from deltaspan._redaction import redacted, shown
 from deltaspan._reports import CheckReport
@@ -60,7 +60,7 @@ class CheckRun:
         self.plan = plan
         self._values = values
         self.pre = self._new_read()
-        self.post = self._new_read()
+        self.post = NO_READ
         self.is_read = plan.sample_rate >= 1 or int(tag.root_id[:8], 16) < plan.sample_rate * _SHARES
         self.attempts = 1
         self.rival: _contention.Rival | None = None
@@ -104,7 +104,12 @@ class CheckRun:
 
     def is_readable(self, *, interrupted: bool) -> bool:
         """Return whether a post-state can be read that a verdict could use."""
-        return self.is_read and self.pre.error is None and not (interrupted and self.post.is_async)
+        return self.is_read and self.pre.error is None and not (interrupted and self.plan.probe.is_async)
+
+    def read(self) -> Read:
+        """Return the first read of the post-state, to be performed."""
+        self.post = self._new_read()
+        return self.post
 
     @property
     def shown_baseline(self) -> Any:

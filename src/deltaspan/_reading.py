@@ -13,7 +13,7 @@ from deltaspan._freeze import SCALARS, freeze
 from deltaspan._records import UNREAD
 from deltaspan._threads import on_asyncio
 
-__all__ = ["Read", "perform_together"]
+__all__ = ["NO_READ", "Read", "perform_together"]
 
 _NOT_HERE: Final = (
     "the probe returned an awaitable, which only an async action can await; return the state itself"
@@ -80,6 +80,14 @@ class Read:
                 raise
             self.error = RuntimeError(f"what the probe waited for was cancelled: {error!r}")
         self.seconds = perf_counter() - began
+
+
+async def _never() -> None:
+    """Stand in for a probe where none was read."""
+
+
+NO_READ: Final = Read(Bound(_never, (), (), is_async=True, names=()), {})
+"""The read that never was: its value is UNREAD, and nobody performs it."""
 
 
 async def perform_together(reads: Sequence[Read]) -> None:

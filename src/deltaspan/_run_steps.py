@@ -105,7 +105,7 @@ class RunSteps:
     def _readable(self, error: BaseException | None) -> list[Read]:
         """Return what is read after the action: not what failed before it, nor what would need its loop."""
         interrupted = self._is_interrupted(error)
-        return [check.post for check in self._checks if check.is_readable(interrupted=interrupted)]
+        return [check.read() for check in self._checks if check.is_readable(interrupted=interrupted)]
 
     def _watched(self, error: BaseException | None) -> list[Watched]:
         """Return the checks whose post-state is worth another look: those that a change could decide."""

@@ -56,6 +56,11 @@ class Instruments:
         return self._meter_provider or metrics.get_meter_provider()
 
 
+def is_proxy(provider: metrics.MeterProvider) -> bool:
+    """Return whether a provider is the API's own, which stands in until an SDK is set up."""
+    return type(provider).__module__.startswith("opentelemetry.metrics")
+
+
 _installed: Instruments | None = None
 
 

@@ -8,7 +8,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, set_span_in_context
 
 from deltaspan import semconv
-from deltaspan._telemetry._instruments import Instruments
+from deltaspan._telemetry._instruments import Instruments, is_proxy
 from deltaspan.typing import Outcome, Reason
 
 __all__ = ["ActionNames"]
@@ -16,6 +16,9 @@ __all__ = ["ActionNames"]
 # An exemplar of a zero would lead to a trace in which nothing failed.
 _NO_SPAN: Final = set_span_in_context(INVALID_SPAN, Context())
 _STARTED_AT_ZERO: Final[tuple[Outcome, ...]] = ("pass", "fail")
+
+
+_EAGER_RUNS: Final = 64
 
 
 class ActionNames:
@@ -30,6 +33,8 @@ class ActionNames:
     __slots__ = (
         "_by_check",
         "_by_outcome",
+        "_runs",
+        "_tried",
         "action",
         "identity",
         "is_tool",
@@ -53,7 +58,9 @@ class ActionNames:
                 semconv.GEN_AI_TOOL_NAME: action,
                 semconv.CODE_FUNCTION_NAME: function,
             }
-        self.zeroed: Any = None  # the meter provider that has this action's zeros
+        self.zeroed: Instruments | None = None  # those that have this action's zeros
+        self._tried: Any = None  # the meter provider that was last tried
+        self._runs = 0
         # Attribute sets of metrics recur with every run; there are as many as the action has series.
         self._by_check: dict[tuple[str, Outcome, Reason | None], dict[str, str]] = {}
         self._by_outcome: dict[Outcome, dict[str, str]] = {}
@@ -85,7 +92,17 @@ class ActionNames:
 
         Without a first zero `increase()` misses a first failure, and a ratio of failures is empty, not 0.
         """
-        self.zeroed = instruments.meter_provider()
+        # Before there is an SDK zeros are lost, so they are tried again: at each of the first runs, then now
+        # and then, because asking for the provider costs as much as the rest of a run's metrics.
+        self._runs += 1
+        if self._runs > _EAGER_RUNS and self._runs % _EAGER_RUNS:
+            return
+        provider = instruments.meter_provider()
+        if self._tried is provider:
+            return
+        self._tried = provider
+        if not is_proxy(provider):
+            self.zeroed = instruments
         for metric in self.metrics:
             for outcome in _STARTED_AT_ZERO:
                 instruments.checks.add(0, self.of_check(metric, outcome, None), _NO_SPAN)

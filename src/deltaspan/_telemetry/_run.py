@@ -101,7 +101,7 @@ class RunTelemetry:
             )
             self._owns_span = True
             self.context = set_span_in_context(self._span, self.context)
-        if names.zeroed is not recorders.meter_provider():
+        if names.zeroed is not recorders:
             names.start_at_zero(recorders)
 
     def enter(self) -> None:
