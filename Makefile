@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports tools e2e services bench constraints clean
+.PHONY: help demo test lint types imports tools e2e frameworks services bench constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ tools: ## build the servers that the end-to-end tests need (Go; once, some ten m
 
 e2e: $(VENV)/.e2e ## run the end-to-end tests against those servers
 	$(BIN)/python -m pytest -m e2e tests/e2e $(ARGS)
+
+frameworks: $(VENV)/.frameworks ## run the tests under the agent frameworks that install together
+	$(BIN)/python -m pytest tests/integration/frameworks $(ARGS)
 
 services: $(VENV)/.services ## run the tests against real databases (Debian, Ubuntu: apt-get install redis-server postgresql)
 	$(BIN)/python -m pytest -m services tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py $(ARGS)
@@ -72,7 +75,7 @@ $(BASE): pyproject.toml constraints.txt
 	@echo $(PYTHON) >$(VENV)/.interpreter
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.e2e $(VENV)/.services $(VENV)/.lint $(VENV)/.types: $(VENV)/.%: $(BASE)
+$(VENV)/.demo $(VENV)/.test $(VENV)/.e2e $(VENV)/.services $(VENV)/.frameworks $(VENV)/.lint $(VENV)/.types: $(VENV)/.%: $(BASE)
 	@echo "installing the '$*' dependencies into $(VENV)"
 	@$$($(FIND_UV)) pip install --quiet --python $(BIN)/python \
 	  --constraints constraints.txt --build-constraints constraints.txt --group $* --editable .

@@ -22,8 +22,8 @@ __all__ = ["Settling", "Steps", "settle", "settle_async", "steps_of"]
 
 _log = logging.getLogger("deltaspan")
 
-_TICKS_IN_ONE: Final = 0.01
-"""What part of a pause two reads must be apart to be worth making both."""
+_TOO_CLOSE: Final = 0.01
+"""The part of a pause by which two reads must be apart to be worth making both."""
 
 
 class Settling(Protocol):
@@ -127,7 +127,7 @@ class _Watch:
         # A read that takes longer than the pause skips ticks, rather than to have reads back to back.
         self._tick = max(self._tick + 1, ceil((now - self._ended) / patience.every))
         self.due = min(self._ended + self._tick * patience.every, self._ends)
-        if self._ends - self.due < patience.every * _TICKS_IN_ONE:
+        if self._ends - self.due < patience.every * _TOO_CLOSE:
             self.due = self._ends
         return False
 

@@ -190,7 +190,7 @@ def binary(name: str) -> Path:
     Raises:
         ServerMissingError: when it has not been built.
     """
-    found = subprocess.run([TOOLS, "--path", name], check=True, capture_output=True, text=True)  # our own script
+    found = subprocess.run([TOOLS, "--path", name], check=True, capture_output=True, text=True)
     path = Path(found.stdout.strip())
     if not path.exists():
         raise ServerMissingError(f"{name} is not built ({path}); run: make tools")

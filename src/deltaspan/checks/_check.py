@@ -71,11 +71,12 @@ class Check(Generic[S_co]):
 
         The action is never run again. The post-state is read once at the end of the action, then every
         `every` seconds, and a last time when `seconds` have passed. A probe that fails meanwhile is read
-        again too. In a sync action the pauses block; an event loop that runs there is blocked with it.
+        again too; the last read decides. In a sync action the pauses block, and with them an event loop that
+        runs there. With `or_unchanged_on_error`, an action that raised must leave no trace for as long.
 
         Args:
             seconds: how long to wait at most, from the end of the action.
-            every: the pause between two reads, in seconds.
+            every: from one read to the next, in seconds; a read that takes longer skips some.
 
         Raises:
             DefinitionValueError: the check is `unchanged` (say `holding_for`) or `observe`, which claims
@@ -97,8 +98,9 @@ class Check(Generic[S_co]):
         """Demand that the check holds throughout `seconds` after the action, not just at its end.
 
         Args:
-            seconds: for how long, from the end of the action; the first read that refutes it ends the wait.
-            every: the pause between two reads, in seconds.
+            seconds: for how long, from the end of the action; the first read that refutes it, or fails, ends
+                the wait.
+            every: from one read to the next, in seconds; a read that takes longer skips some.
 
         Raises:
             DefinitionValueError: the check is `observe`, which claims nothing.
@@ -124,7 +126,9 @@ class Check(Generic[S_co]):
             lock: any context manager, sync or async, that can be entered more than once: a lock of
                 `threading` or `asyncio`, a file lock, an advisory lock of Redis or PostgreSQL. Or a callable
                 that returns one and names what it needs of the action's parameters. Every writer must take
-                the same lock, or it proves nothing. Runs nested in the holder do not take it again.
+                the same lock, or it proves nothing. Runs nested in the holder do not take it again. In an
+                async action, a generator and a window by hand a blocking lock is held by a thread of its own:
+                there the action must not take it again itself, not even an RLock.
 
         Raises:
             DefinitionTypeError: it is no context manager and no callable.
