@@ -14,6 +14,7 @@ def create(database: str) -> None:
     """Make a shop with one order and one customer."""
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.executescript(
+            "DROP TABLE IF EXISTS orders; DROP TABLE IF EXISTS customers;"
             "CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL, causal_tag TEXT);"
             "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
             "INSERT INTO orders (item) VALUES ('ink');"

@@ -1,5 +1,7 @@
 """Prove what an AI agent's action changed, and emit the verdict as OpenTelemetry."""
 
+from typing import TYPE_CHECKING
+
 from deltaspan._collecting import collect_reports
 from deltaspan._decorator import expects
 from deltaspan._probes import probe
@@ -9,6 +11,10 @@ from deltaspan.checks import change, observe, unchanged
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive, DeltaspanError
 from deltaspan.verifier import DeltaVerifier
 from deltaspan.windows import Window, window
+
+if TYPE_CHECKING:
+    from deltaspan._version import __version__ as __version__
+    from deltaspan.setup import configure_telemetry
 
 __all__ = [
     "ActionReport",
@@ -40,7 +46,7 @@ def __getattr__(name: str) -> object:
 
         return configure_telemetry
     if name == "__version__":
-        from deltaspan._version import __version__
+        from deltaspan._version import __version__ as __version__
 
         return __version__
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

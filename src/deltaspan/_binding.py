@@ -10,10 +10,12 @@ import difflib
 import inspect
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final
+from uuid import UUID
 
-from deltaspan._difference import identity
-from deltaspan._freeze import SCALARS, Unfreezable, freeze
+from deltaspan._encoding import canonical, encode
+from deltaspan._freeze import freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 __all__ = ["ArgumentReader", "Bound", "bind", "is_async", "parameters_of", "value_of"]
@@ -22,6 +24,7 @@ _Kind = inspect.Parameter
 _BY_POSITION: Final = (_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD)
 _VARIADIC: Final = (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD)
 _MISSING: Final = object()
+_PLAIN: Final = frozenset({str, int, bool, float, bytes, type(None), UUID})
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +186,18 @@ def refuse_shadowing(
 
 
 def value_of(argument: Any) -> Hashable:
-    """Return what equal arguments share, taken now: the action may change the argument itself."""
+    """Return what equal arguments share, taken now: the action may change the argument itself.
+
+    It hashes and compares without running anybody's code, which could raise, or never return.
+    """
     kind = type(argument)
-    if kind in SCALARS:
-        return identity(argument)
-    if getattr(kind, "__eq__", None) is object.__eq__:
-        return (kind, id(argument))  # a thing with an identity: an engine, a client
     try:
-        return identity(freeze(argument))
-    except Unfreezable:
-        return (kind, id(argument))
+        if kind in _PLAIN:
+            return (kind, argument)
+        if (
+            getattr(kind, "__eq__", None) is not object.__eq__
+        ):  # what has no equality has an identity: an engine, a client
+            return sha256(canonical(encode(freeze(argument))).encode()).digest()
+    except Exception:  # noqa: S110  # it has no exact text; the same object is the same value at least
+        pass
+    return (id(kind), id(argument))

@@ -43,7 +43,6 @@ class CheckRun:
 
     __slots__ = (
         "_entry",
-        "_is_exclusive",
         "_lock_seconds",
         "_probe_seconds",
         "_values",
@@ -66,7 +65,6 @@ class CheckRun:
         self.rival: _contention.Rival | None = None
         self.settle_seconds: float | None = None
         self._entry: _contention.Entry | None = None
-        self._is_exclusive = False
         self._lock_seconds: float | None = None
         self._probe_seconds = 0.0
 
@@ -82,7 +80,7 @@ class CheckRun:
         """Take the check's lock; without it there can be no verdict, and the action runs all the same."""
         if self.plan.lock is not None and self.is_read:
             try:
-                self._lock_seconds, self._is_exclusive = locks.take(self.plan.lock, self._values)
+                self._lock_seconds = locks.take(self.plan.lock, self._values)
             except NotLocked as fault:
                 self.pre.error = fault
 
@@ -90,14 +88,15 @@ class CheckRun:
         """Do the same in an async action."""
         if self.plan.lock is not None and self.is_read:
             try:
-                self._lock_seconds, self._is_exclusive = await locks.take_async(self.plan.lock, self._values)
+                self._lock_seconds = await locks.take_async(self.plan.lock, self._values)
             except NotLocked as fault:
                 self.pre.error = fault
 
     def enter(self, action: str, tag: CausalTag) -> None:
         """Make the check known to others of equal scope."""
         plan = self.plan
-        if not plan.claims_nothing and self.is_read:
+        # One that is sampled out is not read, but its action writes all the same.
+        if not plan.claims_nothing:
             self._entry = _contention.enter(plan.scope(self._values), action, tag, writes=plan.claims_change)
 
     # After it --------------------------------------------------------------------------------------------
@@ -143,8 +142,8 @@ class CheckRun:
     ) -> CheckReport:
         """Give the final report: judged against rivals, with what it took, without what must not be shown."""
         rival = self.leave()
-        # One that is nested in the holder of its lock shares it with its siblings, so rivals count for it.
-        counts = not (self._is_exclusive or self.plan.ignores_rivals)
+        # A lock that every writer takes leaves no rivals. Where there is one, somebody did not take it.
+        counts = not self.plan.ignores_rivals
         return self._finished(self.judge(values, result, error, tag, left, rival if counts else None))
 
     def abandoned(self, tag: str) -> CheckReport:
@@ -168,7 +167,11 @@ class CheckRun:
             seconds = report.probe_seconds + self._probe_seconds
             report = report._replace(probe_seconds=seconds, timing=timing)
         redaction = self.plan.redaction
-        return report if redaction is None else redacted(report, redaction)
+        return (
+            report
+            if redaction is None
+            else redacted(report, redaction, claims_change=self.plan.claims_change)
+        )
 
 
 class Watched:

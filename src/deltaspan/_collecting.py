@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Final
 
@@ -39,7 +39,9 @@ def collect_reports() -> Iterator[list[ActionReport]]:
     try:
         yield collected
     finally:
-        _collectors.reset(token)
+        # A fixture may be set up in one context and torn down in another, where there is nothing to restore.
+        with suppress(ValueError):
+            _collectors.reset(token)
 
 
 def hand_out(report: ActionReport) -> None:

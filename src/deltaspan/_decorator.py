@@ -20,16 +20,15 @@ from deltaspan._callables import (
 )
 from deltaspan._config import enabled
 from deltaspan._engine import Run
+from deltaspan._guard import say
 from deltaspan._plan import Options, Plan, make_plan
 from deltaspan._refusals import refuse_bare_use, refuse_what_is_no_action
-from deltaspan._stepping import RESULTS, go_on, keep_open, step, step_async
+from deltaspan._stepping import go_on, is_result, keep_open, step, step_async
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.typing import Contention, Policy, ReportHook
 
 __all__ = ["expects"]
-
-_log = logging.getLogger("deltaspan")
 
 # The decorated thing keeps its type whole: a function its ParamSpec, a class method its binding.
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
@@ -155,7 +154,7 @@ def _plain_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
         with Run.of_call(plan, receiver if binds_receiver else None, args, kwargs) as run:
             run.result = result = wrapped(*args, **kwargs)
             # What is no result yet is a coroutine, a generator or a future: the action has only begun.
-            begun = type(result) not in RESULTS and keep_open(run, result)
+            begun = not is_result(result) and keep_open(run, result)
         return go_on(run, result) if begun else result
 
     return call
@@ -216,7 +215,11 @@ def _enabled_for(plan: Plan) -> Callable[[], bool]:
         active = enabled()
         if not active and not said:
             said = True
-            _log.warning("DELTASPAN_ENABLED is false: %s runs unverified and will not raise", plan.action)
+            say(
+                logging.WARNING,
+                "DELTASPAN_ENABLED is false: %s runs unverified and will not raise",
+                plan.action,
+            )
         return active
 
     return ask

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from deltaspan._freeze import Path
+from deltaspan._freeze import Path, class_of, record
 
 __all__ = ["Unreadable", "Unwritable", "canonical", "decode", "encode"]
 
@@ -138,6 +138,12 @@ def _pairs(value: Any, keys: tuple[object, ...]) -> list[Any]:
     return [[_encode(key, keys), _encode(item, (*keys, key))] for key, item in value.items()]
 
 
+def _frozen_pairs(value: Any, keys: tuple[object, ...]) -> Any:
+    name = class_of(value)
+    pairs = _pairs(value, keys)
+    return pairs if name is None else {"record": name, "fields": pairs}
+
+
 def _moment(value: datetime | time, _keys: object) -> list[Any] | None:
     """Return date and time of day, fold, and the offset in microseconds; None when the zone does not tell it.
 
@@ -172,7 +178,7 @@ _WRITERS: Final[dict[type, tuple[str, Callable[[Any, tuple[object, ...]], Any]]]
     timedelta: ("timedelta", _span),
     UUID: ("uuid", lambda value, _: str(value)),
     frozenset: ("frozenset", _members),
-    MappingProxyType: ("mapping", _pairs),
+    MappingProxyType: ("mapping", _frozen_pairs),
     list: ("list", _in_order),
     dict: ("dict", _pairs),
     set: ("set", _members),
@@ -203,7 +209,30 @@ def _placed(moment: Any, fold: int, offset: int | None) -> Any:
 
 
 def _mapping(pairs: Any) -> dict[Any, Any]:
-    return {_decode(key): _decode(item) for key, item in pairs}
+    found = {_decode(key): _decode(item) for key, item in pairs}
+    if len(found) != len(pairs):
+        raise Unreadable("a mapping names a key twice")
+    return found
+
+
+def _frozen_mapping(written: Any) -> MappingProxyType[Any, Any]:
+    if isinstance(written, list):
+        return MappingProxyType(_mapping(written))
+    return record(_mapping(written["fields"]), str(written["record"]))
+
+
+def _float(text: Any) -> float:
+    if type(text) is not str:
+        raise Unreadable("a float is not written as text")
+    return float(text)
+
+
+def _ratio_of(parts: Any) -> Fraction:
+    # Of a text, Fraction would compute whatever power of ten it names.
+    numerator, denominator = map(_decode, parts)
+    if type(numerator) is not int or type(denominator) is not int:
+        raise Unreadable("a fraction is not written as two whole numbers")
+    return Fraction(numerator, denominator)
 
 
 def _bytes(text: str) -> bytes:
@@ -212,18 +241,18 @@ def _bytes(text: str) -> bytes:
 
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "int": lambda text: int(text, 16),
-    "float": float,
+    "float": _float,
     "surrogates": lambda text: _bytes(text).decode("utf-8", "surrogatepass"),
     "bytes": _bytes,
     "decimal": Decimal,
-    "fraction": lambda parts: Fraction(*map(_decode, parts)),
+    "fraction": _ratio_of,
     "datetime": lambda parts: _placed(datetime.fromisoformat(parts[0]), *parts[1:]),
     "date": date.fromisoformat,
     "time": lambda parts: _placed(time.fromisoformat(parts[0]), *parts[1:]),
     "timedelta": lambda parts: timedelta(*parts),
     "uuid": UUID,
     "frozenset": lambda members: frozenset(map(_decode, members)),
-    "mapping": lambda pairs: MappingProxyType(_mapping(pairs)),
+    "mapping": _frozen_mapping,
     "list": lambda members: list(map(_decode, members)),
     "dict": _mapping,
     "set": lambda members: set(map(_decode, members)),

@@ -197,8 +197,8 @@ class Run(RunSteps):
 
     def _defer(self, ended: float, error: BaseException | None) -> None:
         """Let the caller go on; the verdict is reached in the background."""
-        self._telemetry.defer()
         self._telemetry.leave()
+        self._telemetry.defer()
         self._unheard = True
         if self._plan.first_async_metric is None:
             defer(self._settling(error, ended), partial(self._settled, error, ended))

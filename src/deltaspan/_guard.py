@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, ParamSpec, TypeVar
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "say"]
 
 _log = logging.getLogger("deltaspan")
 
@@ -14,7 +15,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _MOST_REMEMBERED: Final = 256
-_seen: set[tuple[str, type[Exception]]] = set()
+_seen: set[tuple[str, type[BaseException]]] = set()
 
 
 def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
@@ -31,11 +32,28 @@ def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwarg
     """
     try:
         return call(*args, **kwargs)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except (
+        BaseException
+    ) as error:  # a hook that exits, by argparse or pytest.fail, must not take the action along
         # A broken exporter would otherwise log a traceback for each call of each action.
         fault = (what, type(error))
         level = logging.DEBUG if fault in _seen else logging.WARNING
         if len(_seen) < _MOST_REMEMBERED:
             _seen.add(fault)
-        _log.log(level, "%s raised and was ignored; the action is not affected", what, exc_info=True)
+        say(level, "%s raised and was ignored; the action is not affected", what, exc_info=True)
         return None
+
+
+def say(level: int, message: str, *values: object, exc_info: bool = False) -> None:
+    """Log something in the midst of an action, which a handler that raises must not break either.
+
+    Args:
+        level: one of the levels of `logging`.
+        message: a format of `logging`.
+        *values: what goes into it.
+        exc_info: whether the traceback of the current exception is added.
+    """
+    with suppress(Exception):
+        _log.log(level, message, *values, exc_info=exc_info)

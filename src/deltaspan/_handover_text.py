@@ -43,7 +43,7 @@ class HandedCheck(NamedTuple):
     """
 
     state: Any
-    error: Exception | None
+    error: BaseException | None
     seconds: float
     rival: Rival | None
 
@@ -148,11 +148,11 @@ def _refusal(action: str, why: str, instead: str) -> DefinitionValueError:
     return DefinitionValueError(f"window {action!r} cannot be handed over: {why}; {instead}")
 
 
-def _kind_of(error: Exception) -> str:
+def _kind_of(error: BaseException) -> str:
     return next((kind for kind, fault in _FAULTS.items() if isinstance(error, fault)), "raised")
 
 
-def _text(error: Exception) -> str:
+def _text(error: BaseException) -> str:
     try:
         return str(error).encode("utf-8", "replace").decode()
     except Exception:

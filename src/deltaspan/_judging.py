@@ -66,7 +66,9 @@ def judge(
                     computed = _compute(plan, expectation, pre, values, result)
                     expectation = with_operands(expectation, computed) if computed else expectation
                 verdict = expectation.judge(delta, pre.value, post.value)
-            except Exception as fault:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as fault:
                 note = f"its expected value could not be computed: {_text(fault)}"
                 verdict = inconclusive("expectation_failed", note, fault)
             if rival is not None and _unattributed(plan, expectation, verdict):
@@ -97,7 +99,7 @@ def _read_fault(pre: Read, post: Read, error: BaseException | None, left: int | 
     return inconclusive("action_failed", note, error)
 
 
-def _fault(when: str, reason: Any, error: Exception) -> Verdict:
+def _fault(when: str, reason: Any, error: BaseException) -> Verdict:
     if isinstance(error, Unfreezable):
         return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", error)
     if isinstance(error, ProbeTimeout):

@@ -77,7 +77,7 @@ class LimitedRead(Read):
             _give_up(reading)
         self.seconds = perf_counter() - began
 
-    async def _read(self) -> tuple[Any, Exception | None]:
+    async def _read(self) -> tuple[Any, BaseException | None]:
         if self._probe.is_async:
             inner = Read(self._probe, self._values)
             await inner.perform_async()

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
 from deltaspan._binding import Bound, value_of
 from deltaspan._guard import guarded
@@ -20,23 +20,15 @@ from deltaspan._keepers import Keeper
 from deltaspan._threads import on_asyncio
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["LockSource", "Locks", "NotLocked", "Taken"]
+__all__ = [
+    "LockSource",
+    "Locks",
+    "NotLocked",
+]
 
 
 class NotLocked(Exception):
     """The lock of a check could not be taken; becomes the reason `baseline_failed`."""
-
-
-class Taken(NamedTuple):
-    """A lock that is held.
-
-    Attributes:
-        seconds: how long it had to be waited for.
-        is_own: whether this run took it; False when a run that it is nested in had it already.
-    """
-
-    seconds: float
-    is_own: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +82,8 @@ class Locks:
         self.moves = moves
         self._held: list[_Held] = []
 
-    def take(self, source: LockSource, values: Mapping[str, Any]) -> Taken:
-        """Take a lock in an action that is not async.
+    def take(self, source: LockSource, values: Mapping[str, Any]) -> float:
+        """Take a lock in an action that is not async, and return how long that took, in seconds.
 
         Raises:
             NotLocked: it cannot be computed or taken.
@@ -99,24 +91,22 @@ class Locks:
         began = perf_counter()
         try:
             keys, lock = source.find(values)
-            holder = self._holder_of(keys)
-            if holder is None:
+            if self._holder_of(keys) is None:
                 self._note(keys, self._enter(lock))
         except Exception as error:
             raise _not_locked(error) from error
-        return Taken(perf_counter() - began, holder is None or holder is self._tag)
+        return perf_counter() - began
 
-    async def take_async(self, source: LockSource, values: Mapping[str, Any]) -> Taken:
+    async def take_async(self, source: LockSource, values: Mapping[str, Any]) -> float:
         """Take a lock in an async action, off the event loop when it blocks; otherwise as `take`."""
         began = perf_counter()
         try:
             keys, lock = source.find(values)
-            holder = self._holder_of(keys)
-            if holder is None:
+            if self._holder_of(keys) is None:
                 self._note(keys, await _enter_async(keys[0], lock))
         except Exception as error:
             raise _not_locked(error) from error
-        return Taken(perf_counter() - began, holder is None or holder is self._tag)
+        return perf_counter() - began
 
     def release(self) -> None:
         """Release every lock, the last one first, where nothing can be awaited."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from deltaspan._guard import say
 from deltaspan._plan import Plan
 from deltaspan._records import UNREAD
 from deltaspan._reports import ActionReport
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive
 
 __all__ = ["apply_policy"]
-
-_log = logging.getLogger("deltaspan")
 
 
 def apply_policy(
@@ -35,7 +34,7 @@ def apply_policy(
         return
     policy = plan.policy(report.outcome)
     if policy == "warn" or (policy == "raise" and unheard and error is None):
-        _log.warning("%s: %s: %s", report.action, report.outcome, report.explanation)
+        say(logging.WARNING, "%s: %s: %s", report.action, report.outcome, report.explanation)
     elif policy == "raise" and error is None:
         raised = DeltaCheckFailed if report.outcome == "fail" else DeltaInconclusive
         raise raised(report, None if result is UNREAD else result)

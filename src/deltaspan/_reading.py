@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from inspect import isawaitable
 from time import perf_counter
 from typing import Any, Final
 
 from deltaspan._binding import Bound
+from deltaspan._config import verifying
+from deltaspan._discarding import discard
 from deltaspan._freeze import SCALARS, freeze
 from deltaspan._records import UNREAD
 from deltaspan._threads import on_asyncio
@@ -35,7 +38,7 @@ class Read:
         self._probe = probe
         self._values = values
         self.value: Any = UNREAD
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self.seconds = 0.0
 
     @property
@@ -51,34 +54,47 @@ class Read:
     def perform(self) -> None:
         """Read a probe that answers at once."""
         began = perf_counter()
+        token = verifying.set(True)
         try:
             probe = self._probe
             value = probe.call(self._values) if probe.names else probe.function()
             # What most probes return, a number or a text, is told by one look-up and needs no copy.
             if type(value) not in SCALARS:
                 if isawaitable(value):
-                    _discard(value)
+                    discard(value)
                     raise TypeError(_NOT_HERE)  # noqa: TRY301  # recorded below like any fault of the probe
                 value = freeze(value)
             self.value = value
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except (
+            BaseException
+        ) as error:  # a probe that exits, by argparse or pytest.fail, is a probe that failed
             self.error = error
+        finally:
+            verifying.reset(token)
         self.seconds = perf_counter() - began
 
     async def perform_async(self) -> None:
         """Read a probe that may have to be awaited."""
         began = perf_counter()
+        token = verifying.set(True)
         try:
             value = self._probe.call(self._values)
             if isawaitable(value):
                 value = await value
             self.value = freeze(value)
-        except Exception as error:
-            self.error = error
         except asyncio.CancelledError as error:
             if _task_is_cancelled():
                 raise
             self.error = RuntimeError(f"what the probe waited for was cancelled: {error!r}")
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt | GeneratorExit) or _is_trios(error):
+                raise
+            self.error = error
+        finally:
+            with suppress(ValueError):  # a coroutine may be closed in another context
+                verifying.reset(token)
         self.seconds = perf_counter() - began
 
 
@@ -105,15 +121,12 @@ async def perform_together(reads: Sequence[Read]) -> None:
         await read.perform_async()
 
 
+def _is_trios(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] == "trio" and not isinstance(error, Exception)
+
+
 def _task_is_cancelled() -> bool:
     """Return whether it is the action's task that is being cancelled, not something a probe waited for."""
     task = asyncio.current_task() if on_asyncio() else None
     cancelling = getattr(task, "cancelling", None)  # Python 3.11; before, the two cannot be told apart
     return cancelling is None or cancelling() > 0
-
-
-def _discard(awaitable: Any) -> None:
-    # A coroutine that is never awaited warns when it is collected; closing it keeps that noise from the user.
-    close = getattr(awaitable, "close", None)
-    if close is not None:
-        close()

@@ -15,11 +15,15 @@ __all__ = ["REDACTED", "redacted", "shown"]
 
 REDACTED: Final = "(redacted)"
 
-_SENTENCES: Final[dict[Outcome, str]] = {
-    "pass": "changed as expected",
-    "fail": "did not change as expected",
-    "observed": "was observed; no claim was made",
+_SENTENCES: Final[dict[tuple[Outcome, bool], str]] = {
+    ("pass", True): "changed as expected",
+    ("fail", True): "did not change as expected",
+    ("pass", False): "stayed unchanged, as expected",
+    ("fail", False): "did not stay unchanged",
+    ("observed", True): "was observed; no claim was made",
 }
+"""By outcome, and whether a change was claimed."""
+
 _REASONS: Final[dict[Reason, str]] = {
     "baseline_failed": "its baseline could not be read",
     "probe_failed": "its probe raised after the action",
@@ -33,7 +37,7 @@ _REASONS: Final[dict[Reason, str]] = {
 }
 
 
-def redacted(report: CheckReport, by: Callable[[Any], Any]) -> CheckReport:
+def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bool) -> CheckReport:
     """Return the report with what may be shown in place of states, deltas and operands.
 
     Sentences and messages of exceptions quote states, so they are replaced as a whole.
@@ -41,9 +45,14 @@ def redacted(report: CheckReport, by: Callable[[Any], Any]) -> CheckReport:
     Args:
         report: the report as reached on the true states.
         by: turns a frozen state into what may be shown of it.
+        claims_change: whether the check claims that its state changes.
     """
     verdict = report.verdict
-    told = verdict.note if verdict.outcome == "skipped" else f"{_told(verdict)}; its states are redacted"
+    told = (
+        verdict.note
+        if verdict.outcome == "skipped"
+        else f"{_told(verdict, claims_change)}; its states are redacted"
+    )
     written = Written(
         REDACTED, REDACTED, f"{report.metric} {told}", report.delta is not None and report.delta.changed
     )
@@ -62,13 +71,15 @@ def shown(state: Any, by: Callable[[Any], Any]) -> Any:
         return state
     try:
         return freeze(by(state))
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return REDACTED
 
 
-def _told(verdict: Verdict) -> str:
+def _told(verdict: Verdict, claims_change: bool) -> str:  # noqa: FBT001  # one of two phrases
     if verdict.reason is None:
-        return _SENTENCES[verdict.outcome]
+        return _SENTENCES[verdict.outcome, claims_change or verdict.outcome == "observed"]
     # The class of an exception says nothing of a state, as its message may.
     kind = "" if verdict.error is None else f" ({type(verdict.error).__name__})"
     return f"has no verdict, because {_REASONS[verdict.reason]}{kind}"

@@ -14,13 +14,13 @@ from collections.abc import Callable, Generator, Sequence
 from math import ceil
 from typing import Final, Protocol
 
+from deltaspan._guard import say
 from deltaspan._reading import Read, perform_together
 from deltaspan._threads import on_asyncio
 from deltaspan.checks import Patience
 
 __all__ = ["Settling", "Steps", "settle", "settle_async", "steps_of"]
 
-_log = logging.getLogger("deltaspan")
 
 _TOO_CLOSE: Final = 0.01
 """The part of a pause by which two reads must be apart to be worth making both."""
@@ -147,8 +147,9 @@ def _pause(seconds: float) -> None:
         with _warning:
             first, _warned = not _warned, True
         if first:
-            _log.warning(
+            say(
+                logging.WARNING,
                 "a sync action looks at its post-state again on the thread of a running event loop, which "
-                "waits meanwhile; make the action async, or run it in a thread"
+                "waits meanwhile; make the action async, or run it in a thread",
             )
     time.sleep(seconds)

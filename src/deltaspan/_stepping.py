@@ -22,7 +22,7 @@ from deltaspan._background import later, prepare
 from deltaspan._engine import Run
 from deltaspan._records import UNREAD
 
-__all__ = ["RESULTS", "go_on", "keep_open", "step", "step_async"]
+__all__ = ["go_on", "is_result", "keep_open", "step", "step_async"]
 
 Start: TypeAlias = Callable[[], Run]
 """Gives the run of an action at its first step."""
@@ -130,6 +130,14 @@ def _named_like(action: Any, made: Any) -> Any:
 # What a plain function may return in place of a result -----------------------------------------------------
 
 
+def is_result(result: Any) -> bool:
+    """Return whether a call has returned what most actions return, which needs no closer look."""
+    try:
+        return type(result) in _RESULTS
+    except Exception:
+        return False  # its class does not hash
+
+
 def keep_open(run: Run, result: Any) -> bool:
     """Keep the window of a call open until what it returned has ended, and say whether that is to come.
 
@@ -137,8 +145,11 @@ def keep_open(run: Run, result: Any) -> bool:
         run: the run of the call, entered.
         result: what the call returned.
     """
-    if type(result) not in _ONGOING and not _is_future(type(result)):
-        return False
+    try:
+        if type(result) not in _ONGOING and not _is_future(type(result)):
+            return False
+    except Exception:
+        return False  # a class that cannot even be asked what it is, is nobody's future
     if not _is_new(result):
         return False  # it began elsewhere, and is a value like any other here
     run.result = UNREAD
@@ -168,8 +179,7 @@ def go_on(run: Run, result: Any) -> Any:
     return wrap(start, result)
 
 
-RESULTS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple, list, dict, set})
-"""The types of what most actions return: told by one look-up, they need no closer look."""
+_RESULTS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple, list, dict, set})
 
 _ONGOING: Final[dict[type, Callable[[Start, Any], Any]]] = {
     types.CoroutineType: _awaited,

@@ -160,4 +160,8 @@ class BlockWindow:
 
 def _unread(plan: CheckPlan, verdict: Verdict) -> CheckReport:
     report = CheckReport(plan.metric, verdict, plan.attribution, None, UNREAD, UNREAD, None, plan.expectation)
-    return report if plan.redaction is None else redacted(report, plan.redaction)
+    return (
+        report
+        if plan.redaction is None
+        else redacted(report, plan.redaction, claims_change=plan.claims_change)
+    )

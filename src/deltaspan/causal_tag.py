@@ -205,6 +205,19 @@ def context_with(tag: CausalTag, context: Context) -> Context:
     return Context({**context, _LOCAL_KEY: tag, _BAGGAGE_KEY: pairs})
 
 
+def context_without(tag: CausalTag, context: Context, outer: Context) -> Context:
+    """Return `context` with what `outer` has in place of `tag`: what an action attached stays."""
+    if local_tag(context) is not tag:
+        return context
+    pairs: Any = context.get(_BAGGAGE_KEY) or {}
+    before: Any = outer.get(_BAGGAGE_KEY) or {}
+    ours = {name: before[name] for name in _OURS if name in before}
+    left = {key: value for key, value in context.items() if key != _LOCAL_KEY}
+    left[_BAGGAGE_KEY] = {**_without_ours(pairs), **ours}
+    above = local_tag(outer)
+    return Context(left if above is None else {**left, _LOCAL_KEY: above})
+
+
 def headers_of(context: Context) -> dict[str, str]:
     """Return what `causal_headers` does, of a context that need not be current."""
     headers: dict[str, str] = {}

@@ -7,7 +7,6 @@ from uuid import UUID
 import pytest
 
 from deltaspan import adopt, change, collect_reports, expects, observe, window
-from deltaspan._contention import _scopes
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 
@@ -85,12 +84,14 @@ def test_other_checks_of_the_run_are_read():
     assert opened.report.outcome == "observed"
 
 
-def test_a_check_that_was_sampled_out_is_nobodys_rival():
-    seen = []
-    with window("load", change("rows", lambda: 3).sampled(0)):
-        seen.append(dict(_scopes))
+def test_an_action_that_was_sampled_out_writes_all_the_same_and_so_is_a_rival():
+    rows = []
+    lazy = window("lazy", change("rows", lambda: len(rows)).by(1))
+    lazy.capture_baseline()
+    with window("busy", change("rows", lambda: len(rows)).sampled(0)):
+        rows.append(1)
 
-    assert seen == [{}]
+    assert lazy.verify()["rows"].reason == "contended"
 
 
 def test_a_check_that_was_sampled_out_is_not_waited_for():

@@ -68,13 +68,15 @@ class ValueDelta:
 
     Attributes:
         changed: whether the states differ.
+        how: what happened, in words, where more can be said.
     """
 
     changed: bool
+    how: str = ""
 
     @property
     def value(self) -> object:
         return "changed" if self.changed else "no change"
 
     def words(self) -> str:
-        return "changed" if self.changed else "did not change"
+        return self.how or ("changed" if self.changed else "did not change")

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from deltaspan._deltas import Delta, MappingDelta, NumberDelta, Path, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._deltas._numbers import subtract
-from deltaspan._difference._equality import equal, identity, unpaired
+from deltaspan._difference._equality import equal, identity, same_class, unpaired
+from deltaspan._freeze import class_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -84,6 +85,12 @@ def _differ_sets(pre: frozenset[Any], post: frozenset[Any]) -> SetDelta:
 # Mappings, and what they nest ----------------------------------------------------------------------------
 
 
+def _became(before: str | None, after: str | None) -> str:
+    names = (str(before).rpartition(".")[2], str(after).rpartition(".")[2])
+    was, now = names if names[0] != names[1] else (before, after)
+    return f"became a {now} and was a {was}"
+
+
 class _Found:
     """The entries found so far, by path."""
 
@@ -95,7 +102,9 @@ class _Found:
         self.modified: dict[Path, tuple[object, object]] = {}
 
 
-def _differ_mappings(pre: Mapping[Any, Any], post: Mapping[Any, Any]) -> MappingDelta:
+def _differ_mappings(pre: Any, post: Any) -> MappingDelta | ValueDelta:
+    if not same_class(pre, post):
+        return ValueDelta(changed=True, how=_became(class_of(pre), class_of(post)))
     found = _Found()
     _descend(pre, post, (), found)
     return MappingDelta(
@@ -137,12 +146,12 @@ def _compare(before: Any, after: Any, keys: tuple[object, ...], found: _Found) -
     """Compare what two mappings hold at the same key."""
     kind = type(before)
     if kind is type(after):
-        if kind is MappingProxyType:
+        if kind is MappingProxyType and same_class(before, after):
             _descend(before, after, keys, found)
             return
         if kind is tuple and len(before) == len(after) and _documents(before) and _documents(after):
             for index, (mine, theirs) in enumerate(zip(before, after, strict=True)):
-                _descend(mine, theirs, (*keys, index), found)
+                _compare(mine, theirs, (*keys, index), found)
             return
     if not equal(before, after):
         found.modified[Path(keys)] = (before, after)

@@ -6,6 +6,7 @@ It is Python's equality, but for this:
 - NaN equals itself, of whatever numeric type, and wherever it is nested.
 - Sets and keys are trusted: which members two sets share, and which keys two mappings, is Python's answer,
   apart from NaN. So {True} and {1} are equal.
+- Records of different classes differ; a record and a plain mapping are compared by fields.
 - Two aware datetimes are equal if they are the same instant.
 - What raises when it is compared is not equal, unless it is the same object.
 """
@@ -18,11 +19,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deltaspan._deltas._numbers import instant, is_nan, is_number
+from deltaspan._freeze import class_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-__all__ = ["equal", "identity", "unpaired"]
+__all__ = ["equal", "identity", "same_class", "unpaired"]
 
 _PLAIN: Final = frozenset({str, int, bytes})
 """Types whose own equality is the answer, told apart from the rest by one look-up."""
@@ -67,7 +69,7 @@ def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
         if kind in _PLAIN:
             return bool(a == b)
         if kind is MappingProxyType:
-            return len(a) == len(b) and _equal_mappings(a, b)
+            return len(a) == len(b) and same_class(a, b) and _equal_mappings(a, b)
         if kind is tuple:
             return len(a) == len(b) and all(map(_equal, a, b))
         if kind is frozenset:
@@ -75,6 +77,12 @@ def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
     elif kind is bool or type(b) is bool:
         return False
     return _equal_leaves(a, b)
+
+
+def same_class(a: Any, b: Any) -> bool:
+    """Return whether two mappings may be equal: not if they are records of two classes."""
+    mine, other = class_of(a), class_of(b)
+    return mine == other or mine is None or other is None
 
 
 def _equal_leaves(a: Any, b: Any) -> bool:
@@ -161,7 +169,7 @@ def identity(value: Any) -> Hashable:
         return _identity_of_set(value)
     if kind is MappingProxyType:
         items = frozenset((_identity_of_key(key), identity(item)) for key, item in value.items())
-        return (MappingProxyType, len(value), items)
+        return (MappingProxyType, class_of(value), len(value), items)
     return _identity_of_leaf(value)
 
 

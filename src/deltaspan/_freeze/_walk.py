@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from deltaspan._freeze._fields import fields_of
 from deltaspan._freeze._kinds import SCALARS, Kind, kind_of, plain_scalar, refused
+from deltaspan._freeze._record import class_of, record
 from deltaspan._freeze._refusal import Refusal, Unfreezable, failed
 
 if TYPE_CHECKING:
@@ -141,10 +142,14 @@ class _Walk:
         return _read(value, lambda it: frozenset(self._bounded(it)))
 
     def read_mapping(self, value: Any, depth: int) -> object:
-        return self._mapping(value, _read(value, self._items), depth)
+        frozen = self._mapping(value, fields := _read(value, self._items), depth)
+        name = class_of(value) if type(value) is MappingProxyType else None
+        return frozen if name is None else record(fields, name)
 
     def read_record(self, value: Any, depth: int) -> object:
-        return self._mapping(value, _read(value, fields_of), depth)
+        kind = type(value)
+        self._mapping(value, fields := _read(value, fields_of), depth)
+        return record(fields, f"{kind.__module__}.{kind.__qualname__}")
 
     def read_bytes(self, value: Any, _depth: int) -> object:
         return _read(value, lambda it: memoryview(it).tobytes())

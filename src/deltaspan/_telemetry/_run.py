@@ -19,7 +19,16 @@ from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._names import ActionNames
 from deltaspan._telemetry._spans import enrichable, identity_of, record_verdict
 from deltaspan._telemetry._state import states_on_wire
-from deltaspan.causal_tag import CausalTag, ambient, attempt_of, context_with, continued, headers_of, mint
+from deltaspan.causal_tag import (
+    CausalTag,
+    ambient,
+    attempt_of,
+    context_with,
+    context_without,
+    continued,
+    headers_of,
+    mint,
+)
 
 __all__ = ["Resumed", "RunTelemetry"]
 
@@ -120,11 +129,24 @@ class RunTelemetry:
         shuts down, by the garbage collector.
         """
         token, self._token = self._token, None
-        if token is not None:
-            try:  # noqa: SIM105  # contextlib.suppress costs as much again as the rest of this
-                token.var.reset(token)  # OpenTelemetry's own detach would log the error of another context
-            except ValueError:
-                pass
+        if token is None:
+            return
+        found, entered = get_current(), self._inside or self.context
+        try:
+            token.var.reset(token)  # OpenTelemetry's own detach would log the error of another context
+        except ValueError:
+            return
+        if found is not entered:
+            self._keep(found)
+
+    def _keep(self, found: Context) -> None:
+        """Leave to the caller what the action attached and meant to stay: it would without us."""
+        outer = get_current()
+        left = context_without(self.tag, found, outer)
+        if get_current_span(left) is self._span:
+            left = set_span_in_context(get_current_span(outer), left)
+        if left != outer:
+            attach(left)
 
     def headers(self) -> dict[str, str]:
         """Return what makes the acts of others part of this run: W3C headers in lower case."""

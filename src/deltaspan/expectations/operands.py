@@ -6,12 +6,14 @@ mapping. Each has a path, such as `movement.amount` or `movement.adding.members.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from inspect import isawaitable
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from deltaspan._deltas import Delta, NumberDelta
+from deltaspan._discarding import discard
 from deltaspan._freeze import freeze
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError
@@ -59,7 +61,11 @@ class Question:
     def holds(self, delta: Delta, states: States) -> bool:
         """Ask it; whatever it raises goes on to the caller."""
         moved = delta.amount if isinstance(delta, NumberDelta) else delta
-        return bool(self._ask({**self._known, DELTA: moved, PRE_STATE: states[0], POST_STATE: states[1]}))
+        answer = self._ask({**self._known, DELTA: moved, PRE_STATE: states[0], POST_STATE: states[1]})
+        if isawaitable(answer) or isinstance(answer, Generator | AsyncGenerator):
+            discard(answer)
+            raise TypeError("the predicate returned something that is still to be run; answer at once")
+        return bool(answer)
 
 
 def any_computed(operands: Iterable[object]) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from deltaspan import collect_reports, expects, observe
 
-anthropic = pytest.importorskip("anthropic", reason="anthropic is not installed: uv sync --group frameworks")
+anthropic = pytest.importorskip("anthropic", reason="anthropic is not installed: make frameworks")
 
 
 def sync_tool(decorate, flows):

@@ -5,7 +5,7 @@ import pytest
 from deltaspan import collect_reports, expects, observe
 
 sdk = pytest.importorskip(
-    "claude_agent_sdk", reason="claude-agent-sdk is not installed: uv sync --group frameworks"
+    "claude_agent_sdk", reason="claude-agent-sdk is not installed: make frameworks"
 )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from deltaspan import collect_reports, expects, observe
 
-fastmcp = pytest.importorskip("fastmcp", reason="fastmcp is not installed: uv sync --group frameworks")
+fastmcp = pytest.importorskip("fastmcp", reason="fastmcp is not installed: make frameworks")
 
 
 def sync_server(decorate, flows):

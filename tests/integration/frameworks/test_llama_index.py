@@ -5,7 +5,7 @@ import pytest
 from deltaspan import collect_reports, expects, observe
 
 tools = pytest.importorskip(
-    "llama_index.core.tools", reason="llama-index-core is not installed: uv sync --group frameworks"
+    "llama_index.core.tools", reason="llama-index-core is not installed: make frameworks"
 )
 Context = pytest.importorskip("llama_index.core.workflow").Context
 

@@ -4,7 +4,7 @@ import pytest
 
 from deltaspan import collect_reports, expects, observe
 
-mcp_server = pytest.importorskip("mcp.server", reason="mcp is not installed: uv sync --group frameworks")
+mcp_server = pytest.importorskip("mcp.server", reason="mcp is not installed: make frameworks")
 types = pytest.importorskip("mcp.types")
 if not hasattr(mcp_server, "MCPServer"):
     pytest.skip("mcp before 2.0 names its server otherwise", allow_module_level=True)

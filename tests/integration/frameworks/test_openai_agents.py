@@ -7,7 +7,7 @@ import pytest
 
 from deltaspan import collect_reports, expects, observe
 
-agents = pytest.importorskip("agents", reason="openai-agents is not installed: uv sync --group frameworks")
+agents = pytest.importorskip("agents", reason="openai-agents is not installed: make frameworks")
 tool_context = pytest.importorskip("agents.tool_context")
 
 

@@ -5,7 +5,7 @@ import pytest
 from deltaspan import collect_reports, expects, observe
 
 pydantic_ai = pytest.importorskip(
-    "pydantic_ai", reason="pydantic-ai is not installed: uv sync --group frameworks"
+    "pydantic_ai", reason="pydantic-ai is not installed: make frameworks"
 )
 TestModel = pytest.importorskip("pydantic_ai.models.test").TestModel
 

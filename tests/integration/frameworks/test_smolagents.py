@@ -5,7 +5,7 @@ import pytest
 from deltaspan import collect_reports, expects, observe
 
 smolagents = pytest.importorskip(
-    "smolagents", reason="smolagents is not installed: uv sync --group frameworks"
+    "smolagents", reason="smolagents is not installed: make frameworks"
 )
 tool = smolagents.tool  # it looks for its own name in the source
 
