@@ -24,6 +24,7 @@ _Kind = inspect.Parameter
 _BY_POSITION: Final = (_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD)
 _VARIADIC: Final = (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD)
 _MISSING: Final = object()
+_CONTAINERS: Final = frozenset({list, tuple, dict, set, frozenset})
 _PLAIN: Final = frozenset({str, int, bool, float, bytes, type(None), UUID})
 
 
@@ -194,9 +195,10 @@ def value_of(argument: Any) -> Hashable:
     try:
         if kind in _PLAIN:
             return (kind, argument)
-        if (
-            getattr(kind, "__eq__", None) is not object.__eq__
-        ):  # what has no equality has an identity: an engine, a client
+        # What has no equality of its own has an identity: an engine, a client. What can be iterated may be a
+        # query, which would run.
+        plain = kind in _CONTAINERS or not hasattr(kind, "__iter__")
+        if plain and getattr(kind, "__eq__", None) is not object.__eq__:
             return sha256(canonical(encode(freeze(argument))).encode()).digest()
     except Exception:  # noqa: S110  # it has no exact text; the same object is the same value at least
         pass

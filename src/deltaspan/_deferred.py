@@ -44,11 +44,15 @@ class _Job:
         return self._context.run(self._advance)
 
     def _advance(self) -> float | None:
-        for step in self.steps:
-            if isinstance(step, float):
-                return step
-            for read in step:
-                read.perform()
+        try:
+            for step in self.steps:
+                if isinstance(step, float):
+                    return step
+                for read in step:
+                    read.perform()
+        except BaseException:
+            self._finish()  # judged on what was read by then
+            raise
         self._finish()
         return None
 
@@ -66,11 +70,23 @@ class _Scheduler:
 
     def add(self, job: _Job) -> None:
         with self._changed:
-            self._open += 1
-            self._push(job, 0.0)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._wait, name="deltaspan-deferred", daemon=True)
-                self._thread.start()
+            if self._starts():
+                self._open += 1
+                self._push(job, 0.0)
+                return
+        # No thread is to be had, so the caller waits after all; nothing is lost.
+        while (pause := guarded("settling", job.advance)) is not None:
+            time.sleep(pause)
+
+    def _starts(self) -> bool:
+        if self._thread is None:
+            thread = threading.Thread(target=self._wait, name="deltaspan-deferred", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                return False
+            self._thread = thread
+        return True
 
     def drain(self, seconds: float) -> bool:
         with self._changed:
@@ -86,7 +102,10 @@ class _Scheduler:
                 while not self._due or self._due[0][0] > time.perf_counter():
                     self._changed.wait(self._due[0][0] - time.perf_counter() if self._due else None)
                 job = heapq.heappop(self._due)[2]
-            self._readers.submit(partial(self._advance, job))
+            try:
+                self._readers.submit(partial(self._advance, job))
+            except RuntimeError:
+                self._advance(job)  # no thread is to be had
 
     def _advance(self, job: _Job) -> None:
         pause = guarded("settling in the background", job.advance)
@@ -98,8 +117,8 @@ class _Scheduler:
                 self._push(job, pause)
 
 
-_tasks: Final[set[asyncio.Task[None]]] = set()
-"""An event loop holds its tasks weakly."""
+_tasks: Final[dict[asyncio.Task[None], Coroutine[Any, Any, None]]] = {}
+"""What settles on event loops, which hold their tasks weakly, and may be closed before they are done."""
 
 _scheduler = _Scheduler()
 _registered = False
@@ -112,22 +131,36 @@ def defer(steps: Steps, finish: Callable[[], object]) -> None:
         steps: the reads and pauses of a run.
         finish: judges and records it; called once, when the steps have ended.
     """
-    global _registered  # noqa: PLW0603  # once a process
-    if not _registered:
-        _registered = True
-        # Registered at the first use, so that it runs before an SDK that was set up earlier shuts down.
-        atexit.register(drain)
+    _register()
     _scheduler.add(_Job(steps, finish))
 
 
 def defer_async(settling: Coroutine[Any, Any, None]) -> None:
     """Settle a run whose probes have to be awaited, as a task of the running event loop.
 
-    A loop that ends first cancels it: the run is then judged on what was read by then.
+    A loop that ends first cancels it, or leaves it behind: the run is then judged on what was read by then.
     """
+    _register()
+    _end_what_loops_left()
     task = asyncio.get_running_loop().create_task(settling)
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
+    _tasks[task] = settling
+    task.add_done_callback(lambda done: _tasks.pop(done, None))
+
+
+def _end_what_loops_left() -> None:
+    """End the runs whose event loop was closed before they had settled."""
+    for task, settling in list(_tasks.items()):
+        if task.get_loop().is_closed():
+            _tasks.pop(task, None)
+            guarded("ending what an event loop left behind", settling.close)
+
+
+def _register() -> None:
+    global _registered  # noqa: PLW0603  # once a process
+    if not _registered:
+        _registered = True
+        # Registered at the first use, so that it runs before an SDK that was set up earlier shuts down.
+        atexit.register(drain)
 
 
 def drain(seconds: float = _EXIT_SECONDS) -> bool:
@@ -139,6 +172,7 @@ def drain(seconds: float = _EXIT_SECONDS) -> bool:
     Returns:
         Whether all were there in time.
     """
+    _end_what_loops_left()
     return _scheduler.drain(seconds)
 
 

@@ -137,7 +137,7 @@ class Run(RunSteps):
             if self._ends_elsewhere(error):
                 return
             error = self._fault_in(error)
-        if self._is_deferred(error):
+        if self._is_deferred(error) and (self._plan.first_async_metric is None or on_asyncio()):
             self._defer(ended, error)
             return
         try:
@@ -210,6 +210,8 @@ class Run(RunSteps):
         yield from steps_of(self._watched(error), ended)
 
     def _settled(self, error: BaseException | None, ended: float) -> None:
+        if self.report is not None:
+            return
         try:
             self._conclude(error, ended)
         finally:

@@ -135,12 +135,15 @@ class RunSteps:
         if report is None:
             tag = self._telemetry.tag.id
             report = self._report_on([check.abandoned(tag) for check in self._checks], ended)
-        self._telemetry.finish(report, error)
-        self._telemetry.leave()
-        hand_out(report)
-        hook = self._plan.options.on_report
-        if hook is not None:
-            guarded(f"the on_report hook of {report.action}", hook, report)
+        try:
+            self._telemetry.finish(report, error)
+        finally:
+            # An export that is interrupted, likely by Ctrl-C, must not leave this run current for ever.
+            self._telemetry.leave()
+            hand_out(report)
+            hook = self._plan.options.on_report
+            if hook is not None:
+                guarded(f"the on_report hook of {report.action}", hook, report)
 
     def _report_on(self, checks: list[CheckReport], ended: float) -> ActionReport:
         tag = self._telemetry.tag

@@ -14,6 +14,7 @@ everything is recorded, and never in place of an exception of the action's own.
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -60,7 +61,15 @@ class _VerdictError(DeltaspanError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Reports hold values of any kind; an exception that crosses a process keeps its sentence at least.
-        return (_restore, (type(self), str(self), self.report, self.result))
+        return (_restore, (type(self), str(self), _portable(self.report), _portable(self.result)))
+
+
+def _portable(value: Any) -> Any:
+    try:
+        pickle.dumps(value)
+    except Exception:
+        return None
+    return value
 
 
 def _restore(kind: type[_VerdictError], message: str, report: Any, result: Any) -> _VerdictError:
@@ -74,8 +83,8 @@ class DeltaCheckFailed(_VerdictError):
     """A delta check failed and the policy for failures is `raise`.
 
     Attributes:
-        report: the ActionReport of the run, complete.
-        result: what the action returned before its delta was judged; the action did run.
+        report: the ActionReport of the run, complete; None in another process if it cannot be pickled.
+        result: what the action returned before its delta was judged; the action did run. Likewise.
     """
 
 

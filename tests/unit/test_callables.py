@@ -200,7 +200,7 @@ def test_a_coroutine_of_a_plain_function_that_is_never_awaited_warns_once(flows)
     async def create():
         pass
 
-    act = expects(observe("flows", flows.count))(lambda: create())  # noqa: PLW0108
+    act = expects(observe("flows", flows.count))(lambda: create())
     with pytest.warns(RuntimeWarning) as warned:
         act()
 
@@ -231,7 +231,7 @@ def test_a_function_marked_as_a_coroutine_function_is_one(flows):
         flows.rows.append(1)
         return "done"
 
-    act = expects(change("flows", flows.count).by(1))(inspect.markcoroutinefunction(lambda: create()))  # noqa: PLW0108
+    act = expects(change("flows", flows.count).by(1))(inspect.markcoroutinefunction(lambda: create()))
     with collect_reports() as reports:
         assert asyncio.run(act()) == "done"
 

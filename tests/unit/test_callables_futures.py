@@ -142,7 +142,7 @@ def test_a_failure_that_should_be_raised_is_logged(flows, caplog):
 
 def test_a_future_that_is_never_done_is_abandoned_when_it_is_collected(flows):
     with collect_reports() as reports:
-        expects(change("flows", flows.count))(lambda: Future())()  # noqa: PLW0108  # a class is no action
+        expects(change("flows", flows.count))(lambda: Future())()  # a class is no action
         gc.collect()
         assert drain()
 

@@ -64,7 +64,7 @@ async def test_async_probes_are_read_together():
 
 
 async def test_a_plain_probe_that_returns_an_awaitable_is_awaited(flows):
-    @expects(change("flows", lambda: flows.count_later()).by(1))  # noqa: PLW0108  # no coroutine function
+    @expects(change("flows", lambda: flows.count_later()).by(1))  # no coroutine function
     async def act():
         flows.rows.append(1)
 

@@ -95,7 +95,7 @@ def test_a_probe_of_an_action_that_is_not_async_may_not_return_a_coroutine():
     async def later():
         return 1
 
-    report = run(expects(change("rows", lambda: later()))(lambda: None))["rows"]  # noqa: PLW0108  # no coroutine function
+    report = run(expects(change("rows", lambda: later()))(lambda: None))["rows"]  # no coroutine function
 
     assert (report.outcome, report.reason) == ("inconclusive", "baseline_failed")
     assert report.explanation == (

@@ -122,7 +122,7 @@ async def test_an_async_generator_object_that_a_plain_function_returns_is_judged
         flows.rows.append(1)
         yield 1
 
-    act = expects(change("flows", flows.count).by(1))(lambda: fill())  # noqa: PLW0108
+    act = expects(change("flows", flows.count).by(1))(lambda: fill())
     with collect_reports() as reports:
         assert await exhausted(act()) == [1]
 

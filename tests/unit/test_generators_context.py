@@ -223,7 +223,7 @@ def test_a_generator_object_that_a_plain_function_returns_is_judged_when_it_is_e
         yield 1
         return "filled"
 
-    act = expects(change("flows", flows.count).by(1), name="act")(lambda: fill())  # noqa: PLW0108
+    act = expects(change("flows", flows.count).by(1), name="act")(lambda: fill())
     with collect_reports() as reports:
         acting = act()
         assert inspect.isgenerator(acting)

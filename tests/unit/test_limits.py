@@ -178,8 +178,8 @@ async def test_a_plain_probe_that_returns_an_awaitable_is_awaited_within_its_lim
 
     # Nothing about these lambdas tells beforehand that they are async.
     checks = [
-        change("rows", lambda: count()).timeout(5),  # noqa: PLW0108
-        change("hung", lambda: hang()).timeout(0.02),  # noqa: PLW0108
+        change("rows", lambda: count()).timeout(5),
+        change("hung", lambda: hang()).timeout(0.02),
     ]
     with collect_reports() as reports:
         await expects(*checks)(act)()

@@ -14,8 +14,9 @@ from deltaspan._render._scalars import TEXTS, Words, as_scalar, escaped, shape_o
 from deltaspan._render._style import Leaf, fit_leaf
 from deltaspan._render._styles import JSON, PYTHON, json_leaf
 
-__all__ = ["plain", "show", "wire"]
+__all__ = ["label", "plain", "show", "wire"]
 
+_LONGEST_LABEL: Final = 256
 _SHORT_INT: Final = 10**15
 _SHORT_INT_CHARS: Final = 16
 
@@ -118,3 +119,15 @@ def show(value: object, max_chars: int = 120) -> str:
     if type(value) is int and -_SHORT_INT < value < _SHORT_INT and max_chars >= _SHORT_INT_CHARS:
         return str(value)
     return PYTHON.fit(value, max_chars)
+
+
+def label(name: str) -> str:
+    """Return a name that every encoder takes: an encoder that refuses one loses the whole batch.
+
+    Args:
+        name: of an action or a class; it may come from anywhere.
+
+    Returns:
+        The name with surrogates and control characters escaped, of at most 256 characters.
+    """
+    return str(wire(name, _LONGEST_LABEL))

@@ -11,6 +11,7 @@ from opentelemetry.trace import Span
 
 from deltaspan import semconv
 from deltaspan._records import Timing
+from deltaspan._render import label
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._state import CheckOnWire, StateOnWire, class_name
 from deltaspan.typing import Outcome
@@ -44,7 +45,7 @@ def emit_log_events(
         states: renders the message of an exception.
         context: the context of the run's span, for the trace and span id.
     """
-    whose: dict[str, Any] = {semconv.ACTION_NAME: report.action}
+    whose: dict[str, Any] = {semconv.ACTION_NAME: label(report.action)}
     if report.causal_tag is not None:
         whose |= {semconv.CAUSAL_TAG_ID: report.causal_tag, semconv.CAUSAL_TAG_ROOT_ID: report.root_tag}
     for one in checks:

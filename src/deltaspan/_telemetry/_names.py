@@ -8,6 +8,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, set_span_in_context
 
 from deltaspan import semconv
+from deltaspan._render import label
 from deltaspan._telemetry._instruments import Instruments, is_proxy
 from deltaspan.typing import Outcome, Reason
 
@@ -45,6 +46,7 @@ class ActionNames:
     )
 
     def __init__(self, action: str, function: str | None, metrics: tuple[str, ...]) -> None:
+        action = label(action)
         self.action = action
         self.metrics = metrics
         self.is_tool = function is not None

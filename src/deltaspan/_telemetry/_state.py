@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from deltaspan._config import Settings
 from deltaspan._records import UNREAD
-from deltaspan._render import wire
+from deltaspan._render import label, wire
 from deltaspan._reports import ActionReport, CheckReport
 
 __all__ = ["CheckOnWire", "StateOnWire", "class_name", "states_on_wire"]
@@ -96,7 +96,8 @@ def states_on_wire(settings: Settings) -> StateOnWire:
 def class_name(error: BaseException) -> str:
     """Return the name of an exception's class as `error.type` and `exception.type` give it."""
     kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return label(name)
 
 
 def _verdict(check: CheckReport) -> str:

@@ -37,15 +37,15 @@ class AmountWords(Sentence[S_co]):
     def by(self, amount: Any, *, tolerance: Number | None = None) -> Any:
         """Demand a delta of exactly `amount`.
 
-        For a mapping of numbers it takes an amount for each key, and no other key may change by anything. A
-        key that is not there, before or after, counts as 0; in nested documents a key is a path, its keys
-        joined by `/`.
+        For a mapping of numbers it takes an amount for each key, and no other key may change, come or go,
+        not even as 0. A key that is declared and not there, before or after, counts as 0. In nested documents
+        a key is a path, its keys joined by `/`; a top-level key that is no text is itself, not its text.
 
         Args:
             amount: post-state minus baseline, in the unit of the state; a timedelta for datetimes. A
                 callable computes it from what it names: the action's parameters, `result`, `pre_state`,
                 `causal_tag`. For a mapping key → amount, or a callable that computes all of it.
-            tolerance: largest absolute deviation that still holds, for floats.
+            tolerance: largest absolute deviation that still holds, for floats; of each declared key.
 
         Raises:
             DefinitionTypeError: the amount is not a number.

@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from deltaspan._render import show
 from deltaspan.checks._modifiers import (
@@ -18,7 +18,7 @@ from deltaspan.checks._modifiers import (
     is_context_manager,
     refuse_twice,
 )
-from deltaspan.checks._words import said
+from deltaspan.checks._words import WORDS_OF_CHANGE, said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import Expectation, NoChange, NoClaim
 
@@ -221,6 +221,18 @@ class Check(Generic[S_co]):
 
     def __repr__(self) -> str:
         return ".".join(self.words)
+
+    if not TYPE_CHECKING:  # to a type checker a word that is not there must stay an error
+
+        def __getattr__(self, name: str) -> Any:
+            text = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name in WORDS_OF_CHANGE:
+                claims = "nothing" if isinstance(self.expectation, NoClaim) else "that nothing changes"
+                text = (
+                    f"{self!r} claims {claims}: it cannot be followed by .{name}(...); start from "
+                    f"change({self.metric!r}, ...).{name}(...)"
+                )
+            raise AttributeError(text, name=name, obj=self)
 
 
 def _nothing(_: object) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from deltaspan.checks._check import S_co
-from deltaspan.checks._sentence import Sentence, checked_patterns, frozen
+from deltaspan.checks._sentence import Sentence, checked_patterns, frozen, refuse_packed
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.expectations import ByKey, Kind, Members, Named, Only, Resizing, SomeChange
@@ -55,16 +55,21 @@ class MemberWords(Sentence[S_co]):
         must keep its order. Members of a mapping are its keys, those of a nested document are paths: text is
         a glob pattern over the keys joined by `/`, where `*` stays within a key and `**` crosses keys. A
         pattern without `/` names top-level keys. Within a key `/` is written `~1`, and a character with a
-        meaning in brackets: `[*]`. A key that is no text compares by value.
+        meaning in brackets: `[*]`. A top-level key that is no text compares by value: neither "1" nor `*`
+        names the key 1, though `**` names every key.
 
         Args:
             members: the members, keys or patterns. A callable computes an iterable of members, or one (text
-                is one), from what it names, as for `by`.
+                is one), from what it names, as for `by`. A list or a set of them is to be unpacked.
             count: how many are added in total; a callable computes it. Members that are named in full are
                 among them and the rest may be any; where one is a pattern, all must be named.
 
+        When all that the check claims is computed as nothing, no members or a count of 0, it is inconclusive:
+        `unchanged` claims that nothing changes.
+
         Raises:
-            DefinitionTypeError: a member cannot be compared by value, or the count is no whole number.
+            DefinitionTypeError: a member cannot be compared by value, members are packed in a list or a set,
+                or the count is no whole number.
             DefinitionValueError: the word is said twice, contradicts another, or the count is 0.
 
         Example:
@@ -165,6 +170,7 @@ class MemberWords(Sentence[S_co]):
         return self._with(replace(self._expectation, movement=replace(movement, others=True)), words)
 
     def _naming(self: C, kind: Kind, members: tuple[object, ...], count: _Count | None) -> C:
+        refuse_packed(self.metric, kind, members)
         words = said(kind, *members, count=count)
         named = Named(kind, tuple(frozen(self.metric, kind, member) for member in members) or None, count)
         _refuse_empty_count(self.metric, kind, named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ from deltaspan.expectations import (
     SomeChange,
 )
 
-__all__ = ["Sentence", "checked_patterns", "frozen"]
+__all__ = ["Sentence", "checked_patterns", "frozen", "refuse_packed"]
 
 C = TypeVar("C", bound="Sentence[Any]")
 
@@ -176,17 +176,34 @@ def frozen(metric: str, word: str, state: object) -> Any:
         raise DefinitionTypeError(f"check {metric!r}: {word} cannot compare with this: {error}") from None
 
 
-def checked_patterns(metric: str, word: str, patterns: Iterable[object]) -> tuple[object, ...]:
+def checked_patterns(metric: str, word: str, patterns: tuple[object, ...]) -> tuple[object, ...]:
     """Return members and patterns as snapshots; at least one.
 
     Raises:
-        DefinitionTypeError: one cannot be compared by value.
+        DefinitionTypeError: one cannot be compared by value, or they are packed in a list or a set.
         DefinitionValueError: there is none.
     """
+    refuse_packed(metric, word, patterns)
     checked = tuple(frozen(metric, word, pattern) for pattern in patterns)
     if not checked:
         raise DefinitionValueError(f"check {metric!r}: {word}() needs at least one member, key or pattern")
     return checked
+
+
+def refuse_packed(metric: str, word: str, members: tuple[object, ...]) -> None:
+    """Refuse one list or set where its members were meant: in a set or as a key neither could be.
+
+    A tuple, a frozenset and a document may each be one member.
+
+    Raises:
+        DefinitionTypeError: it is one.
+    """
+    if len(members) == 1 and isinstance(members[0], list | set):
+        kind, whole = ("list", "tuple") if isinstance(members[0], list) else ("set", "frozenset")
+        raise DefinitionTypeError(
+            f"check {metric!r}: {word} takes members one by one, not a {kind} of them; unpack it: "
+            f"{word}(*members), or say {word}({whole}(...)) where one member is itself a {kind}"
+        )
 
 
 def _both_of_numbers(one: Movement, other: Movement) -> bool:

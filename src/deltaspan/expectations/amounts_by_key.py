@@ -14,7 +14,7 @@ from deltaspan._difference import identity
 from deltaspan._freeze import Path
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionValueError
-from deltaspan.expectations._comparing import checked_amount, checked_tolerance, compare
+from deltaspan.expectations._comparing import checked_amount, checked_tolerance, compare, zero_like
 from deltaspan.expectations._kinds import unfit
 from deltaspan.expectations._naming import joined, listed, shown
 from deltaspan.expectations.base import Incomparable, States
@@ -30,6 +30,13 @@ class _Entry(NamedTuple):
     amount: Any
     how: str
 
+    @property
+    def counted(self) -> bool:
+        """Whether its amount says what happened; of a number that came or went as 0 it does not."""
+        if self.amount is None:
+            return False
+        return self.how == "modified" or compare(self.amount, zero_like(self.amount)) != 0
+
 
 class _Tally(NamedTuple):
     """What differs from the amounts: declared keys by wrong amounts, and entries that were not declared."""
@@ -40,11 +47,14 @@ class _Tally(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ByKey:
-    """Each key by its amount, every other key by nothing; a number that is not there counts as 0.
+    """Each key by its amount, and every other key as it was.
+
+    A declared key that is not there counts as 0; one that is not declared may neither come nor go, not even
+    as 0.
 
     Attributes:
         amounts: key → amount. A key is an original key at the top level, or the text of a path.
-        tolerance: largest absolute deviation of each that still holds.
+        tolerance: largest absolute deviation of each of them that still holds.
         others: whether other keys may change too.
     """
 
@@ -102,7 +112,7 @@ class ByKey:
         for entry in _entries(delta):
             key = self._declared(entry.path)
             if key is None or key[0] in found:
-                if not self.others and not self._is_nothing(entry.amount):
+                if not self.others:
                     beyond.append(entry)
             elif entry.amount is None:
                 raise Incomparable(
@@ -119,23 +129,14 @@ class ByKey:
         return _Tally(wrong, beyond)
 
     def _declared(self, path: Path) -> tuple[object] | None:
-        names: list[object] = [path.text]
-        if len(path) == 1:
-            names.insert(0, path[0])
+        names: list[object] = [path[0]] if len(path) == 1 else []
+        if len(path) > 1 or isinstance(path[0], str):
+            names.append(path.text)
         for name in names:
             key = identity(name)
             if key in self._keys:
                 return (self._keys[key],)
         return None
-
-    def _is_nothing(self, amount: Any) -> bool:
-        if amount is None:
-            return False
-        try:
-            zero = timedelta() if isinstance(amount, timedelta) else 0
-            return compare(amount, zero, self.tolerance) == 0
-        except Incomparable:
-            return False
 
 
 def _entries(delta: MappingDelta) -> Iterator[_Entry]:
@@ -152,7 +153,7 @@ def _told(entries: list[_Entry]) -> str:
     """Say what happened: "changed 'a' by 1, 'b' by 2 and modified 'c'"."""
     said = []
     for how in ("changed", "added", "removed", "modified"):
-        some = [entry for entry in entries if how == ("changed" if entry.amount is not None else entry.how)]
+        some = [entry for entry in entries if how == ("changed" if entry.counted else entry.how)]
         if some:
             said.append(f"{how} {listed(some, _named)}")
     return joined(said)
@@ -160,7 +161,7 @@ def _told(entries: list[_Entry]) -> str:
 
 def _named(entry: _Entry) -> str:
     member = shown(entry.path.member)
-    return member if entry.amount is None else f"{member} by {show(entry.amount)}"
+    return f"{member} by {show(entry.amount)}" if entry.counted else member
 
 
 def _leaves(path: Path, value: Any) -> Iterator[tuple[Path, object]]:

@@ -8,7 +8,7 @@ from deltaspan._deltas import Delta
 from deltaspan._records import Verdict
 from deltaspan._render import show
 
-__all__ = ["Expectation", "Explained", "Incomparable", "Movement", "States", "sentence"]
+__all__ = ["Expectation", "Explained", "Incomparable", "Movement", "NothingClaimed", "States", "sentence"]
 
 States: TypeAlias = tuple[object, object]
 """Baseline and post-state, frozen."""
@@ -60,6 +60,7 @@ class Movement(Protocol):
 
         Raises:
             Incomparable: the delta is of a kind that this movement cannot judge.
+            NothingClaimed: all that it demands was computed, as nothing.
         """
         ...
 
@@ -91,6 +92,20 @@ class Incomparable(Exception):
         """Return the whole sentence."""
         hint = f"; {self.hint}" if self.hint else ""
         return f"{self}, but the states were {show(states[0])} → {show(states[1])}{hint}"
+
+
+class NothingClaimed(Exception):
+    """A change was claimed, and what was computed names none: no delta could tell whether that was meant.
+
+    Args:
+        computed: what was computed, in words.
+    """
+
+    def __init__(self, computed: str) -> None:
+        super().__init__(
+            f"a change was claimed and none was named: what was computed is {computed}; "
+            f"use unchanged(...) to claim that nothing changes"
+        )
 
 
 def sentence(metric: str, demand: str, happened: str, states: States, *, holds: bool) -> str:

@@ -10,7 +10,7 @@ from deltaspan._deltas import Delta
 from deltaspan._difference import difference, equal
 from deltaspan._records import FAIL, PASS, UNREAD, Verdict, inconclusive
 from deltaspan._render import show
-from deltaspan.expectations.base import Incomparable, Movement, States, sentence
+from deltaspan.expectations.base import Incomparable, Movement, NothingClaimed, States, sentence
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations.predicates import PredicateRaised
 
@@ -74,6 +74,8 @@ class ChangeExpectation:
             moved = self.movement.holds(delta, states)
         except Incomparable as fact:
             return inconclusive("incomparable", fact.sentence(states))
+        except NothingClaimed as fact:
+            return inconclusive("expectation_failed", str(fact))
         except PredicateRaised as fact:
             return inconclusive("expectation_failed", str(fact), fact.error)
         return PASS if moved and self._starts(pre_state) and self._arrives(post_state) else FAIL

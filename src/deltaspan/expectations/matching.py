@@ -12,6 +12,10 @@ A pattern without a `/` matches a key at the top level. Within a key `/` is `~1`
 RFC 6901; a key that has them may also be written as it is, so `logs/*` matches the key "logs/a.txt" too. A
 character that has a meaning stands for itself in brackets: `[*]`, `[?]`, `[[]`. Text that *is* a top-level
 key, whatever characters it has, always names that key.
+
+At the top level text names keys that are text, and no other: "1" is not the key 1, nor "None" the key None,
+and `*` matches neither; only `**`, alone, is every key of whatever kind. Further down a path is text, in
+which a key that is no text stands as it is written: `orders/3`, `*/status`.
 """
 
 from __future__ import annotations
@@ -22,27 +26,13 @@ from typing import Final, NamedTuple
 
 from deltaspan._difference import identity
 from deltaspan._freeze import Path
+from deltaspan.expectations._globs import Glob
 
 __all__ = ["Names", "is_glob"]
 
 _MARKS: Final = re.compile(r"[*?[]")
 _TILDE: Final = re.compile(r"~(?![01])")
-_TOKEN: Final = re.compile(
-    r"""
-    (?P<within>(?<=/)(?:\*\*/)+) | (?P<leading>^(?:\*\*/)+) | (?P<trailing>/\*\*\Z)
-    | (?P<any>\*\*+) | (?P<part>\*) | (?P<one>\?) | (?P<set>\[!?\]?[^]]*\]) | (?P<plain>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
-_TRANSLATED: Final = {
-    "within": "(?:.+/)?",
-    "leading": "(?:.+/)?",
-    "trailing": "(?:/.*)?",
-    "any": ".*",
-    "part": "[^/]*",
-    "one": "(?:~[01]|[^/])",
-}
+_EVERY_KEY: Final = re.compile(r"\*\*+")
 
 
 def is_glob(member: object) -> bool:
@@ -50,11 +40,12 @@ def is_glob(member: object) -> bool:
     return isinstance(member, str) and _MARKS.search(member) is not None
 
 
-class _Glob(NamedTuple):
+class _Placed(NamedTuple):
     place: int
-    of_text: re.Pattern[str]
-    of_raw: re.Pattern[str]
+    of_text: Glob
+    of_raw: Glob
     top_level: bool
+    every_key: bool
 
 
 class Names:
@@ -72,15 +63,15 @@ class Names:
         self._values: dict[object, list[int]] = {}
         self._texts: dict[str, list[int]] = {}
         self._raws: dict[str, list[int]] = {}
-        self._globs: list[_Glob] = []
+        self._globs: list[_Placed] = []
         for index, member in enumerate(members):
             self._values.setdefault(identity(member), []).append(index)
             if not isinstance(member, str):
                 continue
             text = _TILDE.sub("~0", member)
             if is_glob(member):
-                top_level = "/" not in member
-                self._globs.append(_Glob(index, _compiled(text), _compiled(member), top_level))
+                top_level, every_key = "/" not in member, _EVERY_KEY.fullmatch(member) is not None
+                self._globs.append(_Placed(index, Glob(text), Glob(member), top_level, every_key))
             else:
                 self._texts.setdefault(text, []).append(index)
                 self._raws.setdefault(member, []).append(index)
@@ -100,42 +91,23 @@ class Names:
             found.update(self._values.get(identity(path[0]), ()))
         if not self._texts and not self._globs:
             return found
+        spelled = isinstance(path[0], str)  # what a key of another kind is written as does not name it
+        if len(path) == 1 and not spelled:
+            found.update(glob.place for glob in self._globs if glob.every_key)
+            return found
         text = path.text
-        top = text.partition("/")[0]
+        top = text.partition("/")[0] if self._deep and spelled else None
         raw = text.replace("~1", "/").replace("~0", "~") if "~" in text else None
         found.update(self._texts.get(text, ()))
-        if self._deep:
+        if top is not None:
             found.update(self._texts.get(top, ()))
         if raw is not None:
             found.update(self._raws.get(raw, ()))
         for glob in self._globs:
             if (
-                glob.of_text.fullmatch(text)
-                or (self._deep and glob.top_level and glob.of_text.fullmatch(top))
-                or (raw is not None and glob.of_raw.fullmatch(raw))
+                glob.of_text.matches(text)
+                or (top is not None and glob.top_level and glob.of_text.matches(top))
+                or (raw is not None and glob.of_raw.matches(raw))
             ):
                 found.add(glob.place)
         return found
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile("".join(map(_translated, _TOKEN.finditer(pattern))), re.DOTALL)
-
-
-def _translated(token: re.Match[str]) -> str:
-    kind, text = token.lastgroup, token.group()
-    if kind == "set":
-        return _translated_set(text)
-    return _TRANSLATED.get(kind or "") or re.escape(text)
-
-
-def _translated_set(text: str) -> str:
-    negated = text.startswith("[!")
-    characters = text[2 if negated else 1 : -1]
-    escaped = re.sub(r"[\\\[\]^&~|]", r"\\\g<0>", characters)
-    expression = f"(?!/)[{'^' if negated else ''}{escaped}]"
-    try:
-        re.compile(expression)
-    except re.error:  # a range written backwards
-        return re.escape(text)
-    return expression

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta
 from deltaspan._difference import identity
+from deltaspan._freeze import Path
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.expectations._kinds import unfit
 from deltaspan.expectations._naming import joined, listed, shown
-from deltaspan.expectations.base import States
+from deltaspan.expectations.base import NothingClaimed, States
 from deltaspan.expectations.matching import Names, is_glob
 from deltaspan.expectations.operands import any_computed
 from deltaspan.expectations.order import kept_order
@@ -72,10 +73,17 @@ class Named:
         """How the demand reads: "adding 'acme', 3 members in total"."""
         counted = "a computed number of" if callable(self.count) else self.count
         unit = "member" if self.count == 1 else "members"
-        if self.members is None:
+        if self.is_nothing:
+            return f"{self.kind} no member"
+        if not self.members:
             return f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
-        named = listed(self.members) or "no member"
+        named = listed(self.members)
         return f"{self.kind} {named}" + ("" if self.count is None else f", {counted} {unit} in total")
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it was computed that none is demanded: no members, or a count of 0."""
+        return self.count == 0 if self.count is not None else self.members == ()
 
     @property
     def _deep(self) -> bool:
@@ -123,12 +131,21 @@ class Named:
     def faults(self, entries: Collection[Any], delta: Delta, tally: _Tally) -> Iterator[str]:
         """Say what of the demand itself was not met."""
         if tally.missing:
-            yield f"did not {_BARE[self.kind]} {listed(tally.missing)}"
+            yield f"did not {_BARE[self.kind]} {listed(tally.missing)}{self._hint(entries)}"
         elif tally.miscounted and not entries:
             yield f"{_PAST[self.kind]} no member"
         elif tally.miscounted:
             unit = "member" if len(entries) == 1 else "members"
             yield f"{_PAST[self.kind]} {len(entries)} {unit} ({_names(self.kind, entries, delta)})"
+
+    def _hint(self, entries: Collection[Any]) -> str:
+        """A number that was meant to count members, where none of them is a number."""
+        if self.members is None or len(self.members) != 1 or self.count is not None or not entries:
+            return ""
+        number = self.members[0]
+        if type(number) is not int or number < 1 or any(isinstance(_key(entry), int) for entry in entries):
+            return ""
+        return f" (a number of members is count={number})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +176,8 @@ class Members:
         return f"{said}, allowing others" if self.others else said
 
     def holds(self, delta: Delta, states: States) -> bool:
+        if all(named.is_nothing for named in (self.adding, self.removing, self.modifying) if named):
+            raise NothingClaimed(self.expected)
         for kind, entries in self._entries(delta, states):
             named: Named | None = getattr(self, kind)
             if named is None:
@@ -238,6 +257,10 @@ def _names(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
         return f"{shown(path.member)} ({shown(before)} → {shown(after)})"
 
     return listed(entries, both)
+
+
+def _key(entry: object) -> object:
+    return entry[0] if isinstance(entry, Path) else entry
 
 
 def _is_count(count: object) -> bool:

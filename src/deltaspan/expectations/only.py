@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from deltaspan._deltas import Delta, MappingDelta, SequenceDelta
 from deltaspan.expectations._kinds import unfit
 from deltaspan.expectations._naming import joined, listed
-from deltaspan.expectations.base import States
+from deltaspan.expectations.base import NothingClaimed, States
 from deltaspan.expectations.matching import Names
 from deltaspan.expectations.members import Kind, entries_of, entry_words
 from deltaspan.expectations.operands import any_computed
@@ -44,6 +44,8 @@ class Only:
         return self.extent
 
     def holds(self, delta: Delta, states: States) -> bool:
+        if not self.members:
+            raise NothingClaimed(self.extent)
         beyond = self._beyond(delta, states)
         return delta.changed and not any(entries for _, entries in beyond) and _in_order(delta)
 

@@ -1,0 +1,224 @@
+"""No action is broken by its verification, whatever probes, hooks, arguments and results are made of."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from dataclasses import dataclass
+
+import pytest
+from opentelemetry import baggage, context
+
+from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged
+
+EXITS = [SystemExit(2), GeneratorExit(), type("Outcome", (BaseException,), {})("failed")]
+
+
+class Hostile:
+    """An argument whose equality and hash raise."""
+
+    def __eq__(self, other):
+        raise RuntimeError("no equality")
+
+    def __hash__(self):
+        raise RuntimeError("no hash")
+
+
+class Unhashable(type):
+    """A metaclass of classes that do not hash, and do not say what they are."""
+
+    __hash__ = None
+
+    def __eq__(cls, other):
+        raise RuntimeError("no equality of classes")
+
+    def __getattr__(cls, name):
+        raise RuntimeError("no attributes")
+
+
+class Odd(metaclass=Unhashable):
+    pass
+
+
+def raising(error):
+    def call(*_):
+        raise error
+
+    return call
+
+
+@pytest.mark.parametrize("error", EXITS, ids=lambda error: type(error).__name__)
+def test_a_probe_that_exits_is_a_probe_that_failed(error):
+    with collect_reports() as reports:
+        assert expects(observe("rows", raising(error)))(lambda: "done")() == "done"
+
+    assert reports[0]["rows"].reason == "baseline_failed"
+
+
+@pytest.mark.parametrize("error", [EXITS[0], EXITS[2]], ids=lambda error: type(error).__name__)
+async def test_a_probe_that_exits_is_a_probe_that_failed_in_an_async_action_too(error):
+    async def action():
+        return "done"
+
+    assert await expects(observe("rows", raising(error)))(action)() == "done"
+
+
+@pytest.mark.parametrize("error", EXITS, ids=lambda error: type(error).__name__)
+def test_a_probe_that_exits_afterwards_does_not_replace_the_exception_of_the_action(error):
+    reads = iter([lambda: 1, raising(error)])
+
+    with pytest.raises(ValueError, match="its own"):
+        expects(observe("rows", lambda: next(reads)()))(raising(ValueError("its own")))()
+
+
+@pytest.mark.parametrize("error", EXITS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    "arrange",
+    [
+        lambda call: {"check": observe("rows", lambda: 1), "on_report": call},
+        lambda call: {"check": observe("rows", lambda: 1).redacted(by=call)},
+        lambda call: {"check": change("rows", lambda: 1).satisfying(lambda delta: call(), "it")},
+        lambda call: {"check": change("rows", lambda: 1).by(lambda: call())},
+    ],
+    ids=["hook", "redaction", "predicate", "expected value"],
+)
+def test_nothing_else_of_ours_takes_the_action_along_when_it_exits(arrange, error):
+    options = arrange(raising(error))
+    check = options.pop("check")
+
+    assert expects(check, **options)(lambda: "done")() == "done"
+
+
+def test_a_keyboard_interrupt_in_a_probe_is_the_users():
+    with pytest.raises(KeyboardInterrupt):
+        expects(observe("rows", raising(KeyboardInterrupt())))(lambda: None)()
+
+
+def test_a_probe_that_reaches_its_own_action_runs_it_bare():
+    calls = []
+
+    @expects(unchanged("rows", lambda: count()))
+    def count():
+        calls.append(1)
+        return 0
+
+    count()
+
+    assert len(calls) == 3  # the action itself, and once for each read
+
+
+def test_a_logging_handler_that_raises_breaks_no_action(monkeypatch):
+    monkeypatch.setattr(logging.getLogger("deltaspan"), "handle", raising(RuntimeError("a broken handler")))
+
+    assert expects(change("rows", lambda: 1), on_failure="warn")(lambda: "done")() == "done"
+    with pytest.raises(ValueError, match="its own"):
+        expects(change("rows", lambda: 1), on_inconclusive="warn")(raising(ValueError("its own")))()
+
+
+@pytest.mark.parametrize("argument", [Hostile(), frozenset(), {1: Hostile()}, Odd(), Odd], ids=repr)
+def test_an_argument_that_scopes_may_be_anything(argument):
+    action = expects(change("rows", lambda thing: 1))(lambda thing: "done")
+
+    assert [action(argument), action(argument)] == ["done", "done"]
+
+
+@pytest.mark.parametrize("result", [Odd(), Odd, Hostile()], ids=["instance", "class", "hostile"])
+def test_a_result_may_be_anything(result):
+    assert expects(observe("rows", lambda: 1))(lambda: result)() is result
+
+
+def test_a_query_among_the_arguments_is_not_run():
+    class Query:
+        def __iter__(self):
+            raise AssertionError("it was run")
+
+        def __eq__(self, other):
+            raise AssertionError("it was compared")
+
+        __hash__ = None
+
+    assert expects(change("rows", lambda query: 1))(lambda query: "done")(Query()) == "done"
+
+
+def test_what_an_action_attaches_stays_attached_and_the_tag_does_not():
+    before = context.get_current()
+
+    @expects(observe("rows", lambda: 1))
+    def login():
+        context.attach(baggage.set_baggage("session", "42"))
+
+    try:
+        login()
+
+        assert baggage.get_all() == {"session": "42"}
+        assert current_causal_tag() is None
+    finally:
+        context.attach(before)
+
+
+def test_an_interrupted_export_leaves_nothing_current(record):
+    recorded = record()
+    recorded.tracer_provider._active_span_processor.on_end = raising(KeyboardInterrupt())
+
+    with collect_reports() as reports:
+        with pytest.raises(KeyboardInterrupt):
+            expects(observe("rows", lambda: 1))(lambda: None)()
+
+        assert current_causal_tag() is None
+    assert len(reports) == 1
+
+
+def test_a_deep_stack_is_the_actions_own():
+    @expects(observe("rows", lambda: 1))
+    def dive(depth):
+        return depth if depth == 0 else dive(depth - 1)
+
+    assert dive(20) == 0
+    assert sys.getrecursionlimit() > 20
+
+
+@dataclass
+class Pending:
+    """A state without fields."""
+
+
+@dataclass
+class Paid:
+    """Another."""
+
+
+def test_a_record_of_another_class_has_changed():
+    states = iter([Pending(), Paid()])
+
+    with collect_reports() as reports:
+        expects(unchanged("order", lambda: next(states)))(lambda: None)()
+
+    assert reports[0]["order"].explanation == (
+        "expected order to stay unchanged, but it became a Paid and was a Pending ({} → {})"
+    )
+
+
+def test_a_record_in_a_collection_remembers_its_class():
+    states = iter([[Pending(), Pending()], [Pending(), Paid()]])
+
+    with collect_reports() as reports:
+        expects(unchanged("orders", lambda: next(states)))(lambda: None)()
+
+    assert reports[0].outcome == "fail"
+
+
+def test_a_predicate_that_returns_a_coroutine_has_not_answered():
+    async def later(delta):
+        return False
+
+    check = change("rows", lambda: 1).satisfying(lambda delta: later(delta), "asked")
+    with collect_reports() as reports:
+        expects(check)(lambda: None)()
+
+    assert reports[0]["rows"].reason == "expectation_failed"
+
+
+def test_a_name_that_no_encoder_takes_is_escaped(recorded):
+    expects(observe("rows", lambda: 1), name="load \ud800")(lambda: None)()
+
+    assert recorded.span.name == "execute_tool load \\ud800"
