@@ -97,7 +97,9 @@ class CheckRun:
         plan = self.plan
         # One that is sampled out is not read, but its action writes all the same.
         if not plan.claims_nothing:
-            self._entry = _contention.enter(plan.scope(self._values), action, tag, writes=plan.claims_change)
+            scope = plan.scope(self._values)
+            self._entry = _contention.Entry(scope, action, tag, writes=plan.claims_change)
+            _contention.enter(self._entry)
 
     # After it --------------------------------------------------------------------------------------------
 
@@ -153,8 +155,10 @@ class CheckRun:
 
     def leave(self) -> _contention.Rival | None:
         """Take the check out of its scope, and return a rival that wrote there meanwhile."""
-        entry, self._entry = self._entry, None
-        return (None if entry is None else _contention.leave(entry)) or self.rival
+        if self._entry is not None:
+            self.rival = _contention.leave(self._entry) or self.rival
+            self._entry = None
+        return self.rival
 
     def _unjudged(self, verdict: Verdict, tag: str) -> CheckReport:
         plan = self.plan

@@ -34,7 +34,14 @@ class Rival:
 
 
 class Entry:
-    """One open window in one scope; lives as long as the window."""
+    """One open window in one scope; lives as long as the window.
+
+    Args:
+        key: the scope; equal keys contend.
+        action: the action's name, for the explanation of others.
+        tag: the run's tag; its ancestors and descendants do not contend.
+        writes: whether the action claims to change the scope.
+    """
 
     __slots__ = ("action", "ended", "key", "kin", "rival", "scope", "seen", "started", "tag", "writes")
 
@@ -83,27 +90,18 @@ _scopes: Final[dict[Hashable, Entry | _Scope]] = {}
 """By key: the only window that is open, as nearly always, or all of them."""
 
 
-def enter(key: Hashable, action: str, tag: CausalTag, *, writes: bool) -> Entry:
-    """Open a window on a scope.
-
-    Args:
-        key: the scope; equal keys contend.
-        action: the action's name, for the explanation of others.
-        tag: the run's tag; its ancestors and descendants do not contend.
-        writes: whether the action claims to change the scope.
-    """
-    entry = Entry(key, action, tag, writes=writes)
+def enter(entry: Entry) -> None:
+    """Open a window on its scope; whoever made the entry can close it, however far this came."""
     with _lock:
-        there = _scopes.setdefault(key, entry)
+        there = _scopes.setdefault(entry.key, entry)
         if there is entry:
-            return entry
+            return
         if isinstance(there, Entry):
             only, there = there, _Scope()
             there.add(only)
-            _scopes[key] = there
+            _scopes[entry.key] = there
         _meet(there, entry)
         there.add(entry)
-    return entry
 
 
 def leave(entry: Entry) -> Rival | None:

@@ -9,6 +9,7 @@ There a thread of its own, the keeper, enters the lock and leaves it.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
@@ -92,7 +93,7 @@ class Locks:
         try:
             keys, lock = source.find(values)
             if self._holder_of(keys) is None:
-                self._note(keys, self._enter(lock))
+                self._enter(keys, lock)
         except Exception as error:
             raise _not_locked(error) from error
         return perf_counter() - began
@@ -112,7 +113,8 @@ class Locks:
         """Release every lock, the last one first, where nothing can be awaited."""
         if self._held:
             try:
-                guarded(_RELEASE, self._held.pop().leave)
+                guarded(_RELEASE, self._held[-1].leave)
+                self._held.pop()  # only now: an interrupted release is tried again
             finally:
                 self.release()
         else:
@@ -130,13 +132,16 @@ class Locks:
         else:
             _holders.pop(self._tag.id, None)
 
-    def _enter(self, lock: Any) -> _Held:
+    def _enter(self, keys: list[Hashable], lock: Any) -> None:
         if not _blocks(lock):
             raise TypeError(f"{lock!r} is not a lock that a sync action can take")
         if self.moves:
-            return _Kept(Keeper.enter(lock))
-        lock.__enter__()
-        return _Entered(lock)
+            self._note(keys, _Kept(Keeper.enter(lock)))
+            return
+        # Noted before it is entered, so that a lock which is taken when Ctrl-C comes is given back.
+        held = _Entered(lock)
+        self._note(keys, held)
+        held.enter()
 
     def _note(self, keys: list[Hashable], held: _Held) -> None:
         self._held.append(held)
@@ -162,8 +167,9 @@ async def _enter_async(key: Hashable, lock: Any) -> _Held:
         raise TypeError(f"{lock!r} is not a lock: it is no context manager")
     if on_asyncio():
         return _Kept(await Keeper.enter_async(key, lock))
-    lock.__enter__()
-    return _Entered(lock)
+    held = _Entered(lock)
+    held.enter()
+    return held
 
 
 def _blocks(lock: Any) -> bool:
@@ -178,11 +184,12 @@ def _raise(error: Exception) -> NoReturn:
     raise error
 
 
-class _Held:
+class _Held(ABC):
     """A lock that is held, and how to leave it."""
 
+    @abstractmethod
     def leave(self) -> None:
-        raise NotImplementedError
+        """Leave it where nothing can be awaited."""
 
     async def leave_async(self) -> None:
         self.leave()
@@ -193,9 +200,16 @@ class _Entered(_Held):
 
     def __init__(self, lock: Any) -> None:
         self._lock = lock
+        self._is_in = False
+
+    def enter(self) -> None:
+        self._lock.__enter__()
+        self._is_in = True
 
     def leave(self) -> None:
-        self._lock.__exit__(None, None, None)
+        if self._is_in:
+            self._is_in = False
+            self._lock.__exit__(None, None, None)
 
 
 class _Kept(_Held):

@@ -53,6 +53,19 @@ class Read:
 
     def perform(self) -> None:
         """Read a probe that answers at once."""
+        awaitable = self.start()
+        if awaitable is not None:
+            discard(awaitable)
+            self.error = TypeError(_NOT_HERE)
+
+    async def perform_async(self) -> None:
+        """Read a probe that may have to be awaited."""
+        awaitable = self.start()
+        if awaitable is not None:
+            await self.finish(awaitable)
+
+    def start(self) -> Any:
+        """Ask the probe, and return what it left to be awaited; None when it has answered."""
         began = perf_counter()
         token = verifying.set(True)
         try:
@@ -61,31 +74,28 @@ class Read:
             # What most probes return, a number or a text, is told by one look-up and needs no copy.
             if type(value) not in SCALARS:
                 if isawaitable(value):
-                    discard(value)
-                    raise TypeError(_NOT_HERE)  # noqa: TRY301  # recorded below like any fault of the probe
+                    return value
                 value = freeze(value)
             self.value = value
         except KeyboardInterrupt:
             raise
-        except (
-            BaseException
-        ) as error:  # a probe that exits, by argparse or pytest.fail, is a probe that failed
-            self.error = error
+        except BaseException as error:
+            self.error = error  # one that exits, by argparse or pytest.fail, is a probe that failed
         finally:
             verifying.reset(token)
-        self.seconds = perf_counter() - began
+            self.seconds = perf_counter() - began
+        return None
 
-    async def perform_async(self) -> None:
-        """Read a probe that may have to be awaited."""
+    async def finish(self, awaitable: Any) -> None:
+        """Await what a probe left to be awaited."""
         began = perf_counter()
         token = verifying.set(True)
+        cancels = _cancels()
         try:
-            value = self._probe.call(self._values)
-            if isawaitable(value):
-                value = await value
-            self.value = freeze(value)
+            self.value = freeze(await awaitable)
         except asyncio.CancelledError as error:
-            if _task_is_cancelled():
+            # It is the action's task that is cancelled, unless the count of its cancellations says otherwise.
+            if cancels is None or _cancels() != cancels:
                 raise
             self.error = RuntimeError(f"what the probe waited for was cancelled: {error!r}")
         except BaseException as error:
@@ -95,7 +105,7 @@ class Read:
         finally:
             with suppress(ValueError):  # a coroutine may be closed in another context
                 verifying.reset(token)
-        self.seconds = perf_counter() - began
+            self.seconds += perf_counter() - began
 
 
 async def _never() -> None:
@@ -113,7 +123,9 @@ async def perform_together(reads: Sequence[Read]) -> None:
         if read.waits:
             waiting.append(read)
         else:
-            await read.perform_async()  # it may return an awaitable all the same
+            awaitable = read.start()
+            if awaitable is not None:  # its definition did not tell
+                await read.finish(awaitable)
     if len(waiting) > 1 and on_asyncio():
         await asyncio.gather(*[read.perform_async() for read in waiting])
         return
@@ -125,8 +137,8 @@ def _is_trios(error: BaseException) -> bool:
     return type(error).__module__.partition(".")[0] == "trio" and not isinstance(error, Exception)
 
 
-def _task_is_cancelled() -> bool:
-    """Return whether it is the action's task that is being cancelled, not something a probe waited for."""
+def _cancels() -> int | None:
+    """Return how often the task has been cancelled; None where that cannot be told (before Python 3.11)."""
     task = asyncio.current_task() if on_asyncio() else None
-    cancelling = getattr(task, "cancelling", None)  # Python 3.11; before, the two cannot be told apart
-    return cancelling is None or cancelling() > 0
+    cancelling = getattr(task, "cancelling", None)
+    return None if cancelling is None else int(cancelling())

@@ -207,14 +207,24 @@ def _until_done(run: Run, future: Any) -> None:
     def settle(done: Any) -> None:
         for finalizer in watch:
             finalizer.detach()
-        error = _error_of(done)
-        if error is None:
-            run.result = done.result()
+        try:
+            error = _error_of(done)
+            if error is None:
+                run.result = done.result()
+        except Exception as fault:
+            error = fault  # a future that does not even tell
         run.settle(error)
 
     with suppress(TypeError):  # a future that cannot be referred to weakly
         watch.append(_abandon_with(future, run, None))
-    future.add_done_callback(settle)
+    try:
+        future.add_done_callback(settle)
+    except Exception:
+        # It cannot be watched, so what there is to see is what there is now; the caller has it all the same.
+        for finalizer in watch:
+            finalizer.detach()
+        run.result = future
+        run.settle(None)
 
 
 def _error_of(future: Any) -> BaseException | None:

@@ -132,7 +132,6 @@ def test_a_mapping_becomes_a_read_only_mapping():
         collections.Counter("a"),
         collections.defaultdict(int, a=1),
         collections.UserDict(a=1),
-        collections.ChainMap({"a": 1}),
         types.MappingProxyType({"a": 1}),
     ],
     ids=lambda value: type(value).__name__,
@@ -205,17 +204,6 @@ def test_a_set_of_the_users_own_becomes_a_frozenset():
             return number in (2, 4)
 
     assert freeze(Evens()) == frozenset({2, 4})
-
-
-def test_a_dict_subclass_is_read_through_its_own_methods():
-    class Upper(dict):
-        def __iter__(self):
-            return iter(["A"])
-
-        def items(self):
-            return [("A", 1)]
-
-    assert freeze(Upper(a=1)) == {"A": 1}
 
 
 # Records -----------------------------------------------------------------------------------------------
@@ -669,12 +657,12 @@ def test_an_error_without_a_text_is_named_by_its_class():
 
 
 def test_a_container_that_another_thread_changes_is_read_again():
-    class Restless(collections.UserDict):
-        reads = 0
+    reads = []
 
+    class Restless(collections.UserDict):
         def items(self):
-            self.reads += 1
-            if self.reads < 3:
+            reads.append(1)
+            if len(reads) < 3:
                 raise RuntimeError("dictionary changed size during iteration")
             return super().items()
 

@@ -22,9 +22,7 @@ def test_the_package_shows_no_name_that_it_does_not_promise():
     shown = {
         name
         for name, value in vars(deltaspan).items()
-        if not name.startswith("_")
-        and name != "TYPE_CHECKING"
-        and not isinstance(value, types.ModuleType)
+        if not name.startswith("_") and name != "TYPE_CHECKING" and not isinstance(value, types.ModuleType)
     }
 
     assert shown <= set(deltaspan.__all__)

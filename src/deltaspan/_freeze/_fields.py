@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from types import MemberDescriptorType
 from typing import Any, NamedTuple
 
-__all__ = ["fields_of", "is_declared", "is_record"]
+__all__ = ["fields_of", "is_declared", "is_record", "is_transparent", "slots_of"]
 
 _NOTES = ("__pydantic_", "__fields_set__")
 _POINTER = object.__basicsize__ // 2
@@ -43,11 +43,18 @@ def is_record(kind: type) -> bool:
     return is_declared(kind) or (layout.transparent and bool(kind.__dictoffset__ or layout.slots))
 
 
+def is_transparent(kind: type) -> bool:
+    """Whether values of this type hold nothing but fields, if they hold anything."""
+    return _layout(kind).transparent
+
+
 def fields_of(record: Any) -> dict[Any, object]:
     """Read all fields of a record into a fresh dict.
 
     Declared fields are read as attributes. All else is taken from the slots and the `__dict__`, by the
-    language's own means, so that no property and no `__getattr__` runs.
+    language's own means, so that no property and no `__getattr__` runs. What stands under the name of a
+    cached property is left out, though it may have been assigned by hand: a value computed and one assigned
+    cannot be told apart.
     """
     kind = type(record)
     layout = _layout(kind)  # type: ignore[arg-type]  # a class hashes
@@ -75,7 +82,7 @@ def _unfolded(found: dict[Any, object]) -> dict[Any, object]:
 
 @lru_cache(maxsize=1024)
 def _layout(kind: type) -> _Layout:
-    slots = _slots(kind)
+    slots = slots_of(kind)
     return _Layout(
         declared=_declared(kind),
         slots=slots,
@@ -99,7 +106,8 @@ def _declared(kind: type) -> tuple[str, ...] | None:
     return next((tuple(field.name for field in fields) for fields in attrs), None)
 
 
-def _slots(kind: type) -> dict[str, MemberDescriptorType]:
+def slots_of(kind: type) -> dict[str, MemberDescriptorType]:
+    """Return the slots of a class and of its bases, by name."""
     return {
         name: member
         for base in reversed(kind.__mro__)

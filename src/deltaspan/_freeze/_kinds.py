@@ -30,14 +30,15 @@ from functools import lru_cache
 from io import IOBase
 from pathlib import PosixPath, PurePath, PurePosixPath, PureWindowsPath, WindowsPath
 from types import ModuleType, NoneType
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 from weakref import ProxyTypes, ReferenceType
 
-from deltaspan._freeze._fields import is_declared, is_record
+from deltaspan._freeze._beside import by_content
+from deltaspan._freeze._fields import is_declared, is_record, is_transparent
 from deltaspan._freeze._refusal import Refusal, class_name
 
-__all__ = ["SCALARS", "Kind", "kind_of", "plain_scalar", "refused"]
+__all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refused"]
 
 SCALARS: Final = frozenset(
     {
@@ -70,6 +71,7 @@ class Kind(Enum):
     SET = auto()
     MAPPING = auto()
     RECORD = auto()
+    COLLECTION = auto()
     BYTES = auto()
     ARRAY = auto()
     SERIES = auto()
@@ -95,10 +97,8 @@ def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911 - a table of kinds, bes
         return Kind.SCALAR
     if issubclass(kind, bytearray | memoryview):
         return Kind.BYTES
-    if _root(kind) == "pandas" and kind.__name__ == "DataFrame":
-        return Kind.FRAME
-    if _root(kind) == "pandas" and kind.__name__ == "Series":
-        return Kind.SERIES
+    if _root(kind) == "pandas" and kind.__name__ in {"DataFrame", "Series"}:
+        return Kind.SERIES if kind.__name__ == "Series" else Kind.FRAME
     if callable(getattr(kind, "tolist", None)):
         return Kind.ARRAY
     if _refusal(kind) is not None:
@@ -111,31 +111,25 @@ def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911 - a table of kinds, bes
         return Kind.SET
     if is_declared(kind):
         return Kind.RECORD
-    if issubclass(kind, Sequence | Collection):
+    if issubclass(kind, Sequence):
         return Kind.SEQUENCE
+    if issubclass(kind, Collection):
+        readable = is_transparent(kind) or by_content(kind) or has_keys(kind)
+        return Kind.COLLECTION if readable else Kind.REFUSED
     if not issubclass(kind, Iterable | AsyncIterable) and is_record(kind):
         return Kind.RECORD
     return Kind.REFUSED
 
 
-def plain_scalar(value: Any) -> object:
-    """Strip a scalar of its subclass where nothing but the subclass's own behaviour is lost."""
-    if isinstance(value, Enum):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        return float.__float__(value)
-    if isinstance(value, bytes):
-        return memoryview(value).tobytes()
-    return value
+def has_keys(kind: type) -> bool:
+    """Whether values of this type are read by key, though they do not call themselves mappings."""
+    return all(callable(getattr(kind, name, None)) for name in ("keys", "__getitem__"))
 
 
 # What is refused, and what to return instead ---------------------------------------------------------------
 
 _ROWS = "return list(rows) or a count"
+_MEMBERS = "return its members as a list, or what matters of it as a dict,"
 _FIELDS = "return its fields as a dict"
 _GUARDED = "return the values that it guards"
 _CONTENT = "return its content, size or digest"
@@ -196,6 +190,8 @@ def _refusal(kind: type) -> tuple[str, str] | None:  # noqa: C901, PLR0911 - a t
 
 
 def _unread(kind: type) -> tuple[str, str]:
+    if issubclass(kind, Collection):
+        return f"an opaque collection ({class_name(kind)})", _MEMBERS
     if hasattr(kind, "__iter__") or hasattr(kind, "__aiter__"):
         return f"a lazy iterable ({class_name(kind)})", _ROWS
     return _opaque(kind)

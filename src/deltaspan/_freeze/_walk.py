@@ -6,10 +6,11 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deltaspan._freeze._fields import fields_of
-from deltaspan._freeze._kinds import SCALARS, Kind, kind_of, plain_scalar, refused
+from deltaspan._freeze._beside import beside, by_content, extends_builtin, plain_scalar, shows_what_it_holds
+from deltaspan._freeze._fields import fields_of, is_record
+from deltaspan._freeze._kinds import SCALARS, Kind, has_keys, kind_of, refused
 from deltaspan._freeze._record import class_of, record
-from deltaspan._freeze._refusal import Refusal, Unfreezable, failed
+from deltaspan._freeze._refusal import Refusal, Unfreezable, class_name, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,6 +40,12 @@ def freeze(value: object) -> object:
     attrs, pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private
     ones too: a field left out would be a change unseen. Properties are not read, cached ones are left out.
     numpy and pandas values become plain numbers, tuples and mappings.
+
+    What subclasses a built-in and has attributes of its own becomes a record of them, with its content as the
+    field `(content)`; members of enumerations are constants and come back as they are.
+    What only behaves like a collection becomes a record of its fields, or its content if it has none.
+    The order of a mapping's keys is no state, not even an OrderedDict's: return `list(mapping)` to check it.
+    Nor is what governs later changes of a built-in: `maxlen` of a deque, `default_factory` of a defaultdict.
 
     Args:
         value: anything.
@@ -130,36 +137,81 @@ class _Walk:
 
     # Readers: one a kind, each takes the value and its depth ------------------------------------------------
 
-    def read_scalar(self, value: Any, _depth: int) -> object:
-        return _read(value, plain_scalar)
+    def read_scalar(self, value: Any, depth: int) -> object:
+        plain = _read(value, plain_scalar)
+        if not extends_builtin(type(value)):
+            # An address, a pattern, a time zone: immutable as it is.
+            return plain
+        try:
+            held = self._held(value, plain, depth)
+        except Refusal:
+            name = class_name(type(value))
+            raise Refusal(
+                f"a {name} with attributes that are no plain state",
+                "return its plain value, or what matters of it as a dict,",
+            ) from None
+        return plain if held is None else held
 
     def read_iterable(self, value: Any, depth: int) -> object:
-        return self._sequence(value, _read(value, lambda it: tuple(self._bounded(it))), depth)
+        members = _read(value, lambda it: tuple(self._bounded(it)))
+        shows_what_it_holds(value, members)
+        held = self._held(value, members, depth)
+        return self._sequence(value, members, depth) if held is None else held
 
-    def read_set(self, value: Any, _depth: int) -> object:
+    def read_set(self, value: Any, depth: int) -> object:
         if issubclass(type(value), set | frozenset):
-            return _read(value, frozenset)
-        return _read(value, lambda it: frozenset(self._bounded(it)))
+            members = _read(value, lambda it: frozenset(iter(it)))
+            shows_what_it_holds(value, members)
+        else:
+            members = _read(value, lambda it: frozenset(self._bounded(it)))
+        held = self._held(value, members, depth)
+        return members if held is None else held
 
     def read_mapping(self, value: Any, depth: int) -> object:
-        frozen = self._mapping(value, fields := _read(value, self._items), depth)
-        name = class_of(value) if type(value) is MappingProxyType else None
-        return frozen if name is None else record(fields, name)
+        fields = _read(value, self._items)
+        if type(value) is MappingProxyType:
+            frozen = self._mapping(value, fields, depth)
+            name = class_of(value)
+            return frozen if name is None else record(fields, name)
+        shows_what_it_holds(value, fields)
+        held = self._held(value, fields, depth)
+        return self._mapping(value, fields, depth) if held is None else held
 
-    def read_record(self, value: Any, depth: int) -> object:
+    def read_collection(self, value: Any, depth: int) -> object:
         kind = type(value)
-        self._mapping(value, fields := _read(value, fields_of), depth)
+        if is_record(kind) and not by_content(kind) and _read(value, fields_of):
+            return self.read_record(value, depth)
+        return self.read_mapping(value, depth) if has_keys(kind) else self.read_iterable(value, depth)
+
+    def _held(self, value: Any, content: object, depth: int) -> object:
+        """Freeze what a value holds as a record where its content is not all of it, else return None."""
+        fields = _read(value, lambda it: beside(it, content))
+        return None if fields is None else self._recorded(value, fields, depth)
+
+    def _recorded(self, value: Any, fields: dict[Any, Any], depth: int) -> object:
+        kind = type(value)
+        self._mapping(value, fields, depth)
         return record(fields, f"{kind.__module__}.{kind.__qualname__}")
 
-    def read_bytes(self, value: Any, _depth: int) -> object:
-        return _read(value, lambda it: memoryview(it).tobytes())
+    def read_record(self, value: Any, depth: int) -> object:
+        return self._recorded(value, _read(value, fields_of), depth)
+
+    def read_bytes(self, value: Any, depth: int) -> object:
+        content = _read(value, lambda it: memoryview(it).tobytes())
+        held = self._held(value, content, depth)
+        return content if held is None else held
 
     def read_array(self, value: Any, depth: int) -> object:
         size = _read(value, lambda it: getattr(it, "size", 0))
         if type(size) is int and size > self._left:
             # Before millions of numbers become millions of objects.
             raise Refusal(*_TOO_MANY)
-        return self._converted(value, _read(value, lambda it: it.tolist()), depth)
+        result = _read(value, lambda it: it.tolist())
+        if type(result) is type(value) and not by_content(type(value)):
+            name = class_name(type(value))
+            raise Refusal(f"a {name} whose tolist() returns a {name}", "return plain values")
+        held = self._held(value, result, depth)
+        return self._converted(value, result, depth) if held is None else held
 
     def read_series(self, value: Any, depth: int) -> object:
         unique = _read(value, lambda it: it.index.is_unique)
@@ -181,7 +233,14 @@ class _Walk:
     def _items(self, mapping: Mapping[Any, Any]) -> dict[Any, Any]:
         if type(mapping) is MappingProxyType:
             return dict(mapping)
-        return dict(self._bounded(mapping.items()))
+        if not hasattr(type(mapping), "items"):
+            return {key: mapping[key] for key in self._bounded(mapping.keys())}
+        pairs = list(self._bounded(mapping.items()))
+        fresh = dict(pairs)
+        if len(fresh) < len(pairs):
+            found = f"a mapping with several items of one key ({class_name(type(mapping))})"
+            raise Refusal(found, "return its items as a list")
+        return fresh
 
     def _bounded(self, members: Iterable[T]) -> Iterable[T]:
         """Stop reading an endless iterable; one too many is enough for the limit to be noticed."""
@@ -194,6 +253,7 @@ _READERS: Mapping[Kind, Callable[[_Walk, Any, int], object]] = {
     Kind.SET: _Walk.read_set,
     Kind.MAPPING: _Walk.read_mapping,
     Kind.RECORD: _Walk.read_record,
+    Kind.COLLECTION: _Walk.read_collection,
     Kind.BYTES: _Walk.read_bytes,
     Kind.ARRAY: _Walk.read_array,
     Kind.SERIES: _Walk.read_series,
@@ -207,7 +267,9 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
     for attempt in range(_TRIES):
         try:
             return reader(value)
-        except RuntimeError as error:  # noqa: PERF203 - each try needs its own
+        except Refusal:  # noqa: PERF203 - each try needs its own
+            raise
+        except RuntimeError as error:
             # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
             if "during iteration" not in str(error):
                 raise failed(value, error) from None

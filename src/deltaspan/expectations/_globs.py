@@ -1,7 +1,7 @@
-"""Glob patterns over the text of a path, matched in time that grows as pattern times text, and never faster.
+"""Glob patterns over the text of a path, matched in time that grows as pattern times text, not faster.
 
-A regular expression tries each way to divide the text among the stars, which are exponentially many. Here each
-part of a pattern is asked once: from these places in the text, which places can you lead to?
+A regular expression tries each way to divide the text among the stars, which are exponentially many. Here
+each part of a pattern is asked once: from these places in the text, to which places can you lead?
 """
 
 from __future__ import annotations

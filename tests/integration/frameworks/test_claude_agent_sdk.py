@@ -4,9 +4,7 @@ import pytest
 
 from deltaspan import collect_reports, expects, observe
 
-sdk = pytest.importorskip(
-    "claude_agent_sdk", reason="claude-agent-sdk is not installed: make frameworks"
-)
+sdk = pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed: make frameworks")
 
 
 def tool_of(decorate, flows):

@@ -4,9 +4,7 @@ import pytest
 
 from deltaspan import collect_reports, expects, observe
 
-tools = pytest.importorskip(
-    "langchain_core.tools", reason="langchain-core is not installed: make frameworks"
-)
+tools = pytest.importorskip("langchain_core.tools", reason="langchain-core is not installed: make frameworks")
 runnables = pytest.importorskip("langchain_core.runnables")
 
 

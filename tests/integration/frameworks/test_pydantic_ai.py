@@ -4,9 +4,7 @@ import pytest
 
 from deltaspan import collect_reports, expects, observe
 
-pydantic_ai = pytest.importorskip(
-    "pydantic_ai", reason="pydantic-ai is not installed: make frameworks"
-)
+pydantic_ai = pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: make frameworks")
 TestModel = pytest.importorskip("pydantic_ai.models.test").TestModel
 
 

@@ -4,9 +4,7 @@ import pytest
 
 from deltaspan import collect_reports, expects, observe
 
-smolagents = pytest.importorskip(
-    "smolagents", reason="smolagents is not installed: make frameworks"
-)
+smolagents = pytest.importorskip("smolagents", reason="smolagents is not installed: make frameworks")
 tool = smolagents.tool  # it looks for its own name in the source
 
 # It warns of every other decorator, because it sends a tool's source to remote executors without them.

@@ -1,0 +1,229 @@
+"""A word passes only if what it claims happened, and nothing beside it; a slip in the words is named."""
+
+from copy import copy, deepcopy
+
+import pytest
+
+from deltaspan import DeltaspanError, change, collect_reports, expects, observe, unchanged
+from deltaspan._difference import difference
+from deltaspan._freeze import freeze
+from deltaspan.checks import Change, Check
+from deltaspan.checks._words import WORDS_OF_CHANGE
+
+
+def rows():
+    return 3
+
+
+CHANGE = change("x", rows)
+
+
+def verdict(check, pre, post):
+    pre, post = freeze(pre), freeze(post)
+    delta = difference(pre, post)
+    found = check.expectation.judge(delta, pre, post)
+    holds = found.outcome == "pass"
+    return found.outcome, found.note or check.expectation.explain("x", delta, pre, post, holds=holds)
+
+
+# Amounts by key -------------------------------------------------------------------------------------------
+
+COLLATERAL = {
+    "a key that came as 0": (
+        CHANGE.by({"a": 1}), {"a": 0}, {"a": 1, "b": 0},
+        ("expected x to change by {'a': 1}, but it also added 'b', which was not declared "
+         "({'a': 0} → {'a': 1, 'b': 0})"),
+    ),
+    "a key that left as 0": (
+        CHANGE.by({"a": 1}), {"a": 0, "b": 0}, {"a": 1},
+        ("expected x to change by {'a': 1}, but it also removed 'b', which was not declared "
+         "({'a': 0, 'b': 0} → {'a': 1})"),
+    ),
+    "a 0 within a document that came": (
+        CHANGE.by({"a/n": 1}), {}, {"a": {"n": 1, "m": 0}},
+        ("expected x to change by {'a/n': 1}, but it also added 'a/m', which was not declared "
+         "({} → {'a': {'n': 1, 'm': 0}})"),
+    ),
+    "a key that moved within the tolerance of another": (
+        CHANGE.by({"a": 100}, tolerance=5), {"a": 0, "b": 0}, {"a": 100, "b": 4},
+        ("expected x to change by {'a': 100} ± 5, but it also changed 'b' by 4, which was not declared "
+         "({'a': 0, 'b': 0} → {'a': 100, 'b': 4})"),
+    ),
+    "a key whose text is declared": (
+        CHANGE.by({"1": 1}), {1: 0}, {1: 1},
+        ("expected x to change by {'1': 1}, but it changed '1' by 0 and it changed 1 by 1, which was not "
+         "declared ({1: 0} → {1: 1})"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("check", "pre", "post", "sentence"), COLLATERAL.values(), ids=COLLATERAL)
+def test_a_key_that_was_not_declared_is_named_however_little_it_changed(check, pre, post, sentence):
+    assert verdict(check, pre, post) == ("fail", sentence)
+
+
+@pytest.mark.parametrize(("pre", "post"), [({}, {"a": 1, "b": 0}), ({"b": 0}, {"a": 1})])
+def test_a_declared_key_counts_as_0_where_it_is_not(pre, post):
+    assert verdict(CHANGE.by({"a": 1, "b": 0}), pre, post)[0] == "pass"
+
+
+def test_other_keys_that_came_as_0_may_be_allowed():
+    assert verdict(CHANGE.by({"a": 1}).allowing_others(), {}, {"a": 1, "b": 0})[0] == "pass"
+
+
+# What is computed, and names nothing ----------------------------------------------------------------------
+
+
+def run(words, effect, state, created=()):
+    @expects(words(change("x", lambda: state)))
+    def act():
+        effect(state)
+        return created
+
+    with collect_reports() as reports:
+        act()
+    return reports[0]["x"]
+
+
+NOTHING = {
+    "no member": (lambda c: c.adding(lambda result: result), "adding no member"),
+    "no member, others allowed": (
+        lambda c: c.removing(lambda result: result).allowing_others(), "removing no member, allowing others",
+    ),
+    "a count of 0": (lambda c: c.adding(count=lambda result: len(result)), "adding no member"),
+    "no member of either kind": (
+        lambda c: c.adding(lambda result: result).removing(count=lambda result: 0),
+        "adding no member and removing no member",
+    ),
+    "nowhere": (lambda c: c.only(lambda result: result), "only in no member"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("added", [(), ("a",)], ids=["nothing came", "one came"])
+@pytest.mark.parametrize(("words", "said"), NOTHING.values(), ids=NOTHING)
+def test_a_change_that_is_computed_as_nothing_has_no_verdict(words, said, added):
+    report = run(words, lambda state: state.update(added), set())
+
+    assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
+    assert report.explanation == (
+        f"x: a change was claimed and none was named: what was computed is {said}; "
+        f"use unchanged(...) to claim that nothing changes"
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome"), [({"b"}, "pass"), (set(), "fail")], ids=["removed", "not there"]
+)
+def test_a_kind_that_is_computed_as_nothing_may_stand_beside_one_that_names_a_change(state, outcome):
+    words = lambda c: c.adding(lambda result: result).removing("b")  # noqa: E731
+
+    assert run(words, set.clear, state).outcome == outcome
+
+
+def test_members_computed_as_none_leave_those_that_are_given_or_counted():
+    add = lambda state: state.add("a")  # noqa: E731
+
+    assert run(lambda c: c.adding("a", lambda result: result), add, set()).passed
+    assert run(lambda c: c.adding(lambda result: result, count=1), add, set()).passed
+    assert not run(lambda c: c.adding(lambda result: result, count=2), add, set()).passed
+
+
+# Text and keys that are none ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["1", "None", "*", "?", "1*", "**/1", "*/**"])
+def test_text_names_no_top_level_key_of_another_kind(text):
+    for key in (1, None):
+        assert verdict(CHANGE.adding(text), {}, {key: 1})[0] == "fail"
+        assert verdict(CHANGE.only(text), {}, {key: 1})[0] == "fail"
+        assert verdict(unchanged("x", rows).ignoring(text), {}, {key: 1})[0] == "fail"
+
+
+@pytest.mark.parametrize("text", ["1", "1*", "?"])
+def test_text_does_not_name_what_lies_below_a_key_of_another_kind(text):
+    assert verdict(CHANGE.modifying(text), {1: {"a": 1}}, {1: {"a": 2}})[0] == "fail"
+
+
+def test_two_stars_are_every_key_of_whatever_kind():
+    assert verdict(CHANGE.adding("**"), {}, {1: 1, None: 1, "a": 1})[0] == "pass"
+
+
+@pytest.mark.parametrize("text", ["1/a", "*/a", "?/*", "1/**"])
+def test_below_the_top_level_a_key_that_is_no_text_stands_in_a_path_as_it_is_written(text):
+    assert verdict(CHANGE.modifying(text), {1: {"a": 1}}, {1: {"a": 2}})[0] == "pass"
+
+
+def test_an_amount_below_a_key_that_is_no_text_is_named_by_its_path():
+    assert verdict(CHANGE.by({"1/a": 1}), {1: {"a": 1}}, {1: {"a": 2}})[0] == "pass"
+
+
+# Slips that are named -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", ["adding", "removing", "modifying", "only", "ignoring"])
+@pytest.mark.parametrize(
+    ("members", "kind", "whole"), [(["q", "r"], "list", "tuple"), ({1}, "set", "frozenset")]
+)
+def test_a_list_or_a_set_of_members_is_to_be_unpacked(word, members, kind, whole):
+    with pytest.raises(DeltaspanError) as caught:
+        getattr(CHANGE, word)(members)
+
+    assert isinstance(caught.value, TypeError)
+    assert str(caught.value) == (
+        f"check 'x': {word} takes members one by one, not a {kind} of them; unpack it: {word}(*members), "
+        f"or say {word}({whole}(...)) where one member is itself a {kind}"
+    )
+
+
+def test_a_tuple_a_frozenset_and_a_document_are_members():
+    assert verdict(CHANGE.adding((1, 2)), set(), {(1, 2)})[0] == "pass"
+    assert verdict(CHANGE.adding((1, 2)), [], [[1, 2]])[0] == "pass"
+    assert verdict(CHANGE.adding(frozenset({1})), [], [{1}])[0] == "pass"
+    assert verdict(CHANGE.adding({"id": 1}), [], [{"id": 1}])[0] == "pass"
+
+
+def test_a_number_that_was_meant_to_count_is_named_as_a_member_with_the_word_that_counts():
+    assert verdict(CHANGE.adding(1), set(), {"a"})[1] == (
+        "expected x to change by adding 1, but it did not add 1 (a number of members is count=1) and it "
+        "added 'a', which was not declared (set() → {'a'})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "post"),
+    [
+        (CHANGE.adding(1), {2}),
+        (CHANGE.adding("b"), {"a"}),
+        (CHANGE.adding(1, 2), {"a"}),
+        (CHANGE.adding(-1), {"a"}),
+    ],
+)
+def test_no_count_is_suggested_where_the_member_can_be_meant(check, post):
+    assert "count=" not in verdict(check, set(), post)[1]
+
+
+@pytest.mark.parametrize(
+    ("check", "source", "claims"),
+    [(unchanged("x", rows), "unchanged", "that nothing changes"), (observe("x", rows), "observe", "nothing")],
+)
+def test_a_word_of_change_after_another_claim_says_to_start_from_change(check, source, claims):
+    with pytest.raises(AttributeError) as caught:
+        check.by(1)
+
+    assert str(caught.value) == (
+        f"{source}('x', rows) claims {claims}: it cannot be followed by .by(...); start from "
+        f"change('x', ...).by(...)"
+    )
+
+
+def test_any_other_word_is_not_there_as_usual():
+    with pytest.raises(AttributeError, match="'Unchanged' object has no attribute 'bye'"):
+        unchanged("x", rows).bye(1)
+
+    assert [copy(check) == check == deepcopy(check) for check in (CHANGE, observe("x", rows))] == [True, True]
+
+
+def test_the_words_of_change_are_those_that_it_has_beyond_every_check():
+    words = {name for name in dir(Change) if not name.startswith("_")}
+
+    assert words - set(dir(Check)) == WORDS_OF_CHANGE
