@@ -1,4 +1,8 @@
-"""Spans from a Jaeger, over the query API that answers in OTLP: `/api/v3`."""
+"""Spans from a Jaeger: over `/api/v3`, which answers in OTLP.
+
+What `/api/v3` cannot do over HTTP is search by attribute (Jaeger 1.76 takes no notice of it), so the traces of
+a run are found as Jaeger's UI finds them, over `/api/traces`, and then read over `/api/v3`.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,16 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from deltaspan import semconv
 from deltaspan.causal_tag import is_tag
 from deltaspan.exceptions import DefinitionValueError, SourceError
 from deltaspan.tree._otlp import Reading, holds_spans, spans_in
+from deltaspan.tree._text import printable
 
 __all__ = ["read_jaeger"]
 
@@ -63,14 +68,10 @@ def read_jaeger(
     if root is not None and not is_tag(root):
         raise DefinitionValueError(f"{root!r} is no causal tag: it is a UUID in lower case, with hyphens")
     now = datetime.now(timezone.utc)
-    query = {
-        "query.start_time_min": (now - since).isoformat(),
-        "query.start_time_max": (now + _AHEAD).isoformat(),
-        "query.num_traces": str(limit),
-    }
-    if root is not None:
-        query["query.attributes"] = json.dumps({semconv.CAUSAL_TAG_ROOT_ID: root})
-    return asked.search(query, service, limit)
+    between = now - since, now + _AHEAD
+    if root is None:
+        return asked.of_service(str(service), between, limit)
+    return asked.of_run(root, service, between, limit)
 
 
 class _Jaeger:
@@ -78,30 +79,48 @@ class _Jaeger:
         self._url, self._timeout = url, timeout
 
     def trace(self, trace_id: str) -> Reading:
-        return self._reading([self._get(f"/api/v3/traces/{quote(trace_id)}", raw_traces="true")])
+        return self._reading([self._read(trace_id)])
 
-    def search(self, query: Mapping[str, str], service: str | None, limit: int) -> Reading:
-        if service is not None:
-            documents = [self._find(query, service)]
-        else:
-            try:
-                documents = [self._get("/api/v3/traces", **query)]
-            except _RefusedError:
-                # Some of Jaeger's stores search within one service only.
-                documents = [self._find(query, each) for each in self._services()]
-        reading = self._reading(documents)
-        if any(len(traces) >= limit for traces in map(_traces, documents)):
-            more = f"{self._url} gave as many traces as were asked for, {limit}: there may be more"
-            return reading._replace(complaints=(*reading.complaints, more))
-        return reading
+    def of_service(self, service: str, between: tuple[datetime, datetime], limit: int) -> Reading:
+        query = {
+            "query.service_name": service,
+            "query.start_time_min": between[0].isoformat(),
+            "query.start_time_max": between[1].isoformat(),
+            "query.num_traces": str(limit),
+            "query.raw_traces": "true",
+        }
+        reading = self._reading([self._get("/api/v3/traces", **query)])
+        is_full = len({span.trace_id for span in reading.spans}) >= limit
+        return self._perhaps_more(reading, limit) if is_full else reading
 
-    def _find(self, query: Mapping[str, str], service: str) -> Any:
-        return self._get("/api/v3/traces", **query, **{"query.service_name": service})
+    def of_run(
+        self, root: str, service: str | None, between: tuple[datetime, datetime], limit: int
+    ) -> Reading:
+        query = {
+            "tags": json.dumps({semconv.CAUSAL_TAG_ROOT_ID: root}),
+            "start": str(int(between[0].timestamp() * 1e6)),
+            "end": str(int(between[1].timestamp() * 1e6)),
+            "limit": str(limit),
+        }
+        is_full = False
+        found: dict[str, None] = {}
+        for each in self._services() if service is None else [service]:
+            traces = self._get("/api/traces", **query, service=each)
+            ids = [one["traceID"] for one in traces if isinstance(one, dict) and "traceID" in one]
+            is_full = is_full or len(ids) >= limit
+            found |= dict.fromkeys(one for one in ids if isinstance(one, str) and _TRACE_ID.fullmatch(one))
+        reading = self._reading([self._read(trace_id.rjust(32, "0")) for trace_id in found])
+        return self._perhaps_more(reading, limit) if is_full else reading
+
+    def _perhaps_more(self, reading: Reading, limit: int) -> Reading:
+        more = f"{self._url} gave as many traces as were asked for, {limit}: there may be more"
+        return reading._replace(complaints=(*reading.complaints, more))
+
+    def _read(self, trace_id: str) -> Any:
+        return self._get(f"/api/v3/traces/{trace_id}", raw_traces="true")
 
     def _services(self) -> list[str]:
-        answer = self._get("/api/v3/services")
-        found = answer.get("services") if isinstance(answer, dict) else None
-        return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+        return [each for each in self._get("/api/services") if isinstance(each, str)]
 
     def _reading(self, documents: Iterable[Any]) -> Reading:
         read = [span for document in documents for span in spans_in(document)]
@@ -123,28 +142,24 @@ class _Jaeger:
             reason = getattr(error, "reason", None) or error
             raise SourceError(f"no Jaeger answers at {self._url}: {reason}") from error
         answer = _parsed(body)
-        result = answer.get("result", answer) if isinstance(answer, dict) else None
-        if holds_spans(result) or (isinstance(result, dict) and "services" in result) or result == {}:
-            return result
+        if isinstance(answer, dict):
+            if holds_spans(answer.get("result")):
+                return answer["result"]
+            if "data" in answer and "errors" in answer:
+                return answer["data"] if isinstance(answer["data"], list) else []
         raise SourceError(f"what answers at {self._url} is no Jaeger with /api/v3: name the URL of its UI")
 
     def _refused(self, status: int, body: bytes) -> Any:
         answer = _parsed(body)
-        said = answer.get("error") if isinstance(answer, dict) else None
-        message = said.get("message") if isinstance(said, dict) else None
-        if message is None:
+        said = answer.get("error") if isinstance(answer, dict) else None  # of /api/v3
+        errors = answer.get("errors") if isinstance(answer, dict) else None  # of the others
+        if isinstance(errors, list) and errors and isinstance(errors[0], dict):
+            said = {"message": errors[0].get("msg")}
+        if not isinstance(said, dict):
             raise SourceError(f"what answers at {self._url} is no Jaeger with /api/v3: it says {status}")
         if status == http.client.NOT_FOUND:
             return {}
-        raise _RefusedError(f"the Jaeger at {self._url} refused the search: {message}")
-
-
-class _RefusedError(SourceError):
-    """A Jaeger answered that it would not."""
-
-
-def _traces(document: Any) -> set[str]:
-    return {span.trace_id for span in spans_in(document) if span is not None}
+        raise SourceError(f"the Jaeger at {self._url} refused: {printable(said.get('message'))}")
 
 
 def _parsed(body: bytes) -> Any:

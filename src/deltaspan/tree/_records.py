@@ -25,6 +25,14 @@ FindingKind: TypeAlias = Literal[
     "invalid_tag",
     "untagged_effects",
 ]
+"""What can be found.
+
+`orphan`: a run whose parent's tag nobody has. `unclaimed_effects`: spans stamped with a tag that no run has.
+`parent_conflict`, `root_conflict`, `action_conflict`: one tag with two parents, roots or actions.
+`span_conflict`: a run whose span is below that of another run than its tag says. `duplicate`: one tag with two
+verdicts. `cycle`: runs that cause each other. `invalid_tag`: a tag that is not the canonical text of a UUID.
+`untagged_effects`: spans below a run that leave or enter a process without a tag, while others are stamped.
+"""
 
 _UNHURT: Final = frozenset({"pass", "observed", "skipped"})
 
@@ -169,12 +177,7 @@ class Finding:
     """Something that keeps a tree from being the whole truth.
 
     Attributes:
-        kind: what it is: `orphan`, a run whose parent's tag nobody has; `unclaimed_effects`, spans stamped
-            with a tag that no run has; `parent_conflict`, `root_conflict`, `action_conflict`, one tag with two
-            parents, roots or actions; `span_conflict`, a run whose span is below another run than its tag
-            says; `duplicate`, one tag with two verdicts; `cycle`, runs that cause each other; `invalid_tag`,
-            a tag that is not the canonical text of a UUID; `untagged_effects`, spans below a run that left or
-            entered a process without its tag, while other spans are stamped.
+        kind: what it is.
         tag: the run that it is about; None when it is about none.
         others: the other tags that it is about.
         spans: the spans that show it.
