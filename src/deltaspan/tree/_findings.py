@@ -79,7 +79,7 @@ def _unclaimed(runs: Mapping[str, Merged], effects: Mapping[str, Sequence[Span]]
                 tag,
                 (),
                 tuple(span.id for span in spans),
-                f"{_count(spans)} stamped with {tag}, which no action here has: {_names(spans)}",
+                f"{_count(spans)} the tag {tag}, which no action here has: {_names(spans)}",
             )
 
 
@@ -101,7 +101,7 @@ def _roots(in_order: Iterable[Merged], runs: Mapping[str, Merged], lineage: Line
             continue  # it does not say, or the run above it is not there to compare with
         expected = run.tag if above is None else runs[above].root
         if expected is not None and run.root != expected:
-            whose = "has no parent" if above is None else f"its parent belongs to {expected}"
+            whose = "it has no parent" if above is None else f"its parent belongs to {expected}"
             yield _about(
                 run, "root_conflict", f"{_name(run)} says its root is {run.root}, but {whose}", run.root
             )
@@ -177,7 +177,7 @@ def _invalid(spans: Mapping[SpanId, Span]) -> Iterator[Finding]:
                 None,
                 (),
                 tuple(span.id for span in found),
-                f"{_count(found)} a {attribute} that is not the canonical text of a UUID: {example!r} "
+                f"{_count(found)} a {attribute} that is not the canonical text of a UUID: {example}, "
                 f"on {_names(found)}",
             )
 

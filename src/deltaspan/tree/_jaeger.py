@@ -1,7 +1,7 @@
 """Spans from a Jaeger: over `/api/v3`, which answers in OTLP.
 
-What `/api/v3` cannot do over HTTP is search by attribute (Jaeger 1.76 takes no notice of it), so the traces of
-a run are found as Jaeger's UI finds them, over `/api/traces`, and then read over `/api/v3`.
+What `/api/v3` cannot do over HTTP is search by attribute (Jaeger 1.76 takes no notice of it), so the traces
+of a run are found as Jaeger's UI finds them, over `/api/traces`, and then read over `/api/v3`.
 """
 
 from __future__ import annotations
