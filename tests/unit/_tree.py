@@ -13,6 +13,10 @@ def tag(number):
     return str(UUID(int=number + 1))
 
 
+def span_id(number):
+    return f"{number + 1:016x}"
+
+
 def action(
     number, above=None, *, span=None, under="", name=None, outcome="pass", root=None, trace=TRACE, **more
 ):
@@ -27,8 +31,8 @@ def action(
         attributes["delta.action.outcome"] = outcome
     return Span(
         trace,
-        f"{number if span is None else span:016x}",
-        under if isinstance(under, str) else f"{under:016x}",
+        span_id(number if span is None else span),
+        under if isinstance(under, str) else span_id(under),
         f"execute_tool action{number}",
         "internal",
         more.pop("service", "shop"),
@@ -43,8 +47,8 @@ def other(span, of=None, *, under="", name="GET", kind="client", trace=TRACE, se
     attributes = {} if of is None else {"delta.causal_tag.id": of if isinstance(of, str) else tag(of)}
     return Span(
         trace,
-        f"{span:016x}",
-        under if isinstance(under, str) else f"{under:016x}",
+        span_id(span),
+        under if isinstance(under, str) else span_id(under),
         name,
         kind,
         service,

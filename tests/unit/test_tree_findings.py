@@ -146,8 +146,8 @@ def test_a_parent_that_is_no_uuid_is_invalid_and_no_parent():
 
     assert shape(tree) == [(0, 0)]
     assert tree.findings[0].explanation == (
-        "1 span carries a delta.causal_tag.parent_id that is not the canonical text of a UUID: forged\\x1b[2J, "
-        "on execute_tool action0"
+        "1 span carries a delta.causal_tag.parent_id that is not the canonical text of a UUID: "
+        "forged\\x1b[2J, on execute_tool action0"
     )
 
 
