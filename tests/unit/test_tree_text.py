@@ -35,7 +35,7 @@ def test_further_attempts_say_which_they_are():
 
 
 def test_effects_are_counted_below_their_run():
-    spans = [action(0), action(1, 0), other(5, 0), other(6, 0), other(7, 0, name="commit", kind="")]
+    spans = [action(0), action(1, 0), other(5, 0), other(6, 0), other(7, 0, name="commit", kind="internal")]
 
     assert lines(*spans)[1] == "│  effects: GET (client) x2, commit"
 

@@ -74,7 +74,8 @@ def _line(run: Run) -> str:
 
 def _effects(effects: Iterable[Span]) -> str:
     counted = Counter(
-        printable(effect.name) + (f" ({effect.kind})" if effect.kind else "") for effect in effects
+        printable(effect.name) + (f" ({effect.kind})" if effect.kind not in {"", "internal"} else "")
+        for effect in effects
     )
     shown = [name if count == 1 else f"{name} x{count}" for name, count in counted.items()]
     rest = len(shown) - _MOST_EFFECTS
