@@ -5,6 +5,7 @@
     │   ├── DefinitionTypeError         (also a TypeError) a thing of the wrong kind
     │   └── DefinitionValueError        (also a ValueError) a value that contradicts itself or another
     ├── WindowStateError                (also a ValueError) a window's steps in the wrong order
+    ├── SourceError                     telemetry that was to be read could not be
     ├── DeltaCheckFailed                a check failed and `on_failure="raise"` asked to hear it
     └── DeltaInconclusive               a check has no verdict and `on_inconclusive="raise"` asked to hear it
 
@@ -27,6 +28,7 @@ __all__ = [
     "DeltaCheckFailed",
     "DeltaInconclusive",
     "DeltaspanError",
+    "SourceError",
     "WindowStateError",
 ]
 
@@ -49,6 +51,10 @@ class DefinitionValueError(DefinitionError, ValueError):
 
 class WindowStateError(DeltaspanError, ValueError):
     """A window's steps were taken in the wrong order, such as verifying before a baseline."""
+
+
+class SourceError(DeltaspanError):
+    """Telemetry could not be read: a file is missing or is no OTLP/JSON, a Jaeger does not answer."""
 
 
 class _VerdictError(DeltaspanError):

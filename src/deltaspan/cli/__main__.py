@@ -1,0 +1,8 @@
+"""`python -m deltaspan.cli`, where the command itself is not on the path."""
+
+import sys
+
+from deltaspan.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""`deltaspan tree`: who caused what, from files or from a Jaeger."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from deltaspan.causal_tag import is_tag
+from deltaspan.exceptions import SourceError
+from deltaspan.tree import CausalTree, Reading, causal_tree, read_files, read_jaeger
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+__all__ = ["add_to"]
+
+PROVEN: Final = 0
+UNPROVEN: Final = 1
+BROKEN: Final = 3
+
+_STATUS: Final = """\
+exit status:
+  0  every action passed, or claimed nothing, and the tree is whole
+  1  an action failed, is inconclusive or has no verdict
+  2  it could not be told: a wrong command line, nothing to read there, no action in it
+  3  none of these, but the tree is broken: orphans, conflicts, cycles, duplicates, invalid tags;
+     with --strict also effects without a tag, and whatever could not be read
+"""
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_DURATION: Final = re.compile(r"([0-9]{1,6})([smhd])")
+
+
+def add_to(commands: _SubParsersAction[ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "tree",
+        help="show who caused what",
+        description="Show who caused what: the tree of runs, from the spans of any number of processes.",
+        epilog=_STATUS,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="OTLP/JSON, one export a line; or a pattern, '*.jsonl'"
+    )
+    parser.add_argument(
+        "--jaeger", metavar="URL", help="where a Jaeger's UI is, such as http://localhost:16686"
+    )
+    parser.add_argument("--root", type=_tag, metavar="UUID", help="only the run with this root's causal tag")
+    parser.add_argument("--trace", metavar="ID", help="with --jaeger: only this trace")
+    parser.add_argument(
+        "--service", metavar="NAME", help="with --jaeger: the traces that this service has a part in"
+    )
+    parser.add_argument(
+        "--since",
+        type=_duration,
+        metavar="AGO",
+        help="with --jaeger: how far back to look, such as 90s, 15m, 1h, 7d; 1d",
+    )
+    parser.add_argument(
+        "--limit", type=_count, metavar="N", help="with --jaeger: how many traces at most; 1000"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--strict", action="store_true", help="also fail when effects carry no tag, or lines are unreadable"
+    )
+    parser.set_defaults(run=_run, parser=parser)
+
+
+def _run(options: Namespace) -> int:
+    reading = _read(options)
+    tree = causal_tree(reading.spans, root=options.root)
+    for complaint in reading.complaints:
+        sys.stderr.write(f"deltaspan: {complaint}\n")
+    if not tree.runs and not tree.findings:
+        which = f"of the run {options.root}" if options.root else "of an action"
+        raise SourceError(f"none of {len(reading.spans)} spans is {which}: there is nothing to show")
+    if options.json:
+        json.dump(tree.to_dict(), sys.stdout, indent=2, ensure_ascii=False)
+        sys.stdout.write("\n")
+    else:
+        sys.stdout.write(f"{tree}\n")
+    return _status(tree, reading, strict=options.strict)
+
+
+def _read(options: Namespace) -> Reading:
+    for_jaeger = {name: getattr(options, name) for name in ("trace", "service", "since", "limit")}
+    given = {name: value for name, value in for_jaeger.items() if value is not None}
+    if options.jaeger is None:
+        if not options.files:
+            options.parser.error("name files of OTLP/JSON, or a Jaeger with --jaeger URL")
+        if given:
+            options.parser.error(f"--{next(iter(given))} needs --jaeger URL")
+        return read_files(*options.files)
+    if options.files:
+        options.parser.error("name files or a Jaeger, not both")
+    if not (options.root or options.trace or options.service):
+        options.parser.error("say what to look for in that Jaeger: --root UUID, --trace ID or --service NAME")
+    if options.trace and options.root:  # the trace is read; the tree is then cut to the run
+        return read_jaeger(options.jaeger, **given)
+    return read_jaeger(options.jaeger, root=options.root, **given)
+
+
+def _status(tree: CausalTree, reading: Reading, *, strict: bool) -> int:
+    if tree.unproven:
+        return UNPROVEN
+    allowed = tree.found() if strict else tree.found("untagged_effects")
+    if len(allowed) < len(tree.findings) or (strict and reading.complaints):
+        return BROKEN
+    return PROVEN
+
+
+def _tag(text: str) -> str:
+    if not is_tag(text):
+        raise ArgumentTypeError(f"{text!r} is no causal tag: it is a UUID in lower case, with hyphens")
+    return text
+
+
+def _duration(text: str) -> timedelta:
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ArgumentTypeError(f"{text!r} is no duration: write 90s, 15m, 1h or 7d")
+    unit: Any = {_UNITS[match[2]]: int(match[1])}
+    return timedelta(**unit)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is no number of traces")
+    return int(text)

@@ -1,0 +1,27 @@
+"""Who caused what: the tree of runs, rebuilt from the spans that they left anywhere.
+
+    >>> from deltaspan.tree import causal_tree
+    >>> str(causal_tree([]))
+    'no actions'
+
+`read_files` takes the spans from OTLP/JSON files, `read_jaeger` from a Jaeger; `causal_tree` is pure and
+takes them from anywhere. The command `deltaspan tree` does all three.
+"""
+
+from deltaspan.tree._build import causal_tree
+from deltaspan.tree._files import read_files
+from deltaspan.tree._jaeger import read_jaeger
+from deltaspan.tree._otlp import Reading
+from deltaspan.tree._records import CausalTree, Finding, FindingKind, Run, Span
+
+__all__ = [
+    "CausalTree",
+    "Finding",
+    "FindingKind",
+    "Reading",
+    "Run",
+    "Span",
+    "causal_tree",
+    "read_files",
+    "read_jaeger",
+]

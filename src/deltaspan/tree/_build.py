@@ -1,0 +1,93 @@
+"""From spans to the tree: distinct spans, runs, parents, an order, and what is wrong with it.
+
+Nothing here depends on the order in which spans come, or on how often each does. Structure comes from tags
+and span ids alone; clocks, which differ between machines, decide only in which order siblings stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from deltaspan import semconv
+from deltaspan.tree._findings import findings_of
+from deltaspan.tree._lineage import Lineage
+from deltaspan.tree._merging import Merged, merged
+from deltaspan.tree._records import CausalTree, Finding, Run, Span, SpanId
+
+__all__ = ["causal_tree"]
+
+
+def causal_tree(spans: Iterable[Span], *, root: str | None = None) -> CausalTree:
+    """Rebuild who caused what from the spans of any number of processes.
+
+    Args:
+        spans: in any order, any of them any number of times; also those that carry no tag, which show what is
+            missing. Of two that have one id, the one that ended later and says more counts.
+        root: the causal tag of an outermost run: only what belongs to it is returned.
+
+    Example:
+        >>> from deltaspan.tree import Span, causal_tree
+        >>> tag = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
+        >>> named = {"delta.action.name": "load", "delta.causal_tag.id": tag, "delta.action.outcome": "pass"}
+        >>> print(causal_tree([Span("1" * 32, "2" * 16, end=1_500_000, attributes=named)]))
+        ✓ load pass, 1.5 ms, 3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f
+    """
+    distinct = _distinct(spans)
+    of_runs: dict[str, list[Span]] = {}
+    effects: dict[str, list[Span]] = {}
+    for span in distinct.values():
+        if span.tag is not None:
+            (of_runs if span.is_action else effects).setdefault(span.tag, []).append(span)
+    runs = {tag: merged(tag, own, effects.get(tag, ())) for tag, own in of_runs.items()}
+    lineage = Lineage(runs)
+    rows = _rows(runs, lineage)
+    findings = findings_of(distinct, runs, effects, lineage)
+    return CausalTree(rows, findings) if root is None else _of_one(root, rows, findings, effects)
+
+
+def _distinct(spans: Iterable[Span]) -> dict[SpanId, Span]:
+    """Return each span once, in order of their starts."""
+    found: dict[SpanId, Span] = {}
+    for span in spans:
+        other = found.setdefault(span.id, span)
+        if other is not span and other != span:
+            found[span.id] = max(other, span, key=_said)
+    return {span.id: span for span in sorted(found.values(), key=lambda span: (span.start, span.id))}
+
+
+def _said(span: Span) -> tuple[int, int, str]:
+    attributes = sorted((str(name), repr(value)) for name, value in span.attributes.items())
+    return span.end, len(attributes), repr((replace(span, attributes={}), attributes))
+
+
+def _rows(runs: Mapping[str, Merged], lineage: Lineage) -> tuple[Run, ...]:
+    """Return every run, each followed by what it caused, siblings in order of their starts."""
+    rows: list[Run] = []
+    roots: dict[str, str] = {}
+    for tag in lineage.order:
+        run, depth = runs[tag], lineage.depth[tag]
+        above = lineage.parent[tag]
+        roots[tag] = run.root or (roots[above] if above else run.parent or tag)
+        rows.append(run.as_run(roots[tag], depth, tuple(lineage.children[tag])))
+    return tuple(rows)
+
+
+def _of_one(
+    root: str, rows: Sequence[Run], findings: Sequence[Finding], effects: Mapping[str, Sequence[Span]]
+) -> CausalTree:
+    """Return the runs that say they belong to a root, with whatever these caused, and their findings."""
+    kept: list[Run] = []
+    depths: dict[str, int] = {}
+    for run in rows:
+        above = depths.get(run.parent or "") if run.depth else None
+        if above is not None or run.root == root:
+            depths[run.tag] = depth = 0 if above is None else above + 1
+            kept.append(replace(run, depth=depth))
+    of_it = {
+        tag
+        for tag, spans in effects.items()
+        if any(span.tag_at(semconv.CAUSAL_TAG_ROOT_ID) == root for span in spans)
+    }
+    mine = depths.keys() | of_it | {root}
+    return CausalTree(tuple(kept), tuple(finding for finding in findings if finding.tag in mine))

@@ -1,0 +1,107 @@
+"""Spans from files of OTLP/JSON: one export a line, as SDKs and the collector's file exporter write them."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from deltaspan.exceptions import SourceError
+from deltaspan.tree._otlp import Reading, holds_spans, signals_in, spans_in
+from deltaspan.tree._records import Span
+
+__all__ = ["read_files"]
+
+_NOT_JSON: Final = object()
+
+
+def read_files(*paths: str | os.PathLike[str]) -> Reading:
+    """Read the spans in files of OTLP/JSON.
+
+    Lines that are no such thing, as the last one of a process that was killed, are left out and complained
+    of. Metrics and logs may stand between them.
+
+    Args:
+        *paths: files, or patterns like `traces/*.jsonl`.
+
+    Raises:
+        SourceError: a file is missing, cannot be read, or holds nothing that could be understood.
+
+    Example:
+        >>> import json, tempfile
+        >>> from deltaspan.tree import read_files
+        >>> span = {"traceId": "1" * 32, "spanId": "2" * 16, "name": "load"}
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        ...     json.dump({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}, file)
+        ...     file.flush()
+        ...     [read] = read_files(file.name).spans
+        >>> read.name
+        'load'
+    """
+    spans: list[Span] = []
+    complaints: list[str] = []
+    for path in dict.fromkeys(each for given in paths for each in _matching(given)):
+        _read(path, spans, complaints)
+    return Reading(tuple(spans), tuple(complaints))
+
+
+def _matching(given: str | os.PathLike[str]) -> list[Path]:
+    path = Path(given)
+    if path.exists() or not glob.has_magic(str(given)):
+        return [path]
+    found = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207  # patterns are of the shell's kind
+    if not found:
+        raise SourceError(f"no file matches {given}")
+    return [Path(each) for each in found]
+
+
+def _read(path: Path, spans: list[Span], complaints: list[str]) -> None:
+    understood, others, unreadable = 0, set[str](), 0
+    for number, document in _documents(path):
+        if holds_spans(document):
+            understood += 1
+            read = list(spans_in(document))
+            spans += [span for span in read if span is not None]
+            unreadable += read.count(None)
+        elif signals := signals_in(document):
+            others.update(signals)
+        else:
+            what = "not JSON" if document is _NOT_JSON else "JSON, but no OTLP"
+            complaints.append(f"{path}, line {number}: {what}; left out")
+    if unreadable:
+        complaints.append(f"{path}: spans without valid ids, left out: {unreadable}")
+    if not understood:
+        held = f"holds {' and '.join(sorted(others))}, but no spans" if others else "is no OTLP/JSON"
+        raise SourceError(f"{path} {held}: name a file that a span exporter wrote, one export a line")
+
+
+def _documents(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield each line's document and number; a file that is one document over many lines is the first."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            first = next((line for line in file if line.strip()), "")
+            if _parsed(first) is _NOT_JSON:
+                whole = _parsed(first + file.read())
+                if whole is not _NOT_JSON:
+                    yield 1, whole
+                    return
+            file.seek(0)
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, _parsed(line)
+    except FileNotFoundError:
+        raise SourceError(f"{path} does not exist") from None
+    except IsADirectoryError:
+        raise SourceError(f"{path} is a folder: name the files in it, such as {path}/*.jsonl") from None
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _NOT_JSON

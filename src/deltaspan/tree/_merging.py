@@ -1,0 +1,116 @@
+"""The spans of one tag, put together: they are one run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from deltaspan import semconv
+from deltaspan.tree._records import Run, Span
+from deltaspan.typing import Outcome
+
+__all__ = ["Merged", "merged"]
+
+_WORST_FIRST: Final = ("fail", "inconclusive", "pass", "observed", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One run before its place is known, with everything that its spans say of it, also what contradicts.
+
+    Attributes:
+        tag: its causal tag.
+        spans: its own spans, in order of their starts.
+        effects: the other spans that carry its tag.
+        actions: the names that it has.
+        parents: the tags of the parents that it has.
+        roots: the tags of the roots that it has.
+        verdicts: its spans that have one.
+        outcome: the worst of them.
+    """
+
+    tag: str
+    spans: Sequence[Span]
+    effects: Sequence[Span]
+    actions: Sequence[str]
+    parents: Sequence[str]
+    roots: Sequence[str]
+    verdicts: Sequence[Span]
+    outcome: Outcome | None
+
+    @property
+    def parent(self) -> str | None:
+        """The parent that counts: the one that its first span has."""
+        return self.parents[0] if self.parents else None
+
+    @property
+    def root(self) -> str | None:
+        """The root that counts; None when it does not say."""
+        return self.roots[0] if self.roots else None
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """What puts runs in order."""
+        return self.spans[0].start, self.tag
+
+    def as_run(self, root: str, depth: int, children: tuple[str, ...]) -> Run:
+        """Return it in its place."""
+        first = self.spans[0]
+        failed = [metric for span in self.spans for metric in _failed(span)]
+        attempts = [span.attributes.get(semconv.ACTION_ATTEMPT) for span in self.spans]
+        return Run(
+            tag=self.tag,
+            parent=self.parent,
+            root=root,
+            action=self.actions[0],
+            attempt=next((each for each in attempts if type(each) is int and each > 1), 1),
+            outcome=self.outcome,
+            failed=tuple(dict.fromkeys(failed)),
+            service=first.service,
+            start=first.start,
+            duration=max(0, *(span.end - first.start for span in self.spans)) / 1e9,
+            trace_id=first.trace_id,
+            span_id=first.span_id,
+            depth=depth,
+            children=children,
+            spans=tuple(span.id for span in self.spans),
+            effects=tuple(self.effects),
+        )
+
+
+def merged(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> Merged:
+    """Put the spans of one tag together.
+
+    Args:
+        tag: the tag that they carry.
+        spans: the spans of actions among them, in order of their starts; at least one.
+        effects: the others.
+    """
+    verdicts = [span for span in spans if span.attributes.get(semconv.ACTION_OUTCOME) in _WORST_FIRST]
+    outcomes = [span.attributes[semconv.ACTION_OUTCOME] for span in verdicts]
+    return Merged(
+        tag,
+        spans,
+        effects,
+        list(dict.fromkeys(str(span.attributes[semconv.ACTION_NAME]) for span in spans)),
+        _tags(spans, semconv.CAUSAL_TAG_PARENT_ID),
+        _tags(spans, semconv.CAUSAL_TAG_ROOT_ID),
+        verdicts,
+        cast("Outcome | None", min(outcomes, key=_WORST_FIRST.index, default=None)),
+    )
+
+
+def _tags(spans: Sequence[Span], attribute: str) -> list[str]:
+    return list(dict.fromkeys(tag for span in spans if (tag := span.tag_at(attribute)) is not None))
+
+
+def _failed(span: Span) -> list[str]:
+    metrics: Any = span.attributes.get(semconv.CHECKS_FAILED)
+    if isinstance(metrics, str) and metrics.startswith("["):  # as a store keeps it that has no lists
+        try:
+            metrics = json.loads(metrics)
+        except (ValueError, RecursionError):
+            return []
+    return [metric for metric in metrics if isinstance(metric, str)] if isinstance(metrics, list) else []

@@ -1,0 +1,186 @@
+"""OTLP/JSON files into spans: as exporters and collectors write them, and as they come in real life."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from deltaspan import DeltaspanError
+from deltaspan.tree import Span, read_files
+
+ONE = {"traceId": "A" * 32, "spanId": "b" * 16, "name": "load"}
+READ = Span("a" * 32, "b" * 16, name="load")
+
+
+def export(*spans, **resource):
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in resource.items()]
+    return {
+        "resourceSpans": [{"resource": {"attributes": attributes}, "scopeSpans": [{"spans": list(spans)}]}]
+    }
+
+
+def lines(*documents):
+    return "".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in documents)
+
+
+@pytest.fixture
+def reading(tmp_path):
+    def read(text):
+        file = tmp_path / "spans.jsonl"
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        found = read_files(file)
+        return list(found.spans), [each.replace(str(file), "FILE") for each in found.complaints]
+
+    return read
+
+
+def test_a_span_is_read_with_all_that_a_tree_needs(reading):
+    span = ONE | {
+        "parentSpanId": "c" * 16,
+        "kind": 3,
+        "startTimeUnixNano": "1796044280299079759",
+        "endTimeUnixNano": 1796044280299079760,
+        "attributes": [
+            {"key": "text", "value": {"stringValue": "x"}},
+            {"key": "whole", "value": {"intValue": "-7"}},
+            {"key": "number", "value": {"intValue": 7}},
+            {"key": "real", "value": {"doubleValue": 0.5}},
+            {"key": "yes", "value": {"boolValue": True}},
+            {"key": "list", "value": {"arrayValue": {"values": [{"stringValue": "a"}]}}},
+            {"key": "empty", "value": {"arrayValue": {}}},
+            {"key": "nothing", "value": {}},
+        ],
+    }
+    assert reading(lines(export(span, **{"service.name": "shop"}))) == (
+        [
+            Span(
+                "a" * 32,
+                "b" * 16,
+                "c" * 16,
+                "load",
+                "client",
+                "shop",
+                1796044280299079759,
+                1796044280299079760,
+                {
+                    "text": "x",
+                    "whole": -7,
+                    "number": 7,
+                    "real": 0.5,
+                    "yes": True,
+                    "list": ["a"],
+                    "empty": [],
+                    "nothing": None,
+                },
+            )
+        ],
+        [],
+    )
+
+
+def test_every_line_is_an_export(reading):
+    other = ONE | {"spanId": "d" * 16}
+
+    assert reading(lines(export(ONE), "", export(other)))[0] == [READ, Span("a" * 32, "d" * 16, name="load")]
+
+
+def test_a_file_may_be_one_document_over_many_lines(reading):
+    assert reading(json.dumps(export(ONE), indent=2)) == ([READ], [])
+
+
+def test_other_signals_may_stand_between(reading):
+    assert reading(lines({"resourceMetrics": []}, export(ONE), {"resourceLogs": []})) == ([READ], [])
+
+
+def test_a_line_that_was_cut_off_is_left_out_and_told(reading):
+    text = lines(export(ONE), export(ONE))[:-20]
+
+    assert reading(text) == ([READ], ["FILE, line 2: not JSON; left out"])
+
+
+@pytest.mark.parametrize("line", ["[]", "7", '{"a": 1}', '{"resourceSpans": 7}'])
+def test_a_line_that_is_no_otlp_is_left_out_and_told(reading, line):
+    assert reading(lines(line, export(ONE))) == ([READ], ["FILE, line 1: JSON, but no OTLP; left out"])
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "7" * 10_000, "\x00", "{"])
+def test_a_hostile_line_is_left_out(reading, line):
+    assert reading(lines(export(ONE), line)) == ([READ], ["FILE, line 2: not JSON; left out"])
+
+
+def test_bytes_that_are_no_text_are_left_out(reading):
+    assert reading(lines(export(ONE)).encode() + b"\xff\xfe\n") == (
+        [READ],
+        ["FILE, line 2: not JSON; left out"],
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"traceId": "0" * 32},
+        {"traceId": "a"},
+        {"spanId": None},
+        {"spanId": "z" * 16},
+        {"traceId": ["a" * 32]},
+    ],
+)
+def test_a_span_without_valid_ids_is_left_out_and_told(reading, wrong):
+    assert reading(lines(export(ONE, ONE | wrong))) == (
+        [READ],
+        ["FILE: spans without valid ids, left out: 1"],
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"startTimeUnixNano": "soon"},
+        {"startTimeUnixNano": -1},
+        {"startTimeUnixNano": "9" * 30},
+        {"endTimeUnixNano": [1]},
+        {"kind": 99},
+        {"kind": "SPAN_KIND_OTHER"},
+        {"attributes": {"a": 1}},
+        {"attributes": [7, {"key": 7, "value": {"stringValue": "x"}}, {}]},
+        {"parentSpanId": 7},
+    ],
+)
+def test_a_value_that_makes_no_sense_is_as_if_it_were_not_there(reading, wrong):
+    assert reading(lines(export(ONE | wrong))) == ([READ], [])
+
+
+def test_several_files_and_patterns_are_read_and_each_once(tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.jsonl").write_text(lines(export(ONE | {"spanId": f"{number + 1:016x}"})))
+
+    found = read_files(tmp_path / "2.jsonl", str(tmp_path / "*.jsonl"))
+    assert [int(span.span_id) for span in found.spans] == [3, 1, 2]
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path):
+    (tmp_path / "[1].jsonl").write_text(lines(export(ONE)))
+
+    assert read_files(tmp_path / "[1].jsonl").spans == (READ,)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("missing.jsonl", None, r"missing.jsonl does not exist$"),
+        ("*.nothing", None, r"^no file matches .*\*\.nothing$"),
+        ("", None, r" is a folder: name the files in it, such as .*\*\.jsonl$"),
+        ("empty.jsonl", "", r"empty.jsonl is no OTLP/JSON: name a file that a span exporter wrote"),
+        ("text.txt", "hello\n", r"text.txt is no OTLP/JSON"),
+        ("metrics.jsonl", '{"resourceMetrics": []}\n', r"metrics.jsonl holds metrics, but no spans"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_an_error_in_words(tmp_path, name, content, sentence):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+
+    with pytest.raises(DeltaspanError) as raised:
+        read_files(str(tmp_path / name) if name else tmp_path)
+    assert re.search(sentence, str(raised.value))
