@@ -36,11 +36,13 @@ __all__ = [
     "causal_headers",
     "context_with",
     "continued",
+    "current_causal_root",
     "current_causal_tag",
     "headers_of",
     "is_tag",
     "local_tag",
     "mint",
+    "untagged",
 ]
 
 _LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
@@ -90,6 +92,21 @@ def current_causal_tag() -> str | None:
     """
     found = _ids(ambient())
     return None if found is None else found[0]
+
+
+def current_causal_root() -> str | None:
+    """Return the tag of the outermost action that effects made here and now belong to; None without one.
+
+    Example:
+        >>> from deltaspan import expects, observe
+        >>> @expects(observe("runs", lambda: 0))
+        ... def outermost():
+        ...     return current_causal_root() == current_causal_tag()
+        >>> outermost()
+        True
+    """
+    found = _ids(ambient())
+    return None if found is None else found[1]
 
 
 def causal_headers() -> dict[str, str]:
@@ -203,6 +220,24 @@ def context_with(tag: CausalTag, context: Context) -> Context:
     else:
         pairs = _without_ours(pairs)
     return Context({**context, _LOCAL_KEY: tag, _BAGGAGE_KEY: pairs})
+
+
+def untagged(context: Context | None = None) -> Context:
+    """Return a context whose baggage does not hold the tag, to send something to a stranger in.
+
+    The tag is still current in it: stamps and nested actions are what they were, and `causal_headers()`
+    still gives it, because there you say to whom.
+
+    Args:
+        context: what to take the baggage from; the current one by default.
+
+    Example:
+        >>> from opentelemetry.context import attach, detach
+        >>> token = attach(untagged())
+        >>> detach(token)  # what is sent between these two tells no tag
+    """
+    found = get_current() if context is None else context
+    return Context({**found, _BAGGAGE_KEY: _without_ours(baggage.get_all(found))})
 
 
 def headers_of(context: Context) -> dict[str, str]:
