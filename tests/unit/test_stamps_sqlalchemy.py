@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from sqlalchemy import create_engine, event, insert, inspect, select, text, update
+from sqlalchemy import create_engine, event, func, insert, inspect, select, text, update
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -147,7 +147,7 @@ INSERTS = {
     "bulk in Core": lambda s: s.execute(insert(Flow.__table__), [{"name": "a"}, {"name": "b"}]),
     "values of many rows": lambda s: s.execute(insert(Flow).values([{"name": "a"}, {"name": "b"}])),
     "from a query": lambda s: s.execute(
-        insert(Flow).from_select(["name"], select(text("value FROM json_each('[1, 2]')")))
+        insert(Flow).from_select(["name"], select(func.json_each("[1, 2]").table_valued("value").c.value))
     ),
     "bulk_save_objects": lambda s: s.bulk_save_objects([Flow(name="a"), Flow(name="b")]),
     "bulk_insert_mappings": lambda s: s.bulk_insert_mappings(Flow, [{"name": "a"}, {"name": "b"}]),
