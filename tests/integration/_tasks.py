@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
-from pathlib import Path
 
 from celery import Celery
 from celery.signals import worker_process_init
@@ -15,21 +13,7 @@ from opentelemetry.instrumentation.celery import CeleryInstrumentor
 
 from deltaspan import collect_reports, current_causal_tag, expects, observe
 from deltaspan.causal_tag import current_causal_root
-
-DOCUMENT = Path(__file__).parents[2] / "docs" / "causality.md"
-
-
-def by_hand() -> Celery:
-    """Run the example of the document."""
-    [example] = re.findall(
-        r"```py\n((?:(?!```).)*?task_cls=.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL
-    )
-    namespace: dict[str, object] = {}
-    exec(compile(example, str(DOCUMENT), "exec", dont_inherit=True), namespace)  # noqa: S102  # our own
-    globals()["_kept"] = namespace  # Celery holds receivers of signals weakly
-    app = namespace["app"]
-    assert isinstance(app, Celery)
-    return app
+from integration._recipes import recipe
 
 
 def by_opentelemetry() -> Celery:
@@ -39,7 +23,8 @@ def by_opentelemetry() -> Celery:
     return Celery("shop")
 
 
-app = by_opentelemetry() if os.environ.get("TRACED") else by_hand()
+by_hand = None if os.environ.get("TRACED") else recipe("task_cls=")  # kept: signals hold receivers weakly
+app = by_opentelemetry() if by_hand is None else by_hand["app"]
 app.conf.update(
     broker_url=os.environ["REDIS_URL"],
     result_backend=os.environ["REDIS_URL"],

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
 from deltaspan import causal_headers, collect_reports, current_causal_tag, expects, observe
+from integration._recipes import recipe
 from integration._services import free_port
 
 pytestmark = pytest.mark.services
 
 NOTHING = observe("nothing", lambda: 0)
-DOCUMENT = Path(__file__).parents[2] / "docs" / "causality.md"
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
 
@@ -142,17 +139,9 @@ def test_switched_off_nothing_leaves(url, get, environ):
 # Third parties: the recipe of the document ----------------------------------------------------------------
 
 
-def recipe():
-    """Run the example of the document that keeps the tag from hosts that it does not list."""
-    [example] = re.findall(r"```py\n(.*?TRUSTED = .*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    namespace = {}
-    exec(compile(example, str(DOCUMENT), "exec", dont_inherit=True), namespace)  # noqa: S102  # our own
-    return namespace
-
-
 @pytest.fixture
 def trusting(recorded):
-    namespace = recipe()
+    namespace = recipe("TRUSTED = ")
     yield lambda *hosts: namespace["TRUSTED"].update(hosts)
     for each in instrumentors():
         each.uninstrument()

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 import anyio
 import pytest
 import trio
-from opentelemetry.instrumentation.threading import ThreadingInstrumentor
 
 from deltaspan import collect_reports, current_causal_tag, expects, observe
 from deltaspan.causal_tag import current_causal_root
@@ -160,37 +159,3 @@ def test_a_thread_of_a_pool_keeps_nothing_when_the_work_is_done():
 def test_a_bare_pool_does_not_carry_the_tag():
     with ThreadPoolExecutor(1) as threads:
         assert expects(NOTHING)(lambda: threads.submit(current_causal_tag).result())() is None
-
-
-@pytest.fixture
-def _instrumented():
-    ThreadingInstrumentor().instrument()
-    yield
-    ThreadingInstrumentor().uninstrument()
-
-
-def bare_pool():
-    with ThreadPoolExecutor(4) as threads:
-        return [done.result() for done in [threads.submit(act) for _ in range(10)]]
-
-
-def bare_thread():
-    seen = []
-    started = threading.Thread(target=lambda: seen.append(act()))
-    started.start()
-    started.join()
-    return seen
-
-
-@pytest.mark.usefixtures("_instrumented")
-@pytest.mark.parametrize("do", [bare_pool, bare_thread])
-def test_opentelemetrys_instrumentation_carries_the_tag_into_bare_threads(do):
-    seen = []
-
-    @expects(NOTHING)
-    def outer():
-        seen.extend(do())
-        return current_causal_tag()
-
-    own = outer()
-    assert {root for _, root in seen} == {own}
