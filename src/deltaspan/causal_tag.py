@@ -11,7 +11,6 @@ propagator is configured: an agent's tools are no place to find out that two ser
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -26,6 +25,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._headers import BAGGAGE, baggage_pairs, carried
+from deltaspan._tags import is_tag, new_tag
 
 __all__ = [
     "CausalTag",
@@ -46,10 +46,6 @@ __all__ = [
 ]
 
 _LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
-_CANONICAL: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_NIL: Final = "00000000-0000-0000-0000-000000000000"
-_VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
-"""The two highest bits of this digit are fixed, the other two random."""
 
 # OpenTelemetry copies the context for each value that is set. The key under which it keeps baggage is seen
 # in what it writes into an empty context, so that tag and baggage can be set in one copy.
@@ -192,7 +188,7 @@ def local_tag(context: Context) -> CausalTag | None:
 
 def mint(context: Context) -> CausalTag:
     """Make the tag of a run that starts in `context`, below the run that is current there."""
-    own = _new_id()
+    own = new_tag()
     parent = local_tag(context)
     if parent is not None:
         return CausalTag(own, parent.root_id, parent.id, parent, {})
@@ -258,11 +254,6 @@ def continued(headers: Mapping[str, str], context: Context) -> Context:
     return _W3C_TRACE.extract(headers, context)
 
 
-def is_tag(value: object) -> bool:
-    """Return whether a value from elsewhere is the canonical text of a non-nil UUID."""
-    return isinstance(value, str) and value != _NIL and _CANONICAL.fullmatch(value) is not None
-
-
 def _ids(context: Context) -> tuple[str, str] | None:
     """Return the tag that is current in `context`, and its root: a local one, else a valid inbound one."""
     local = local_tag(context)
@@ -303,11 +294,3 @@ def _without_ours(pairs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _span_in(context: Context) -> trace.SpanContext:
     return trace.get_current_span(context).get_span_context()
-
-
-def _new_id() -> str:
-    # A random (version 4) UUID by RFC 9562. Formatted here because `str(uuid.uuid4())` costs twice as much,
-    # and from `os.urandom` because `random` repeats under a user's seed and after a fork.
-    digits = os.urandom(16).hex()
-    variant = _VARIANT[digits[16]]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

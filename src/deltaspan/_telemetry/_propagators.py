@@ -9,7 +9,7 @@ from typing import Final
 from opentelemetry import baggage, propagate
 from opentelemetry.context import Context
 from opentelemetry.environment_variables import OTEL_PROPAGATORS
-from opentelemetry.trace import Span
+from opentelemetry.trace import INVALID_SPAN, Span
 
 from deltaspan import semconv
 from deltaspan._config import PROPAGATE, settings
@@ -28,7 +28,8 @@ def notice_lost_baggage(span: Span) -> None:
     Not when things are set up: a program may still set its propagator after that.
     """
     global _looked  # noqa: PLW0603  # there is one global propagator
-    if _looked or not span.get_span_context().is_valid:
+    # Asked at each run while there is no SDK: what its tracer returns then is known by identity.
+    if _looked or span is INVALID_SPAN or not span.get_span_context().is_valid:
         return
     _looked = True
     if settings().propagate and not _is_carried():
