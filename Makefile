@@ -41,8 +41,10 @@ e2e: $(VENV)/.e2e ## run the end-to-end tests against those servers
 frameworks: $(VENV)/.frameworks ## run the tests under the agent frameworks that install together
 	$(BIN)/python -m pytest tests/integration/frameworks $(ARGS)
 
-services: $(VENV)/.services ## run the tests against real databases (Debian, Ubuntu: apt-get install redis-server postgresql)
-	$(BIN)/python -m pytest -m services tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py $(ARGS)
+services: $(VENV)/.services ## run the tests against real databases, a web server and Celery (Debian, Ubuntu: apt-get install redis-server postgresql)
+	$(BIN)/python -m pytest -m services \
+	  tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py \
+	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py $(ARGS)
 
 bench: $(VENV)/.test ## measure what a decorated call costs
 	@for each in benchmarks/*.py; do echo "$(BIN)/python $$each"; $(BIN)/python $$each || exit; done

@@ -11,7 +11,6 @@ propagator is configured: an agent's tools are no place to find out that two ser
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -26,6 +25,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._headers import BAGGAGE, baggage_pairs, carried
+from deltaspan._tags import is_tag, new_tag
 
 __all__ = [
     "CausalTag",
@@ -36,18 +36,16 @@ __all__ = [
     "causal_headers",
     "context_with",
     "continued",
+    "current_causal_root",
     "current_causal_tag",
     "headers_of",
     "is_tag",
     "local_tag",
     "mint",
+    "untagged",
 ]
 
 _LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
-_CANONICAL: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_NIL: Final = "00000000-0000-0000-0000-000000000000"
-_VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
-"""The two highest bits of this digit are fixed, the other two random."""
 
 # OpenTelemetry copies the context for each value that is set. The key under which it keeps baggage is seen
 # in what it writes into an empty context, so that tag and baggage can be set in one copy.
@@ -90,6 +88,21 @@ def current_causal_tag() -> str | None:
     """
     found = _ids(ambient())
     return None if found is None else found[0]
+
+
+def current_causal_root() -> str | None:
+    """Return the tag of the outermost action that effects made here and now belong to; None without one.
+
+    Example:
+        >>> from deltaspan import expects, observe
+        >>> @expects(observe("runs", lambda: 0))
+        ... def outermost():
+        ...     return current_causal_root() == current_causal_tag()
+        >>> outermost()
+        True
+    """
+    found = _ids(ambient())
+    return None if found is None else found[1]
 
 
 def causal_headers() -> dict[str, str]:
@@ -175,7 +188,7 @@ def local_tag(context: Context) -> CausalTag | None:
 
 def mint(context: Context) -> CausalTag:
     """Make the tag of a run that starts in `context`, below the run that is current there."""
-    own = _new_id()
+    own = new_tag()
     parent = local_tag(context)
     if parent is not None:
         return CausalTag(own, parent.root_id, parent.id, parent, {})
@@ -218,6 +231,24 @@ def context_without(tag: CausalTag, context: Context, outer: Context) -> Context
     return Context(left if above is None else {**left, _LOCAL_KEY: above})
 
 
+def untagged(context: Context | None = None) -> Context:
+    """Return a context whose baggage does not hold the tag, to send something to a stranger in.
+
+    The tag is still current in it: stamps and nested actions are what they were, and `causal_headers()`
+    still gives it, because there you say to whom.
+
+    Args:
+        context: what to take the baggage from; the current one by default.
+
+    Example:
+        >>> from opentelemetry.context import attach, detach
+        >>> token = attach(untagged())
+        >>> detach(token)  # what is sent between these two tells no tag
+    """
+    found = get_current() if context is None else context
+    return Context({**found, _BAGGAGE_KEY: _without_ours(baggage.get_all(found))})
+
+
 def headers_of(context: Context) -> dict[str, str]:
     """Return what `causal_headers` does, of a context that need not be current."""
     headers: dict[str, str] = {}
@@ -234,11 +265,6 @@ def headers_of(context: Context) -> dict[str, str]:
 def continued(headers: Mapping[str, str], context: Context) -> Context:
     """Return `context` in the trace that lower-case `headers` name; itself when they name none."""
     return _W3C_TRACE.extract(headers, context)
-
-
-def is_tag(value: object) -> bool:
-    """Return whether a value from elsewhere is the canonical text of a non-nil UUID."""
-    return isinstance(value, str) and value != _NIL and _CANONICAL.fullmatch(value) is not None
 
 
 def _ids(context: Context) -> tuple[str, str] | None:
@@ -281,11 +307,3 @@ def _without_ours(pairs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _span_in(context: Context) -> trace.SpanContext:
     return trace.get_current_span(context).get_span_context()
-
-
-def _new_id() -> str:
-    # A random (version 4) UUID by RFC 9562. Formatted here because `str(uuid.uuid4())` costs twice as much,
-    # and from `os.urandom` because `random` repeats under a user's seed and after a fork.
-    digits = os.urandom(16).hex()
-    variant = _VARIANT[digits[16]]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"

@@ -26,6 +26,7 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+from deltaspan._baggage_processors import add_baggage_processors
 from deltaspan._exporters import Outage, exporters
 
 __all__ = ["Telemetry", "configure_telemetry"]
@@ -138,6 +139,9 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
     several with commas between), `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`,
     `OTEL_SDK_DISABLED`.
 
+    With `opentelemetry-processor-baggage` installed (`deltaspan[baggage]`) every span and log record inside
+    an action carries its causal tag, not the action's span alone.
+
     What is waiting is sent at exit and on SIGTERM: if nothing else handles SIGTERM, the process then exits
     by SystemExit (status 143), so that open windows close and nothing is lost. A collector that cannot be
     reached is logged once and never slows an action.
@@ -166,11 +170,12 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
     resource = _resource(service_name)
     # Each provider would shut down by itself at exit, one after the other and for as long as it takes.
     traces = TracerProvider(resource=resource, shutdown_on_exit=False)
+    loggers = LoggerProvider(resource=resource, shutdown_on_exit=False)
+    add_baggage_processors(traces, loggers)
     for exporter in chosen["TRACES"]:
         traces.add_span_processor(BatchSpanProcessor(exporter))
     readers = [PeriodicExportingMetricReader(exporter) for exporter in chosen["METRICS"]]
     meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
-    loggers = LoggerProvider(resource=resource, shutdown_on_exit=False)
     for exporter in chosen["LOGS"]:
         loggers.add_log_record_processor(BatchLogRecordProcessor(exporter))
     trace.set_tracer_provider(traces)

@@ -55,9 +55,13 @@ class Received:
         return {name for name in names if not name.startswith("otel.sdk.")}  # some SDKs count themselves
 
     @property
-    def log_names(self):
+    def logs(self):
         scopes = [scope for resource in self._resources("logs") for scope in resource.scope_logs]
-        return [record.event_name for scope in scopes for record in scope.log_records]
+        return [record for scope in scopes for record in scope.log_records]
+
+    @property
+    def log_names(self):
+        return [record.event_name for record in self.logs]
 
     @property
     def service_names(self):

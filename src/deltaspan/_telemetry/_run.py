@@ -17,6 +17,7 @@ from deltaspan._telemetry._events import URGENT, add_span_events, emit_log_event
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._names import ActionNames
+from deltaspan._telemetry._propagators import notice_lost_baggage
 from deltaspan._telemetry._spans import enrichable, identity_of, record_verdict
 from deltaspan._telemetry._state import states_on_wire
 from deltaspan.causal_tag import (
@@ -112,6 +113,7 @@ class RunTelemetry:
             self.context = set_span_in_context(self._span, self.context)
         if names.zeroed is not recorders:
             names.start_at_zero(recorders)
+            notice_lost_baggage(self._span)
 
     def enter(self) -> None:
         """Make tag and span current, for one step of the run."""

@@ -1,0 +1,57 @@
+"""Noticing, once, that the configured propagator would leave the causal tag at home."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Final
+
+from opentelemetry import baggage, propagate
+from opentelemetry.context import Context
+from opentelemetry.environment_variables import OTEL_PROPAGATORS
+from opentelemetry.trace import INVALID_SPAN, Span
+
+from deltaspan import semconv
+from deltaspan._config import PROPAGATE, settings
+
+__all__ = ["notice_lost_baggage"]
+
+_log = logging.getLogger("deltaspan")
+_PROBE: Final = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
+
+_looked = False
+
+
+def notice_lost_baggage(span: Span) -> None:
+    """Look at the first run that has a span whether baggage is propagated; log the cure when it is not.
+
+    Not when things are set up: a program may still set its propagator after that.
+    """
+    global _looked  # noqa: PLW0603  # there is one global propagator
+    # Asked at each run while there is no SDK: what its tracer returns then is known by identity.
+    if _looked or span is INVALID_SPAN or not span.get_span_context().is_valid:
+        return
+    _looked = True
+    if settings().propagate and not _is_carried():
+        _log.warning(
+            "the configured propagator does not carry baggage, so causal tags stay in this process; "
+            "%s, or %s=off to keep them here",
+            _cure(),
+            PROPAGATE,
+        )
+
+
+def _is_carried() -> bool:
+    # Tried, not looked up: others than W3C's carry baggage in headers of their own.
+    carrier: dict[str, str] = {}
+    propagate.inject(carrier, baggage.set_baggage(semconv.CAUSAL_TAG_ID, _PROBE, Context()))
+    return any(_PROBE in value for value in carrier.values())
+
+
+def _cure() -> str:
+    names = os.environ.get(OTEL_PROPAGATORS, "").strip()
+    if names.lower() == "none":
+        return f"set {OTEL_PROPAGATORS}=tracecontext,baggage"
+    if names and "baggage" not in names:
+        return f"set {OTEL_PROPAGATORS}={names},baggage"
+    return "set_global_textmap(CompositePropagator([get_global_textmap(), W3CBaggagePropagator()]))"
