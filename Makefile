@@ -42,7 +42,7 @@ frameworks: $(VENV)/.frameworks ## run the tests under the agent frameworks that
 	$(BIN)/python -m pytest tests/integration/frameworks $(ARGS)
 
 services: $(VENV)/.services ## run the tests against real databases (Debian, Ubuntu: apt-get install redis-server postgresql)
-	$(BIN)/python -m pytest -m services tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py $(ARGS)
+	$(BIN)/python -m pytest -m services tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py tests/integration/test_forty_writers.py $(ARGS)
 
 bench: $(VENV)/.test ## measure what a decorated call costs
 	@for each in benchmarks/*.py; do echo "$(BIN)/python $$each"; $(BIN)/python $$each || exit; done

@@ -144,8 +144,8 @@ def _on_rows(
     if not unsigned.changed:
         return verdict
     note = (
-        f"nothing changed that carries its tag, but the state {unsigned.words()} without anybody's {both}, "
-        f"and that may have been this action; {delta.tally}"
+        f"nothing changed that carries its tag, but the state {unsigned.words()} {both} with nobody's tag on "
+        f"it, so this action may have done that; {delta.tally}"
     )
     return inconclusive("contended", note)
 

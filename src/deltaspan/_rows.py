@@ -39,8 +39,7 @@ def keyed(rows: Any, key: Field, tag: Field, root: Field | None, source: str) ->
     """
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise TypeError(
-            f"tagged() reads an iterable of rows, and {source} gave a {type(rows).__name__}: return a list of "
-            f"rows"
+            f"tagged() reads rows, and {source} gave a {type(rows).__name__} (return a list of rows)"
         )
     read_key, read_tag = _reader(key, "key", source), _reader(tag, "tag", source)
     read_root = None if root is None else _reader(root, "root", source)
@@ -85,10 +84,7 @@ def _reader(field: Field, role: str, source: str) -> Callable[[Any], Any]:
         )
         if found is not _MISSING:
             return found
-        raise LookupError(
-            f"a row of {source} has no {field!r}, it {_contents(row)}: let {role}= name what holds the "
-            f"{_NAMES[role]}"
-        )
+        raise LookupError(f"a row of {source} has no {field!r}, which {role}= names (it {_contents(row)})")
 
     return read
 
@@ -107,7 +103,6 @@ def _attribute(row: Any, field: str | int) -> Any:
 
 
 _MISSING: Final = object()
-_NAMES: Final = {"key": "key", "tag": "causal tag", "root": "tag of the outermost run"}
 
 
 def _contents(row: Any) -> str:

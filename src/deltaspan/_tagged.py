@@ -61,9 +61,10 @@ def tagged(
 
     The delta splits into *mine*, *others* and *untagged*, and the check holds against what is mine, whoever
     else writes meanwhile. Mine is what carries the tag of this run or of a run below it: one that this
-    process knows, or, where rows carry the root and this run is the outermost, one of any process. A row whose tag
-    becomes mine is modified, and mine. A row that was removed is mine if it was mine before the action;
-    otherwise nobody says who removed it, and it is untagged.
+    process knows, or, where rows carry the root and this run is the outermost, one of any process. A row
+    whose tag becomes mine is modified, and mine. A row that was removed is mine if it was mine before the
+    action; otherwise nobody says who removed it, and it is untagged. Where a check claims that nothing
+    changes, and what changed is untagged, there is no verdict.
 
     Number words count rows: `.by(1)` is one more that is mine, added less removed. Words for members take
     keys. What is written within a row whose tag stays as it was is not seen.

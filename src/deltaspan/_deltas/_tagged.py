@@ -67,6 +67,8 @@ class TaggedDelta(MappingDelta):
         said += f", {untagged} untagged" if untagged else ""
         if mine or not untagged:
             return said
+        if not (self.untagged.added or self.untagged.modified):
+            return f"{said}: what was removed does not say by whom"
         return f"{said}: did the stamp run? What this run writes must carry its causal tag"
 
     def words(self) -> str:
