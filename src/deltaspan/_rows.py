@@ -111,4 +111,4 @@ def _contents(row: Any) -> str:
     names = getattr(row, "_fields", None) or getattr(row, "__slots__", None) or getattr(row, "__dict__", None)
     if names and not isinstance(names, str):
         return f"has {show(tuple(names))}"
-    return f"has {len(row)} items" if isinstance(row, tuple | list) else f"is a {type(row).__name__}"
+    return f"has {len(row)} items" if isinstance(row, tuple | list) else f"is of type {type(row).__name__}"
