@@ -11,7 +11,7 @@ from deltaspan import change, current_causal_tag, tagged, unchanged, window
 EMPTY = {"added": {}, "removed": {}, "modified": {}}
 
 
-def run(say, *, action=lambda rows: None):
+def run(say):
     """Return the report of a window in which this run and another add a row each."""
     rows = []
     with window("w", say(change("rows", tagged(lambda: rows, key="id", tag="tag")))) as w:
