@@ -180,7 +180,7 @@ change("x", by_tag).satisfying(holds, "anything")
 change("x", tagged(rows_later, key="total", tag="status", root=total)).increasing(at_least=1)
 change("x", tagged(rows, key=0, tag=lambda row: row["tag"]))
 tagged(rows, key="id")  # type: ignore[call-arg]
-tagged(rows, "id", "tag")  # type: ignore[misc]
+tagged(rows, "id", "tag")  # type: ignore[call-arg]
 tagged(count, key="id", tag="tag")  # type: ignore[arg-type]
 tagged(rows, key=1.5, tag="tag")  # type: ignore[arg-type]
 

@@ -348,7 +348,7 @@ def test_it_pickles_where_the_probe_does():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "shown"), [(None, "null"), (1.5, "1.5"), (True, "true"), (["id"], "['id']")]
+    ("wrong", "shown"), [(None, "None"), (1.5, "1.5"), (True, "True"), (["id"], "['id']")]
 )
 @pytest.mark.parametrize("name", ["key", "tag"])
 def test_a_field_of_another_kind_is_refused(name, wrong, shown):
