@@ -1,4 +1,4 @@
-"""The wrapper that `tagged` makes is a probe like the one it wraps: what it needs, sync or async, blocking."""
+"""The wrapper that `tagged` makes is a probe like the one it wraps: its needs, sync or async, blocking."""
 
 import asyncio
 import inspect
