@@ -44,6 +44,7 @@ frameworks: $(VENV)/.frameworks ## run the tests under the agent frameworks that
 services: $(VENV)/.services ## run the tests against real databases, a web server and Celery (Debian, Ubuntu: apt-get install redis-server postgresql)
 	$(BIN)/python -m pytest -m services \
 	  tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py \
+	  tests/integration/test_forty_writers.py \
 	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py $(ARGS)
 
 bench: $(VENV)/.test ## measure what a decorated call costs

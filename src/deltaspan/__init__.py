@@ -6,6 +6,7 @@ from deltaspan._collecting import collect_reports
 from deltaspan._decorator import expects
 from deltaspan._probes import probe
 from deltaspan._reports import ActionReport, CheckReport
+from deltaspan._tagged import tagged
 from deltaspan.causal_tag import adopt, causal_environ, causal_headers, current_causal_tag
 from deltaspan.checks import change, observe, unchanged
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive, DeltaspanError
@@ -34,6 +35,7 @@ __all__ = [
     "expects",
     "observe",
     "probe",
+    "tagged",
     "unchanged",
     "window",
 ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from deltaspan import _contention
+from deltaspan import _contention, _lineage
 from deltaspan._judging import judge
 from deltaspan._limits import LimitedRead
 from deltaspan._locking import Locks, NotLocked
@@ -38,15 +38,19 @@ class CheckRun:
         post: the read after it, the last one if there are several.
         rival: a window that was met in another process, before this one was handed over.
         attempts: how many reads there were after the action.
+        descendants: the tags of runs below this one, where a check on tagged rows has to know them: before it
+            begins those that are known from elsewhere, once it has ended all.
         settle_seconds: from the end of the action to the last read; None without `eventually`, `holding_for`.
     """
 
     __slots__ = (
         "_entry",
+        "_kin",
         "_lock_seconds",
         "_probe_seconds",
         "_values",
         "attempts",
+        "descendants",
         "is_read",
         "plan",
         "post",
@@ -63,8 +67,10 @@ class CheckRun:
         self.is_read = plan.sample_rate >= 1 or int(tag.root_id[:8], 16) < plan.sample_rate * _SHARES
         self.attempts = 1
         self.rival: _contention.Rival | None = None
+        self.descendants: Collection[str] = ()
         self.settle_seconds: float | None = None
         self._entry: _contention.Entry | None = None
+        self._kin: _lineage.Kin | None = None
         self._lock_seconds: float | None = None
         self._probe_seconds = 0.0
 
@@ -100,6 +106,9 @@ class CheckRun:
             scope = plan.scope(self._values)
             self._entry = _contention.Entry(scope, action, tag, writes=plan.claims_change)
             _contention.enter(self._entry)
+        if plan.is_tagged and self.is_read:
+            self._kin = _lineage.Kin(tag.id, self.descendants, is_root=tag.id == tag.root_id)
+            _lineage.watch(self._kin)
 
     # After it --------------------------------------------------------------------------------------------
 
@@ -137,7 +146,7 @@ class CheckRun:
         """Judge the check on its reads; arguments as for `_judging.judge`."""
         if not self.is_read:
             return self._unjudged(_SAMPLED_OUT, tag)
-        return judge(self.plan, self.pre, self.post, values, result, error, rival, tag, left)
+        return judge(self.plan, self.pre, self.post, values, result, error, rival, tag, left, self._kin)
 
     def report(
         self, values: Mapping[str, Any], result: Any, error: BaseException | None, tag: str, left: int | None
@@ -155,6 +164,9 @@ class CheckRun:
 
     def leave(self) -> _contention.Rival | None:
         """Take the check out of its scope, and return a rival that wrote there meanwhile."""
+        if self._kin is not None:
+            _lineage.forget(self._kin)
+            self.descendants = self._kin.tags - {self._kin.tag}
         if self._entry is not None:
             self.rival = _contention.leave(self._entry) or self.rival
             self._entry = None

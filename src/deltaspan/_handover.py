@@ -14,7 +14,14 @@ from time import perf_counter
 from typing import Any
 
 from deltaspan._engine import Run
-from deltaspan._handover_text import MICRO, Handed, written_args, written_check, written_rival
+from deltaspan._handover_text import (
+    MICRO,
+    Handed,
+    written_args,
+    written_check,
+    written_descendants,
+    written_rival,
+)
 from deltaspan._headers import BAGGAGE
 from deltaspan._plan import CheckPlan, Plan
 from deltaspan._records import UNREAD, Timing, inconclusive
@@ -76,12 +83,10 @@ class WindowRun(Run):
             "trace": {name: value for name, value in self.headers().items() if name != BAGGAGE},
         }
         # Nothing can be refused from here on, so the window may close.
-        rivals = [written_rival(check.leave()) for check in self._checks]
+        for written, check in zip(checks, self._checks, strict=True):
+            written.update(written_rival(check.leave()), **written_descendants(check.descendants))
         self._telemetry.hand_over()
-        return seal(
-            {**content, "checks": [{**check, **rival} for check, rival in zip(checks, rivals, strict=True)]},
-            key,
-        )
+        return seal({**content, "checks": checks}, key)
 
     def take_up(self) -> None:
         """Open the run again, with the baselines that were handed over; nothing stays current."""
@@ -93,7 +98,7 @@ class WindowRun(Run):
             for check in self._checks:
                 found = handed.checks[check.plan.metric]
                 check.pre.value, check.pre.error, check.pre.seconds = found.state, found.error, found.seconds
-                check.rival = found.rival
+                check.rival, check.descendants = found.rival, found.descendants
                 check.is_read = check.is_read and not (found.state is UNREAD and found.error is None)
             self._begin()
             self._began = perf_counter() - self._age()

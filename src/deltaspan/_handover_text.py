@@ -5,7 +5,7 @@ The text may come from anywhere. Whatever is read is checked, and nothing in it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from deltaspan._contention import Rival
@@ -21,7 +21,16 @@ from deltaspan._telemetry import Resumed
 from deltaspan.causal_tag import CausalTag, is_tag
 from deltaspan.exceptions import DefinitionValueError
 
-__all__ = ["MICRO", "Handed", "read", "write_unopened", "written_args", "written_check", "written_rival"]
+__all__ = [
+    "MICRO",
+    "Handed",
+    "read",
+    "write_unopened",
+    "written_args",
+    "written_check",
+    "written_descendants",
+    "written_rival",
+]
 
 MICRO: Final = 1_000_000
 """Times are whole microseconds: a float may be written differently by the next tool that handles the text."""
@@ -29,6 +38,7 @@ MICRO: Final = 1_000_000
 _STATE: Final = "state"
 _FAULT: Final = "fault"
 _RIVAL: Final = "rival"
+_DESCENDANTS: Final = "descendants"
 _FAULTS: Final[dict[str, type[Exception]]] = {"incomparable": Unfreezable, "timeout": ProbeTimeout}
 
 
@@ -40,12 +50,14 @@ class HandedCheck(NamedTuple):
         error: why there is none; None also when the run was sampled out.
         seconds: what the read cost.
         rival: a window of equal scope that wrote meanwhile, or None.
+        descendants: the tags of the runs below it there, of a check on tagged rows.
     """
 
     state: Any
     error: BaseException | None
     seconds: float
     rival: Rival | None
+    descendants: tuple[str, ...] = ()
 
 
 class Handed(NamedTuple):
@@ -144,6 +156,11 @@ def written_rival(rival: Rival | None) -> dict[str, Any]:
     return {} if rival is None else {_RIVAL: [rival.action, rival.tag, round(rival.seconds * MICRO)]}
 
 
+def written_descendants(tags: Collection[str]) -> dict[str, Any]:
+    """Return the tags of the runs below this one, to be added to a check that asks for them."""
+    return {_DESCENDANTS: sorted(tags)} if tags else {}
+
+
 def _refusal(action: str, why: str, instead: str) -> DefinitionValueError:
     return DefinitionValueError(f"window {action!r} cannot be handed over: {why}; {instead}")
 
@@ -195,7 +212,14 @@ def _read_check(check: dict[str, Any]) -> HandedCheck:
         None if fault is None else _read_fault(*fault),
         _whole(check["read_us"]) / MICRO,
         None if rival is None else Rival(str(rival[0]), str(rival[1]), _whole(rival[2]) / MICRO),
+        tuple(map(_checked_tag, check.get(_DESCENDANTS, ()))),
     )
+
+
+def _checked_tag(tag: Any) -> str:
+    if not is_tag(tag):
+        raise ValueError
+    return str(tag)
 
 
 def _read_fault(kind: str, name: str, text: str) -> Exception:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deltaspan._contention import Rival
-from deltaspan._deltas import Delta
+from deltaspan._deltas import Delta, Owned, TaggedDelta, split
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
 from deltaspan._limits import ProbeTimeout
@@ -33,6 +33,7 @@ def judge(
     rival: Rival | None,
     causal_tag: str,
     left: int | None = None,
+    owned: Owned | None = None,
 ) -> CheckReport:
     """Judge one check of one run and report it; never raises.
 
@@ -46,6 +47,7 @@ def judge(
         rival: a window of equal scope that overlapped and counts, or None.
         causal_tag: the tag of the run.
         left: how many values a generator had yielded when it was closed early; None when it was not.
+        owned: knows which tags are this run's or a descendant's; None for states that are not of tagged rows.
     """
     expectation: Expectation = plan.expectation
     delta: Delta | None = None
@@ -53,19 +55,18 @@ def judge(
         verdict = _read_fault(pre, post, error, left)
     else:
         delta = difference(pre.value, post.value)
+        if owned is not None:
+            delta = split(delta, owned, counted=plan.counts_rows)
         if left is not None and not plan.judged_when_left:
             verdict = _abandoned(left, f"the state {_moved(delta, pre, post)}")
         elif error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
             verdict = _action_failed(delta, pre, post, error)
         else:
             try:
-                if error is not None and plan.unchanged_on_error:
-                    ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
-                    expectation = NoChange(ignored, type(error).__name__)
-                if plan.computed:
-                    computed = _compute(plan, expectation, pre, values, result)
-                    expectation = with_operands(expectation, computed) if computed else expectation
+                expectation = _settled(plan, pre, values, result, error)
                 verdict = expectation.judge(delta, pre.value, post.value)
+                if owned is not None:
+                    verdict = _on_rows(plan, expectation, delta, verdict, pre, post)
             except KeyboardInterrupt:
                 raise
             except BaseException as fault:
@@ -84,6 +85,20 @@ def judge(
         expectation,
         pre.seconds + post.seconds,
     )
+
+
+def _settled(
+    plan: CheckPlan, pre: Read, values: Mapping[str, Any], result: Any, error: BaseException | None
+) -> Expectation:
+    """Return what the delta must satisfy in this run: as it ended, and with what is computed of it."""
+    expectation: Expectation = plan.expectation
+    if error is not None and plan.unchanged_on_error:
+        ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
+        expectation = NoChange(ignored, type(error).__name__)
+    if not plan.computed:
+        return expectation
+    computed = _compute(plan, expectation, pre, values, result)
+    return with_operands(expectation, computed) if computed else expectation
 
 
 def _read_fault(pre: Read, post: Read, error: BaseException | None, left: int | None) -> Verdict:
@@ -122,7 +137,28 @@ def _abandoned(left: int, found: str) -> Verdict:
 
 def _moved(delta: Delta, pre: Read, post: Read) -> str:
     happened = delta.words() if delta.changed else "did not change"
-    return f"{happened} ({show(pre.value)} → {show(post.value)})"
+    tally = f"; {delta.tally}" if isinstance(delta, TaggedDelta) else ""
+    return f"{happened} ({show(pre.value)} → {show(post.value)}){tally}"
+
+
+def _on_rows(
+    plan: CheckPlan, expectation: Expectation, delta: Delta, verdict: Verdict, pre: Read, post: Read
+) -> Verdict:
+    """Return the verdict on tagged rows, which stands unless it rests on who wrote what nobody signed."""
+    both = f"({show(pre.value)} → {show(post.value)})"
+    if not isinstance(delta, TaggedDelta):
+        note = f"the two states are not both of tagged rows {both}; read them with the same tagged() probe"
+        return inconclusive("incomparable", note)
+    if not isinstance(expectation, NoChange) or verdict.outcome != "pass" or plan.ignores_rivals:
+        return verdict
+    unsigned = expectation.ignored.leave_out(delta.untagged)
+    if not unsigned.changed:
+        return verdict
+    note = (
+        f"nothing changed that carries its tag, but the state {unsigned.words()} {both} with nobody's tag on "
+        f"it, so this action may have done that; {delta.tally}"
+    )
+    return inconclusive("contended", note)
 
 
 def _compute(

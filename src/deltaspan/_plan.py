@@ -11,10 +11,12 @@ from deltaspan._binding import ArgumentReader, Bound, bind, is_async, refuse_sha
 from deltaspan._config import settings
 from deltaspan._locking import LockSource
 from deltaspan._probes import is_blocking
+from deltaspan._tagged import Tagged
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import Check, Patience, is_context_manager
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import Expectation, NoChange, NoClaim
+from deltaspan.expectations.amounts import is_of_numbers
 from deltaspan.expectations.operands import DELTA, POST_STATE, PRE_STATE, computed_operands, is_predicate
 from deltaspan.typing import Attribution, Contention, Policy, ReportHook
 
@@ -94,6 +96,8 @@ class CheckPlan:
         redaction: turns a state into what may be shown of it.
         sample_rate: the share of runs in which it is read.
         ignores_rivals: whether it is judged although another action may have made the delta.
+        is_tagged: whether its state is of rows, of which each is credited to whoever wrote it.
+        counts_rows: whether such rows are counted, or else named.
     """
 
     metric: str
@@ -114,6 +118,8 @@ class CheckPlan:
     redaction: Callable[[Any], Any] | None
     sample_rate: float
     ignores_rivals: bool
+    is_tagged: bool
+    counts_rows: bool
     _bare_scope: tuple[str]
 
     def patience_after(self, error: BaseException | None) -> Patience | None:
@@ -273,12 +279,13 @@ def _plan_check(
     lock = _lock_source(said.lock, owner, parameters)
     claims_nothing = isinstance(check.expectation, NoClaim)
     unchanged = isinstance(check.expectation, NoChange)
+    is_tagged = isinstance(check.probe, Tagged)
     return CheckPlan(
         metric=check.metric,
         probe=probe,
         expectation=check.expectation,
         computed=computed,
-        attribution=_attribution(probe, lock, scope_names),
+        attribution="causal_tag" if is_tagged else _attribution(probe, lock, scope_names),
         scope_names=scope_names,
         claims_change=not (claims_nothing or unchanged),
         claims_nothing=claims_nothing,
@@ -292,6 +299,8 @@ def _plan_check(
         redaction=said.redaction,
         sample_rate=said.sample_rate,
         ignores_rivals=options.on_contention == "ignore",
+        is_tagged=is_tagged,
+        counts_rows=is_tagged and is_of_numbers(getattr(check.expectation, "movement", None)),
         _bare_scope=(check.metric,),
     )
 

@@ -53,9 +53,9 @@ def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bo
         if verdict.outcome == "skipped"
         else f"{_told(verdict, claims_change)}; its states are redacted"
     )
-    written = Written(
-        REDACTED, REDACTED, f"{report.metric} {told}", report.delta is not None and report.delta.changed
-    )
+    changed = report.delta is not None and report.delta.changed
+    apart = None if getattr(report.delta, "apart", None) is None else (REDACTED, REDACTED)
+    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, apart)
     return report._replace(
         verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else told),
         pre=shown(report.pre, by),

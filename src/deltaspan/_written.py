@@ -24,12 +24,14 @@ class Written:
         value: what it shows as `actual_delta`.
         sentence: its explanation.
         changed: whether the states differed.
+        apart: of tagged rows what the report shows as `others` and as `untagged`; else None.
     """
 
     expected: Any
     value: Any
     sentence: str
     changed: bool
+    apart: tuple[Any, Any] | None = None
 
     def words(self) -> str:
         return self.sentence

@@ -25,6 +25,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._headers import BAGGAGE, baggage_pairs, carried
+from deltaspan._lineage import born, watched
 from deltaspan._tags import is_tag, new_tag
 
 __all__ = [
@@ -191,11 +192,15 @@ def mint(context: Context) -> CausalTag:
     own = new_tag()
     parent = local_tag(context)
     if parent is not None:
-        return CausalTag(own, parent.root_id, parent.id, parent, {})
-    found = _ids(context) if _BAGGAGE_KEY in context else None
-    if found is None:
-        return CausalTag(own, own, None, None, {})
-    return CausalTag(own, found[1], found[0], None, {})
+        tag = CausalTag(own, parent.root_id, parent.id, parent, {})
+    else:
+        found = _ids(context) if _BAGGAGE_KEY in context else None
+        if found is None:
+            return CausalTag(own, own, None, None, {})
+        tag = CausalTag(own, found[1], found[0], None, {})
+    if watched:
+        born(own, tag.parent_id, tag.root_id)
+    return tag
 
 
 def attempt_of(tag: CausalTag, action: str) -> int:

@@ -68,6 +68,25 @@ def other_than_root() -> str | None:
     return "postgres" if any(entry.pw_name == "postgres" for entry in pwd.getpwall()) else "nobody"
 
 
+@contextlib.contextmanager
+def postgresql(factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run a PostgreSQL server of its own until the block ends, and give its address for `psycopg.connect`."""
+    import psycopg  # noqa: PLC0415  # installed for these tests alone
+
+    user, port = other_than_root(), free_port()
+    home = factory.mktemp("postgresql")
+    for folder in (home, home.parent, home.parent.parent):
+        folder.chmod(0o777)  # the server does not run as root, who may have made them
+    data = str(home / "data")
+    initialise = [program("initdb", "postgresql"), "-D", data, "-A", "trust", "-U", "postgres", "--no-sync"]
+    subprocess.run(initialise, check=True, capture_output=True, cwd=home, user=user)
+    server = program("postgres", "postgresql")
+    command = [server, "-D", data, "-p", str(port), "-h", HOST, "-k", str(home), "-F"]
+    address = f"host={HOST} port={port} user=postgres dbname=postgres"
+    with running(command, lambda: psycopg.connect(address).close(), home, user):
+        yield address
+
+
 def _wait(server: subprocess.Popen[bytes], is_ready: Callable[[], object], log: Path) -> None:
     ends = time.monotonic() + _START_SECONDS
     while not _answers(is_ready):

@@ -4,58 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from deltaspan import change, collect_reports, expects
-from integration._services import HOST, free_port, other_than_root, program, running
+from integration._services import HOST, free_port, postgresql
 
 pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    import psycopg  # noqa: PLC0415  # installed for these tests alone
-
-    user, port = other_than_root(), free_port()
-    home = tmp_path_factory.mktemp("postgresql")
-    for folder in (home, home.parent, home.parent.parent):
-        folder.chmod(0o777)  # the server does not run as root, who may have made them
-    data = home / "data"
-    initialise = [
-        program("initdb", "postgresql"),
-        "-D",
-        str(data),
-        "-A",
-        "trust",
-        "-U",
-        "postgres",
-        "--no-sync",
-    ]
-    subprocess.run(initialise, check=True, capture_output=True, cwd=home, user=user)
-    command = [
-        program("postgres", "postgresql"),
-        "-D",
-        str(data),
-        "-p",
-        str(port),
-        "-h",
-        HOST,
-        "-k",
-        str(home),
-        "-F",
-    ]
-    found = f"host={HOST} port={port} user=postgres dbname=postgres"
-    with running(command, lambda: psycopg.connect(found).close(), home, user):
+    with postgresql(tmp_path_factory) as found:
         yield found
 
 
 @pytest.fixture
 def connect(address):
-    import psycopg  # noqa: PLC0415  # likewise
+    import psycopg  # noqa: PLC0415  # installed for these tests alone
 
     def to_server():
         return psycopg.connect(address, autocommit=True)

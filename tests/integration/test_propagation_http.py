@@ -62,7 +62,7 @@ def in_action_of_action(call):
         return call()
 
     with collect_reports() as reports:
-        seen = expects(NOTHING)(lambda: inner())()  # noqa: PLW0108  # an action of its own around it
+        seen = expects(NOTHING)(lambda: inner())()  # an action of its own around it
     return seen, *reports[-2:]
 
 

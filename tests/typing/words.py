@@ -1,6 +1,6 @@
 """Which words fit what a probe returns; where a rejection gets lost, its comment becomes an error."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import assert_type
 
-from deltaspan import change, observe, unchanged
+from deltaspan import change, observe, tagged, unchanged
 from deltaspan.checks import Change, Check, Unchanged
 
 
@@ -71,6 +71,18 @@ async def count_later() -> int:
 
 
 async def tenants_later() -> frozenset[str]:
+    raise NotImplementedError
+
+
+def rows() -> list[dict[str, object]]:
+    raise NotImplementedError
+
+
+async def rows_later(tenant: str) -> Iterable[Order]:
+    raise NotImplementedError
+
+
+def total(row: Any) -> int:
     raise NotImplementedError
 
 
@@ -154,6 +166,23 @@ change("x", seen_at).resizing(1)  # type: ignore[misc]
 change("x", count).allowing_others()  # type: ignore[misc]
 change("x", tenants).adding("a", count="1")  # type: ignore[arg-type]
 change("x", tenants).resizing(1.5)  # type: ignore[arg-type]
+
+# Rows told apart by tag ------------------------------------------------------------------------------------
+
+by_tag = tagged(rows, key="id", tag="causal_tag")
+assert_type(change("x", by_tag), Change[Any])
+assert_type(unchanged("x", by_tag), Unchanged[Any])
+change("x", by_tag).by(1)
+change("x", by_tag).by(created)
+change("x", by_tag).adding(7, count=2).ignoring(8)
+change("x", by_tag).only(7, 8).eventually(1)
+change("x", by_tag).satisfying(holds, "anything")
+change("x", tagged(rows_later, key="total", tag="status", root=total)).increasing(at_least=1)
+change("x", tagged(rows, key=0, tag=lambda row: row["tag"]))
+tagged(rows, key="id")  # type: ignore[call-arg]
+tagged(rows, "id", "tag")  # type: ignore[call-arg]
+tagged(count, key="id", tag="tag")  # type: ignore[arg-type]
+tagged(rows, key=1.5, tag="tag")  # type: ignore[arg-type]
 
 # Anything goes for Any, and these for any state -----------------------------------------------------------
 

@@ -6,6 +6,18 @@ words, and what plain value stands for it in a report.
 
 from deltaspan._deltas._collections import MappingDelta, SequenceDelta, SetDelta
 from deltaspan._deltas._scalars import Delta, NumberDelta, ValueDelta
+from deltaspan._deltas._tagged import Owned, TaggedDelta, split
 from deltaspan._freeze import Path
 
-__all__ = ["Delta", "MappingDelta", "NumberDelta", "Path", "SequenceDelta", "SetDelta", "ValueDelta"]
+__all__ = [
+    "Delta",
+    "MappingDelta",
+    "NumberDelta",
+    "Owned",
+    "Path",
+    "SequenceDelta",
+    "SetDelta",
+    "TaggedDelta",
+    "ValueDelta",
+    "split",
+]

@@ -102,7 +102,7 @@ class MappingDelta:
         return MappingProxyType(amounts)
 
     @property
-    def value(self) -> Mapping[str, Mapping[object, object]]:
+    def value(self) -> object:
         # Within one delta keys are all original or all text, so that a key "a/b" is not taken for a path.
         flat = not self.nested
         return MappingProxyType(

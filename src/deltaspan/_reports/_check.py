@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from deltaspan._deltas import Delta
+from deltaspan._deltas import Delta, TaggedDelta
 from deltaspan._freeze import freeze
 from deltaspan._records import UNREAD, Timing, Verdict
 from deltaspan._render import plain, show
@@ -110,6 +110,18 @@ class CheckReport(_CheckFields):
         return None if self.delta is None else self.delta.value
 
     @property
+    def others(self) -> Any:
+        """What others did, by the tags of rows, told as in `actual_delta`; None without tagged rows."""
+        apart = getattr(self.delta, "apart", None)
+        return None if apart is None else apart[0]
+
+    @property
+    def untagged(self) -> Any:
+        """What was done without a tag, told as in `actual_delta`; None without tagged rows."""
+        apart = getattr(self.delta, "apart", None)
+        return None if apart is None else apart[1]
+
+    @property
     def baseline_age_ms(self) -> float | None:
         """How old a baseline was that another process captured, in milliseconds; else None."""
         seconds = None if self.timing is None else self.timing.baseline_age_seconds
@@ -121,9 +133,10 @@ class CheckReport(_CheckFields):
         verdict = self.verdict
         if verdict.note is not None or self.delta is None:
             return f"{self.metric}: {verdict.note or verdict.outcome}"
-        return self.expectation.explain(
+        sentence = self.expectation.explain(
             self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
         )
+        return f"{sentence}; {self.delta.tally}" if type(self.delta) is TaggedDelta else sentence
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, beginning with the keys of the pattern's own report."""
@@ -140,6 +153,8 @@ class CheckReport(_CheckFields):
             "reason": self.reason,
             "attribution": self.attribution,
             "causal_tag": self.causal_tag,
+            "others": plain(self.others),
+            "untagged": plain(self.untagged),
             "explanation": self.explanation,
             **age,
         }
@@ -155,8 +170,10 @@ class CheckReport(_CheckFields):
             f"actual_delta: {show(UNREAD) if self.delta is None else _bare(self.actual_delta)}",
             f"outcome: {self.outcome}{f' ({self.reason})' if self.reason else ''}",
             f"attribution: {self.attribution}",
-            f"explanation: {self.explanation}",
         ]
+        if getattr(self.delta, "apart", None) is not None:
+            lines += [f"others: {_bare(self.others)}", f"untagged: {_bare(self.untagged)}"]
+        lines.append(f"explanation: {self.explanation}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -165,7 +182,9 @@ class CheckReport(_CheckFields):
     def __reduce__(self) -> tuple[Any, ...]:
         verdict = Verdict(self.outcome, self.reason, self.verdict.note)
         changed = self.delta is not None and self.delta.changed
-        written = Written(thawed(self.expected_delta), thawed(self.actual_delta), self.explanation, changed)
+        apart = thawed(getattr(self.delta, "apart", None))
+        values = (thawed(self.expected_delta), thawed(self.actual_delta))
+        written = Written(*values, self.explanation, changed, apart)
         identity = (self.metric, verdict, self.attribution, self.causal_tag)
         states = (thawed(self.pre), thawed(self.post))
         delta = None if self.delta is None else written

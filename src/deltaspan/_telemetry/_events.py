@@ -86,6 +86,8 @@ def _attributes(rendered: CheckOnWire, states: StateOnWire) -> dict[str, Any]:
         attributes[semconv.CHECK_POST_STATE] = post_state
     if actual_delta is not None:
         attributes[semconv.CHECK_ACTUAL_DELTA] = actual_delta
+    if check.attribution == "causal_tag":
+        attributes |= states.apart(check)
     if check.timing is not None:
         attributes |= _timing(check.timing)
     if error is not None:

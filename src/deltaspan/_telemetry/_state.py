@@ -11,6 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from deltaspan import semconv
 from deltaspan._config import Settings
 from deltaspan._records import UNREAD
 from deltaspan._render import label, wire
@@ -66,6 +67,14 @@ class StateOnWire:
             None if check.delta is None else render(check.delta.value),
             self.text(check.explanation) if self.in_full else _verdict(check),
         )
+
+    def apart(self, check: CheckReport) -> dict[str, Any]:
+        """Return the attributes for what is not this run's, of a check on tagged rows; none of any other."""
+        apart = getattr(check.delta, "apart", None)
+        if apart is None:
+            return {}
+        others, untagged = apart
+        return {semconv.CHECK_OTHERS: self._render(others), semconv.CHECK_UNTAGGED: self._render(untagged)}
 
     def _render(self, state: object) -> Any:
         if self.in_full:

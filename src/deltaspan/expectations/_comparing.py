@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, Final
 
-from deltaspan._deltas import Delta, NumberDelta
+from deltaspan._deltas import Delta, NumberDelta, TaggedDelta
 from deltaspan._deltas._numbers import is_nan, subtract
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -36,6 +36,8 @@ def amount_of(delta: Delta, word: str, states: States) -> Any:
     """
     if isinstance(delta, NumberDelta):
         return delta.amount
+    if isinstance(delta, TaggedDelta):
+        return delta.amount  # rows are counted
     raise unfit(word, "a number", delta, states)
 
 

@@ -21,7 +21,7 @@ from deltaspan.expectations._comparing import (
 from deltaspan.expectations.amounts_by_key import ByKey
 from deltaspan.expectations.base import States
 
-__all__ = ["AtLeast", "AtMost", "Between", "By", "Decrease", "Increase"]
+__all__ = ["AtLeast", "AtMost", "Between", "By", "Decrease", "Increase", "is_of_numbers"]
 
 
 class _ByAmount:
@@ -38,6 +38,11 @@ class _ByAmount:
 
     def fault(self, delta: Delta, states: States) -> str | None:
         return None if self.holds(delta, states) else delta.words()
+
+
+def is_of_numbers(movement: object) -> bool:
+    """Return whether a movement is that of one number."""
+    return isinstance(movement, _ByAmount)
 
 
 @dataclass(frozen=True, slots=True)

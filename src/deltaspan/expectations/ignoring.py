@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeVar
 
-from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta
+from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
 from deltaspan._difference import difference
 from deltaspan._freeze import Path
 from deltaspan.expectations._naming import listed
@@ -45,10 +45,13 @@ class Ignored:
         if not self.patterns or names is None or not delta.changed:
             return delta
         match delta:
-            case MappingDelta():
-                return MappingDelta(
-                    _others(delta.added, names), _others(delta.removed, names), _others(delta.modified, names)
+            case TaggedDelta():
+                mine, others, untagged = (
+                    _left_of(part, names) for part in (delta, delta.others, delta.untagged)
                 )
+                return TaggedDelta(mine.added, mine.removed, mine.modified, others, untagged, delta.counted)
+            case MappingDelta():
+                return _left_of(delta, names)
             case SetDelta():
                 return SetDelta(
                     frozenset(member for member in delta.added if not names.of_member(member)),
@@ -67,6 +70,12 @@ class Ignored:
 
 
 NOTHING_IGNORED = Ignored()
+
+
+def _left_of(delta: MappingDelta, names: Names) -> MappingDelta:
+    return MappingDelta(
+        _others(delta.added, names), _others(delta.removed, names), _others(delta.modified, names)
+    )
 
 
 def _others(entries: Mapping[Path, V], names: Names) -> Mapping[Path, V]:

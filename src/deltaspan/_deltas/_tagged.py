@@ -1,0 +1,145 @@
+"""The delta of rows that carry causal tags: what is mine, what is others', what nobody signed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from deltaspan._deltas._collections import MappingDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deltaspan._deltas._scalars import Delta
+    from deltaspan._freeze import Path
+
+__all__ = ["Owned", "TaggedDelta", "split"]
+
+
+class Owned(Protocol):
+    """Knows what a run may be credited with."""
+
+    def includes(self, tag: str | None, root: str | None) -> bool:
+        """Return whether a row with this tag, of a run with this root, is the run's or a descendant's."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedDelta(MappingDelta):
+    """The difference of two tagged states; as a mapping's delta it is that of what is mine alone.
+
+    Attributes:
+        others: the entries that carry the tag of somebody else.
+        untagged: the entries that carry no tag, and those that vanished without having been mine.
+        counted: whether rows are counted, or else named.
+    """
+
+    others: MappingDelta
+    untagged: MappingDelta
+    counted: bool
+
+    @property
+    def mine(self) -> MappingDelta:
+        """The entries that carry my tag, or a descendant's."""
+        return MappingDelta(self.added, self.removed, self.modified)
+
+    @property
+    def amount(self) -> int:
+        """By how many rows that are mine the state grew."""
+        return _amount(self)
+
+    @property
+    def value(self) -> object:
+        return self._valued(self)
+
+    @property
+    def apart(self) -> tuple[object, object]:
+        """What a report shows of others and of what is untagged, in the way that it shows what is mine."""
+        return self._valued(self.others), self._valued(self.untagged)
+
+    @property
+    def tally(self) -> str:
+        """How many rows changed for each: "1 mine, 39 others"; who is not named has none."""
+        mine, others, untagged = map(_changes, (self, self.others, self.untagged))
+        said = f"{mine} mine"
+        said += f", {others} others" if others else ""
+        said += f", {untagged} untagged" if untagged else ""
+        if mine or not untagged:
+            return said
+        if not (self.untagged.added or self.untagged.modified):
+            return f"{said}: what was removed does not say by whom"
+        return f"{said}: did the stamp run? What this run writes must carry its causal tag"
+
+    def words(self) -> str:
+        return f"changed by {self.amount}" if self.counted else MappingDelta.words(self)
+
+    def _valued(self, part: MappingDelta) -> object:
+        if self.counted:
+            return _amount(part)
+        return MappingDelta(part.added, part.removed, part.modified).value
+
+
+def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
+    """Split the delta of two tagged states by who wrote what; a delta of other states stays as it is.
+
+    Args:
+        delta: the difference of two mappings of key → tag, or key → (tag, root).
+        owned: knows what is mine.
+        counted: whether rows are counted, or else named.
+    """
+    if not isinstance(delta, MappingDelta):
+        return delta
+    mine, others, untagged = _Part(), _Part(), _Part()
+
+    def whose(value: object) -> _Part:
+        tag, root = _stamp(value)
+        if owned.includes(tag, root):
+            return mine
+        return untagged if tag is None else others
+
+    for path, after in delta.added.items():
+        whose(after).added[path] = after
+    for path, before in delta.removed.items():
+        # That it was another's does not say who removed it.
+        (mine if whose(before) is mine else untagged).removed[path] = before
+    for path, both in delta.modified.items():
+        whose(both[1]).modified[path] = both
+    return TaggedDelta(*mine.views, MappingDelta(*others.views), MappingDelta(*untagged.views), counted)
+
+
+class _Part:
+    """The entries of one of the three, while they are being told apart."""
+
+    __slots__ = ("added", "modified", "removed")
+
+    def __init__(self) -> None:
+        self.added: dict[Path, object] = {}
+        self.removed: dict[Path, object] = {}
+        self.modified: dict[Path, tuple[object, object]] = {}
+
+    @property
+    def views(self) -> tuple[Mapping[Path, Any], Mapping[Path, Any], Mapping[Path, Any]]:
+        return (
+            MappingProxyType(self.added),
+            MappingProxyType(self.removed),
+            MappingProxyType(self.modified),
+        )
+
+
+def _stamp(value: Any) -> tuple[str | None, str | None]:
+    if isinstance(value, tuple) and len(value) == 2:  # noqa: PLR2004  # tag and root
+        return _text(value[0]), _text(value[1])
+    return _text(value), None
+
+
+def _text(tag: Any) -> str | None:
+    return tag if tag is None or isinstance(tag, str) else str(tag)
+
+
+def _amount(part: MappingDelta) -> int:
+    return len(part.added) - len(part.removed)
+
+
+def _changes(part: MappingDelta) -> int:
+    return len(part.added) + len(part.removed) + len(part.modified)

@@ -1,0 +1,114 @@
+"""Rows to a tagged state: key → tag, of plain values alone, so that it freezes and travels like any mapping.
+
+Of a row nothing is kept but its key, its tag and, where asked for, the root: a live row of an ORM will do,
+and so will a mapping, a named tuple, a record, or a plain tuple by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import islice
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from deltaspan._freeze import MAX_NODES, Unfreezable
+from deltaspan._render import show
+
+__all__ = ["Field", "as_text", "keyed"]
+
+Field: TypeAlias = str | int | Callable[[Any], Any]
+"""What of a row: the name of an item or an attribute, the position of an item, or a callable."""
+
+_UUID_BYTES: Final = 16
+
+
+def keyed(rows: Any, key: Field, tag: Field, root: Field | None, source: str) -> dict[Hashable, object]:
+    """Return key → tag of rows, or key → (tag, root) where a root is asked for.
+
+    Args:
+        rows: an iterable of rows.
+        key: what is unique among them.
+        tag: the causal tag of whoever wrote the row last; None or empty text for none.
+        root: the tag of the outermost run, or None to leave it out.
+        source: where rows come from, for a sentence: "a row of orders".
+
+    Raises:
+        LookupError: a row lacks one of the three.
+        TypeError: these are no rows.
+        Unfreezable: two rows have the same key, a key cannot be one, or there is no end to the rows.
+    """
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise TypeError(
+            f"tagged() reads rows, and {source} gave a {type(rows).__name__} (return a list of rows)"
+        )
+    read_key, read_tag = _reader(key, "key", source), _reader(tag, "tag", source)
+    read_root = None if root is None else _reader(root, "root", source)
+    state: dict[Hashable, object] = {}
+    for row in islice(rows, MAX_NODES + 1):
+        name = read_key(row)
+        own = as_text(read_tag(row))
+        try:
+            known = name in state
+        except TypeError:
+            raise Unfreezable(
+                f"a row of {source} has the key {show(name)}, which does not hash: let key= give a number or "
+                f"text"
+            ) from None
+        if known:
+            raise Unfreezable(
+                f"two rows of {source} have the key {show(name)}: let key= name what is unique among them"
+            )
+        state[name] = own if read_root is None else (own, as_text(read_root(row)))
+    if len(state) > MAX_NODES:
+        raise Unfreezable(f"{source} gave more than {MAX_NODES} rows: read those that the action may write")
+    return state
+
+
+def as_text(tag: Any) -> str | None:
+    """Return a tag as the text that it compares by; None for what is no tag."""
+    if isinstance(tag, bytes | bytearray | memoryview):
+        data = bytes(tag)
+        tag = UUID(bytes=data) if len(data) == _UUID_BYTES else data.decode("utf-8", "replace")
+    if tag is None or (isinstance(tag, float) and tag != tag):  # noqa: PLR0124  # NaN, which pandas has for None
+        return None
+    return str(tag) or None
+
+
+def _reader(field: Field, role: str, source: str) -> Callable[[Any], Any]:
+    if callable(field):
+        return field
+
+    def read(row: Any) -> Any:
+        found = (
+            _item(row, field) if isinstance(field, int) or hasattr(row, "keys") else _attribute(row, field)
+        )
+        if found is not _MISSING:
+            return found
+        raise LookupError(f"a row of {source} has no {field!r}, which {role}= names (it {_contents(row)})")
+
+    return read
+
+
+def _item(row: Any, field: str | int) -> Any:
+    try:
+        return row[field]
+    except LookupError:
+        return _MISSING
+    except Exception:  # it has keys, and yet no items
+        return _attribute(row, field)
+
+
+def _attribute(row: Any, field: str | int) -> Any:
+    return getattr(row, field, _MISSING) if isinstance(field, str) else _MISSING
+
+
+_MISSING: Final = object()
+
+
+def _contents(row: Any) -> str:
+    if hasattr(row, "keys"):
+        return f"has {show(tuple(row.keys()))}"
+    names = getattr(row, "_fields", None) or getattr(row, "__slots__", None) or getattr(row, "__dict__", None)
+    if names and not isinstance(names, str):
+        return f"has {show(tuple(names))}"
+    return f"has {len(row)} items" if isinstance(row, tuple | list) else f"is of type {type(row).__name__}"

@@ -1,0 +1,122 @@
+"""`tagged`: wraps a probe that reads rows, so that each row is told apart by who wrote it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from inspect import isawaitable
+from typing import Any
+
+from deltaspan._binding import is_async, parameters_of
+from deltaspan._probes import is_blocking
+from deltaspan._probes import probe as configured
+from deltaspan._render import show
+from deltaspan._rows import Field, keyed
+from deltaspan.exceptions import DefinitionTypeError
+
+__all__ = ["Tagged", "tagged"]
+
+
+class Tagged:
+    """A probe of key → tag; made by `tagged(...)`."""
+
+    def __init__(
+        self, probe: Callable[..., Any], key: Field, tag: Field, root: Field | None, words: str
+    ) -> None:
+        self._probe = probe
+        self._fields = (key, tag, root)
+        self._words = words
+        self._source = _source(probe)
+        self.__signature__ = inspect.Signature(parameters_of(probe))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        rows = self._probe(*args, **kwargs)
+        return self._awaited(rows) if isawaitable(rows) else self._keyed(rows)
+
+    async def _awaited(self, rows: Awaitable[Any]) -> Any:
+        return self._keyed(await rows)
+
+    def _keyed(self, rows: Any) -> Any:
+        return keyed(rows, *self._fields, self._source)
+
+    def __repr__(self) -> str:
+        return self._words
+
+
+class _TaggedAsync(Tagged):
+    """The same of an async probe, which whoever inspects it finds to be async."""
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._keyed(await self._probe(*args, **kwargs))
+
+
+def tagged(
+    probe: Callable[..., Iterable[Any]] | Callable[..., Awaitable[Iterable[Any]]],
+    *,
+    key: Field,
+    tag: Field,
+    root: Field | None = None,
+) -> Tagged:
+    """Credit rows to whoever wrote them: a probe that reads rows becomes one of key → causal tag.
+
+    The delta splits into *mine*, *others* and *untagged*, and the check holds against what is mine, whoever
+    else writes meanwhile. Mine is what carries the tag of this run or of a run below it: one that this
+    process knows, or, where rows carry the root and this run is the outermost, one of any process. A row
+    whose tag becomes mine is modified, and mine. A row that was removed is mine if it was mine before the
+    action; otherwise nobody says who removed it, and it is untagged. Where a check claims that nothing
+    changes, and what changed is untagged, there is no verdict.
+
+    Number words count rows: `.by(1)` is one more that is mine, added less removed. Words for members take
+    keys. What is written within a row whose tag stays as it was is not seen.
+
+    Args:
+        probe: returns an iterable of rows, all that there are before and after. What it needs is passed on.
+        key: what is unique among rows: the name of an item or attribute, the position of an item, or a
+            callable that takes the row.
+        tag: likewise what holds the causal tag, as `current_causal_tag()` gave it when the row was written.
+            Tags compare as text; None or empty text is no tag.
+        root: likewise what holds the tag of the outermost run, where rows carry it.
+
+    Raises:
+        DefinitionTypeError: the probe is not callable, or a field is of another kind.
+
+    Example:
+        >>> from deltaspan import change, current_causal_tag, tagged, window
+        >>> orders = [{"id": 1, "causal_tag": None}]
+        >>> by_tag = tagged(lambda: orders, key="id", tag="causal_tag")
+        >>> with window("order", change("orders", by_tag).by(1)) as w:
+        ...     orders.append({"id": 2, "causal_tag": current_causal_tag()})
+        ...     orders.append({"id": 3, "causal_tag": "somebody else's"})
+        >>> w.report["orders"].outcome, w.report["orders"].actual_delta, w.report["orders"].others
+        ('pass', 1, 1)
+    """
+    if not callable(probe):
+        raise DefinitionTypeError(
+            f"tagged() wraps a probe, which must be callable, not {show(probe)}; pass the function, not its "
+            f"result"
+        )
+    fields = {"key": key, "tag": tag} if root is None else {"key": key, "tag": tag, "root": root}
+    for name, field in fields.items():
+        if isinstance(field, bool) or not (callable(field) or isinstance(field, str | int)):
+            raise DefinitionTypeError(
+                f"tagged({name}=...) takes the name of an item or attribute, a position, or a callable that "
+                f"reads it from a row, not {show(field)}"
+            )
+    said = ", ".join(f"{name}={_name_of(field)}" for name, field in fields.items())
+    kind = _TaggedAsync if is_async(probe) else Tagged
+    made = kind(probe, key, tag, root, f"tagged({_name_of(probe)}, {said})")
+    return configured(blocking=True)(made) if is_blocking(probe) else made
+
+
+def _name_of(value: Any) -> str:
+    name = getattr(value, "__qualname__", None)
+    return name if callable(value) and isinstance(name, str) and name.isidentifier() else repr(value)
+
+
+def _source(probe: Any) -> str:
+    """Return where rows come from: the table that a probe names, or else its own name."""
+    for name in ("table", "__name__"):
+        said = getattr(probe, name, None)
+        if isinstance(said, str) and said and said != "<lambda>":
+            return said
+    return "the probe"

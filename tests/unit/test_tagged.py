@@ -1,0 +1,310 @@
+"""Rows that carry a causal tag: what is mine, what is others', what nobody signed, and how that is said."""
+
+import re
+from contextlib import suppress
+
+import pytest
+
+from deltaspan import change, current_causal_tag, observe, tagged, unchanged, window
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+EMPTY = {"added": {}, "removed": {}, "modified": {}}
+
+
+class Table:
+    """Rows of id and tag, and a probe of them."""
+
+    def __init__(self, **rows):
+        self.rows = [{"id": key, "tag": tag} for key, tag in rows.items()]
+        self.probe = tagged(self.list_rows, key="id", tag="tag")
+
+    def list_rows(self):
+        return self.rows
+
+    def add(self, key, *, tag="mine"):
+        self.rows.append({"id": key, "tag": current_causal_tag() if tag == "mine" else tag})
+
+    def sign(self, key, *, tag="mine"):
+        next(row for row in self.rows if row["id"] == key)["tag"] = (
+            current_causal_tag() if tag == "mine" else tag
+        )
+
+    def remove(self, key):
+        self.rows = [row for row in self.rows if row["id"] != key]
+
+
+@pytest.fixture
+def table():
+    return Table()
+
+
+def explained(report):
+    """Return the sentence with every causal tag as TAG."""
+    return UUID.sub("TAG", report.explanation)
+
+
+def test_rows_of_others_do_not_count(table):
+    with window("w", change("rows", table.probe).by(1)) as w:
+        table.add("a")
+        table.add("b", tag="theirs")
+
+    check = w.report["rows"]
+    assert (check.outcome, check.attribution) == ("pass", "causal_tag")
+    assert (check.actual_delta, check.others, check.untagged) == (1, 1, 0)
+    assert explained(check) == (
+        "rows changed by 1, as expected ({} → {'a': 'TAG', 'b': 'theirs'}); 1 mine, 1 others"
+    )
+
+
+def test_a_lie_is_not_covered_by_what_others_wrote(table):
+    with window("w", change("rows", table.probe).by(1)) as w:
+        table.add("b", tag="theirs")
+
+    assert w.report["rows"].outcome == "fail"
+    assert w.report["rows"].explanation == (
+        "expected rows to change by 1, but it changed by 0 ({} → {'b': 'theirs'}); 0 mine, 1 others"
+    )
+
+
+def test_nothing_mine_and_something_untagged_asks_whether_the_stamp_ran(table):
+    with window("w", change("rows", table.probe).by(1)) as w:
+        table.add("b", tag=None)
+
+    assert w.report["rows"].outcome == "fail"
+    assert w.report["rows"].explanation == (
+        "expected rows to change by 1, but it changed by 0 ({} → {'b': None}); 0 mine, 1 untagged: did the "
+        "stamp run? What this run writes must carry its causal tag"
+    )
+
+
+def test_all_three_are_told_when_rows_are_named():
+    table = Table(old="theirs")
+    with window("w", change("rows", table.probe).adding("a")) as w:
+        table.add("a")
+        table.add("b", tag="theirs")
+        table.add("c", tag=None)
+        table.remove("old")
+
+    check = w.report["rows"]
+    assert check.passed
+    assert check.actual_delta == {**EMPTY, "added": {"a": w.report.causal_tag}}
+    assert check.others == {**EMPTY, "added": {"b": "theirs"}}
+    assert check.untagged == {**EMPTY, "added": {"c": None}, "removed": {"old": "theirs"}}
+    assert explained(check).endswith("; 1 mine, 1 others, 2 untagged")
+
+
+def test_an_empty_text_is_no_tag(table):
+    with window("w", change("rows", table.probe)) as w:
+        table.add("a", tag="")
+
+    assert w.report["rows"].untagged == {**EMPTY, "added": {"a": None}}
+
+
+def test_a_tag_in_upper_case_is_the_same_tag(table):
+    with window("w", change("rows", table.probe).by(1)) as w:
+        table.add("a", tag=current_causal_tag().upper())
+
+    assert w.report["rows"].passed
+
+
+# Rows that were there before -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", [None, "theirs"])
+def test_a_row_whose_tag_becomes_mine_is_modified_and_mine(before):
+    table = Table(a=before)
+    with window("w", change("rows", table.probe).modifying("a")) as w:
+        table.sign("a")
+
+    assert w.report["rows"].passed
+    assert w.report["rows"].actual_delta == {**EMPTY, "modified": {"a": (before, w.report.causal_tag)}}
+
+
+def test_a_row_that_is_signed_anew_is_not_one_more():
+    table = Table(a="theirs")
+    with window("w", change("rows", table.probe).by(0)) as w:
+        table.sign("a")
+
+    assert w.report["rows"].passed
+    assert explained(w.report["rows"]).endswith("; 1 mine")
+
+
+def test_a_row_whose_tag_becomes_anothers_is_others():
+    table = Table(a=None)
+    with window("w", change("rows", table.probe)) as w:
+        table.sign("a", tag="theirs")
+
+    assert w.report["rows"].others == {**EMPTY, "modified": {"a": (None, "theirs")}}
+
+
+def test_a_row_whose_tag_was_taken_away_is_untagged():
+    table = Table(a="theirs")
+    with window("w", change("rows", table.probe)) as w:
+        table.sign("a", tag=None)
+
+    assert w.report["rows"].untagged == {**EMPTY, "modified": {"a": ("theirs", None)}}
+
+
+def test_a_removed_row_that_was_not_mine_is_untagged():
+    table = Table(a="theirs")
+    with window("w", change("rows", table.probe).removing("a")) as w:
+        table.remove("a")
+
+    assert w.report["rows"].outcome == "fail"
+    assert w.report["rows"].explanation == (
+        "expected rows to change by removing 'a', but it did not change ({'a': 'theirs'} → {}); 0 mine, "
+        "1 untagged: what was removed does not say by whom"
+    )
+
+
+def test_a_row_that_an_ancestor_made_is_not_mine(table):
+    with window("outer", change("all", table.probe).by(0)):
+        table.add("a")
+        with window("nested", change("rows", table.probe).by(-1)) as nested:
+            table.remove("a")
+
+    assert (nested.report["rows"].outcome, nested.report["rows"].untagged) == ("fail", -1)
+
+
+def test_what_stays_within_a_row_is_not_looked_at(table):
+    table.rows = [{"id": 1, "tag": "theirs", "total": 5}]
+    with window("w", change("rows", table.probe)) as w:
+        table.rows[0]["total"] = 7
+
+    assert w.report["rows"].outcome == "fail"
+    assert w.report["rows"].explanation == (
+        "expected rows to change, but it did not change ({1: 'theirs'} → {1: 'theirs'}); 0 mine"
+    )
+
+
+# Words -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda check: check,
+        lambda check: check.by(2),
+        lambda check: check.by(lambda result: result),
+        lambda check: check.by_at_least(1),
+        lambda check: check.by_at_most(2),
+        lambda check: check.by_between(1, 2),
+        lambda check: check.increasing(by=2),
+        lambda check: check.adding("a", "b"),
+        lambda check: check.adding(count=2),
+        lambda check: check.only("a", "b"),
+        lambda check: check.resizing(2),
+        lambda check: check.adding("a").ignoring("b"),
+        lambda check: check.satisfying(lambda delta: delta.amount == 2 and delta.others.changed, "two rows"),
+        lambda check: check.by(2).eventually(0.2),
+        lambda check: check.by(2).timeout(5),
+    ],
+)
+def test_every_word_is_held_against_what_is_mine(table, say):
+    with window("w", say(change("rows", table.probe))) as w:
+        table.add("a")
+        table.add("b")
+        table.add("c", tag="theirs")
+        w.result = 2
+
+    assert w.report["rows"].outcome == "pass", w.report["rows"].explanation
+
+
+def test_what_is_ignored_is_left_out_of_a_computed_number_too(table):
+    with window("w", change("rows", table.probe).by(lambda result: result).ignoring("b")) as w:
+        table.add("a")
+        table.add("b")
+        w.result = 1
+
+    assert w.report["rows"].passed
+
+
+def test_amounts_by_key_are_for_numbers_and_tags_are_none(table):
+    with window("w", change("rows", table.probe).by({"a": 1})) as w:
+        table.add("a")
+
+    assert w.report["rows"].reason == "incomparable"
+
+
+# Unchanged and observed ------------------------------------------------------------------------------------
+
+
+def test_unchanged_holds_whatever_others_do(table):
+    with window("w", unchanged("rows", table.probe)) as w:
+        table.add("b", tag="theirs")
+
+    assert w.report["rows"].outcome == "pass"
+    assert w.report["rows"].explanation == (
+        "rows did not change, as expected ({} → {'b': 'theirs'}); 0 mine, 1 others"
+    )
+
+
+def test_unchanged_fails_on_what_is_mine(table):
+    with window("w", unchanged("rows", table.probe)) as w:
+        table.add("a")
+
+    assert w.report["rows"].outcome == "fail"
+    assert explained(w.report["rows"]) == (
+        "expected rows to stay unchanged, but it added 'a' ({} → {'a': 'TAG'}); 1 mine"
+    )
+
+
+def test_unchanged_has_no_verdict_on_what_nobody_signed():
+    table = Table(a="theirs")
+    with window("w", unchanged("rows", table.probe)) as w:
+        table.remove("a")
+
+    assert (w.report["rows"].outcome, w.report["rows"].reason) == ("inconclusive", "contended")
+    assert w.report["rows"].explanation == (
+        "rows: nothing changed that carries its tag, but the state removed 'a' ({'a': 'theirs'} → {}) with "
+        "nobody's tag on it, so this action may have done that; 0 mine, 1 untagged: what was removed does "
+        "not say by whom"
+    )
+
+
+def test_unchanged_passes_when_what_nobody_signed_is_ignored():
+    table = Table(a="theirs")
+    with window("w", unchanged("rows", table.probe).ignoring("a")) as w:
+        table.remove("a")
+
+    assert w.report["rows"].outcome == "pass"
+
+
+def test_unchanged_is_judged_as_it_is_where_contention_is_ignored():
+    table = Table(a="theirs")
+    with window("w", unchanged("rows", table.probe), on_contention="ignore") as w:
+        table.remove("a")
+
+    assert w.report["rows"].outcome == "pass"
+
+
+def test_an_action_that_raises_is_held_to_what_is_mine(table):
+    w = window("w", change("rows", table.probe).by(1).or_unchanged_on_error())
+    with suppress(KeyError), w:
+        table.add("b", tag="theirs")
+        raise KeyError
+
+    assert w.report["rows"].outcome == "pass"
+
+
+def test_an_action_that_raises_tells_what_each_did(table):
+    with suppress(KeyError), window("w", change("rows", table.probe).by(1)) as w:
+        table.add("b", tag="theirs")
+        raise KeyError("no")
+
+    assert w.report["rows"].explanation == (
+        "rows: the action raised KeyError: 'no'; the state did not change ({} → {'b': 'theirs'}); 0 mine, "
+        "1 others"
+    )
+
+
+def test_observe_claims_nothing_and_tells_all_three(table):
+    with window("w", observe("rows", table.probe)) as w:
+        table.add("a")
+        table.add("b", tag="theirs")
+
+    check = w.report["rows"]
+    assert (check.outcome, check.others) == ("observed", {**EMPTY, "added": {"b": "theirs"}})
+    assert explained(check) == (
+        "rows added 'a' ({} → {'a': 'TAG', 'b': 'theirs'}); no claim was made; 1 mine, 1 others"
+    )

@@ -1,0 +1,111 @@
+"""The three parts of a tagged delta: none is lost, none is told twice, and each is whose it says."""
+
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspan._deltas import TaggedDelta, split
+from deltaspan._difference import difference
+from deltaspan._lineage import Kin
+
+ME = Kin("me", ["my child"], is_root=True)
+
+tags = st.sampled_from([None, "me", "my child", "another", "a third"])
+states = st.dictionaries(st.integers(0, 12) | st.text(max_size=1), tags, max_size=12)
+rooted = st.dictionaries(st.integers(0, 12), st.tuples(tags, tags), max_size=12)
+
+
+def divided(pre, post, *, counted=False):
+    return split(difference(MappingProxyType(pre), MappingProxyType(post)), ME, counted=counted)
+
+
+def merged(parts, kind):
+    """Return the entries of all parts, and fail where two parts share one."""
+    found = {}
+    for part in parts:
+        entries = getattr(part, kind)
+        assert not entries.keys() & found.keys()
+        found.update(entries)
+    return found
+
+
+@given(states | rooted, states | rooted)
+def test_mine_others_and_untagged_are_the_whole_delta_and_share_nothing(pre, post):
+    whole = difference(MappingProxyType(pre), MappingProxyType(post))
+    parts = split(whole, ME, counted=False)
+    assert isinstance(parts, TaggedDelta)
+
+    for kind in ("added", "removed", "modified"):
+        assert merged((parts.mine, parts.others, parts.untagged), kind) == getattr(whole, kind)
+
+
+@given(states, states)
+def test_counts_add_up_to_the_growth_of_the_whole(pre, post):
+    delta = divided(pre, post, counted=True)
+
+    assert delta.value + sum(delta.apart) == len(post) - len(pre)
+
+
+@given(states, states)
+def test_the_tally_counts_each_entry_once(pre, post):
+    delta = divided(pre, post)
+    changed = sum(1 for key in {*pre, *post} if pre.get(key, "absent") != post.get(key, "absent"))
+
+    assert sum(int(word) for word in delta.tally.partition(":")[0].split() if word.isdigit()) == changed
+
+
+@given(states, states)
+def test_nothing_that_changed_by_me_is_with_others(pre, post):
+    delta = divided(pre, post)
+
+    assert not {"me", "my child"} & {*delta.others.added.values(), *delta.untagged.added.values()}
+    assert all(after not in ("me", "my child") for _, after in delta.others.modified.values())
+    assert None not in delta.others.added.values()
+    assert not delta.others.removed
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "part"),
+    [
+        ("absent", "me", "mine"),
+        ("absent", "my child", "mine"),
+        ("absent", "another", "others"),
+        ("absent", None, "untagged"),
+        ("me", "absent", "mine"),
+        ("my child", "absent", "mine"),
+        ("another", "absent", "untagged"),
+        (None, "absent", "untagged"),
+        ("another", "me", "mine"),
+        (None, "me", "mine"),
+        ("me", "my child", "mine"),
+        ("me", "another", "others"),
+        ("me", None, "untagged"),
+        ("another", None, "untagged"),
+        ("absent", ("another", "me"), "mine"),
+        ("absent", (None, "me"), "mine"),
+        ("absent", ("another", "my child"), "others"),
+        ("absent", (None, "another"), "untagged"),
+    ],
+)
+def test_each_entry_is_whose_its_tag_says(before, after, part):
+    pre, post = ({} if value == "absent" else {7: value} for value in (before, after))
+
+    delta = divided(pre, post)
+
+    changed = [name for name in ("mine", "others", "untagged") if getattr(delta, name).changed]
+    assert changed == [part]
+
+
+def test_the_root_counts_for_nothing_where_the_run_is_not_the_outermost():
+    nested = Kin("me", is_root=False)
+
+    assert not nested.includes("another", "me")
+    assert nested.includes("me", "another")
+
+
+def test_a_delta_of_other_states_stays_as_it_is():
+    delta = difference(3, 5)
+
+    assert split(delta, ME, counted=True) is delta
