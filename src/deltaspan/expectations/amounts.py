@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,14 +25,15 @@ from deltaspan.expectations.base import States
 __all__ = ["AtLeast", "AtMost", "Between", "By", "Decrease", "Increase", "is_of_numbers"]
 
 
-class _ByAmount:
+class _ByAmount(ABC):
     """What every numeric movement shares."""
 
     __slots__ = ()
     verb: ClassVar[str] = "change"
 
+    @abstractmethod
     def holds(self, delta: Delta, states: States) -> bool:
-        raise NotImplementedError
+        """Return whether the delta is such a movement; as for `Movement`."""
 
     def happened(self, delta: Delta) -> str:
         return delta.words()
