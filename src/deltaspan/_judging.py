@@ -149,9 +149,11 @@ def _on_rows(
     if not isinstance(delta, TaggedDelta):
         note = f"the two states are not both of tagged rows {both}; read them with the same tagged() probe"
         return inconclusive("incomparable", note)
-    if not isinstance(expectation, NoChange) or verdict.outcome != "pass" or plan.ignores_rivals:
+    if verdict.outcome != "pass" or plan.ignores_rivals:
         return verdict
-    unsigned = expectation.ignored.leave_out(delta.untagged)
+    if delta.changed and not isinstance(expectation, NoChange):
+        return verdict
+    unsigned = getattr(expectation, "ignored", NOTHING_IGNORED).leave_out(delta.untagged)
     if not unsigned.changed:
         return verdict
     note = (

@@ -71,7 +71,11 @@ def as_text(tag: Any) -> str | None:
         tag = UUID(bytes=data) if len(data) == _UUID_BYTES else data.decode("utf-8", "replace")
     if tag is None or (isinstance(tag, float) and tag != tag):  # noqa: PLR0124  # NaN, which pandas has for None
         return None
-    return str(tag) or None
+    text = str(tag).strip()
+    try:
+        return str(UUID(text)) if text else None  # however a database writes one: bare, in braces, as a URN
+    except ValueError:
+        return text
 
 
 def _reader(field: Field, role: str, source: str) -> Callable[[Any], Any]:

@@ -6,7 +6,7 @@ import logging
 import os
 from typing import Final
 
-from opentelemetry import baggage, propagate
+from opentelemetry import baggage
 from opentelemetry.context import Context
 from opentelemetry.environment_variables import OTEL_PROPAGATORS
 from opentelemetry.trace import INVALID_SPAN, Span
@@ -43,6 +43,10 @@ def notice_lost_baggage(span: Span) -> None:
 
 def _is_carried() -> bool:
     # Tried, not looked up: others than W3C's carry baggage in headers of their own.
+    # Imported here because it loads what OTEL_PROPAGATORS names, and raises when that is not installed: it is
+    # not for us to break the import of a program that never propagates anything.
+    from opentelemetry import propagate  # noqa: PLC0415
+
     carrier: dict[str, str] = {}
     propagate.inject(carrier, baggage.set_baggage(semconv.CAUSAL_TAG_ID, _PROBE, Context()))
     return any(_PROBE in value for value in carrier.values())

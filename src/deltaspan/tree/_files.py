@@ -81,7 +81,7 @@ def _read(path: Path, spans: list[Span], complaints: list[str]) -> None:
 def _documents(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield each line's document and number; a file that is one document over many lines is the first."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
             first = next((line for line in file if line.strip()), "")
             if _parsed(first) is _NOT_JSON:
                 whole = _parsed(first + file.read())
