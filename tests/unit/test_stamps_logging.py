@@ -92,3 +92,11 @@ def test_outside_any_action_an_event_of_structlog_stays_as_it_is(events):
     structlog.get_logger().info("opened")
 
     assert events == [{"event": "opened", "log_level": "info"}]
+
+
+def test_a_tag_that_was_set_by_hand_leaves_no_format_without_its_root():
+    record = logging.LogRecord("shop", logging.INFO, __file__, 1, "closed", (), None)
+    record.causal_tag = "by hand"
+    CausalTagFilter().filter(record)
+
+    assert logging.Formatter("%(causal_tag)s %(causal_root)s").format(record) == "by hand None"

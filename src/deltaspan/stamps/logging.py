@@ -33,6 +33,7 @@ class CausalTagFilter(logging.Filter):
         """Stamp the record, and return True."""
         if not hasattr(record, "causal_tag"):
             record.causal_tag = current_causal_tag()
+        if not hasattr(record, "causal_root"):  # set by hand, one may come without the other
             record.causal_root = current_causal_root()
         return True
 
