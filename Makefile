@@ -38,8 +38,8 @@ tools: ## build the servers that the end-to-end tests need (Go; once, some ten m
 e2e: $(VENV)/.e2e ## run the end-to-end tests against those servers
 	$(BIN)/python -m pytest -m e2e tests/e2e $(ARGS)
 
-frameworks: $(VENV)/.frameworks ## run the tests under the agent frameworks that install together
-	$(BIN)/python -m pytest tests/integration/frameworks $(ARGS)
+frameworks: $(VENV)/.frameworks ## run the tests under agent frameworks, numpy and pandas
+	$(BIN)/python -m pytest tests/integration/frameworks tests/unit/test_freeze.py tests/unit/test_freeze_honesty.py $(ARGS)
 
 services: $(VENV)/.services ## run the tests against real databases, a web server and Celery (Debian, Ubuntu: apt-get install redis-server postgresql)
 	$(BIN)/python -m pytest -m services \
