@@ -15,22 +15,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
-
-
-class Flows:
-    """A piece of state to act on, read at once or later."""
-
-    def __init__(self):
-        self.rows = []
-        self.reads = 0
-
-    def count(self):
-        return len(self.rows)
-
-    async def count_later(self):
-        self.reads += 1
-        await asyncio.sleep(0)
-        return len(self.rows)
+from unit._later_flows import Flows, exhausted
 
 
 @pytest.fixture
@@ -48,10 +33,6 @@ def fill(flows):
             yield name
 
     return fill
-
-
-async def exhausted(generator):
-    return [value async for value in generator]
 
 
 def test_it_is_an_async_generator_function_that_returns_an_async_generator_of_its_name(fill):

@@ -16,22 +16,7 @@ from deltaspan import (
     observe,
 )
 from deltaspan._background import drain
-
-
-class Flows:
-    """A piece of state to act on, read at once or later."""
-
-    def __init__(self):
-        self.rows = []
-        self.reads = 0
-
-    def count(self):
-        return len(self.rows)
-
-    async def count_later(self):
-        self.reads += 1
-        await asyncio.sleep(0)
-        return len(self.rows)
+from unit._later_flows import Flows, exhausted
 
 
 @pytest.fixture
@@ -49,10 +34,6 @@ def fill(flows):
             yield name
 
     return fill
-
-
-async def exhausted(generator):
-    return [value async for value in generator]
 
 
 def test_an_event_loop_that_shuts_down_closes_each_once(flows):

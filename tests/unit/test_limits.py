@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import threading
 import time
 from contextvars import ContextVar
 
@@ -11,26 +10,9 @@ import pytest
 from deltaspan import _threads, change, collect_reports, expects, window
 from deltaspan._threads import Pool
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from unit._hanging import Hanging, run
 
 REQUEST = ContextVar("REQUEST", default="none")
-
-
-class Hanging:
-    """A probe that hangs in the reads that it is told to, until it is let go."""
-
-    def __init__(self, *hangs):
-        self.hangs = hangs
-        self.reads = 0
-        self.let_go = threading.Event()
-        self.answered = threading.Event()
-
-    def read(self):
-        self.reads += 1
-        if self.reads in self.hangs:
-            self.let_go.wait(30)
-            self.answered.set()
-            return 99
-        return 0
 
 
 @pytest.fixture
@@ -39,16 +21,6 @@ def pool(monkeypatch):
     made = Pool(2, f"few-{time.perf_counter_ns()}")
     monkeypatch.setattr(_threads, "_pool", made)
     return made
-
-
-def threads_of(pool):
-    return [thread.name for thread in threading.enumerate()].count(pool._name)
-
-
-def run(action):
-    with collect_reports() as reports:
-        found = action()
-    return found, reports[0]
 
 
 @pytest.mark.parametrize(("hangs", "when"), [(1, "before"), (2, "after")])

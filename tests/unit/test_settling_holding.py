@@ -1,7 +1,5 @@
 """`holding_for`: a claim that must hold throughout; and waits that make no sense."""
 
-import asyncio
-
 import pytest
 
 from deltaspan import (
@@ -12,40 +10,7 @@ from deltaspan import (
     unchanged,
 )
 from deltaspan.exceptions import DefinitionValueError
-
-
-class Queue:
-    """A state that changes some reads after the action."""
-
-    def __init__(self, *states):
-        self.states = list(states)
-        self.reads = 0
-        self.runs = 0
-
-    def read(self):
-        self.reads += 1
-        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
-        if isinstance(state, Exception):
-            raise state
-        return state
-
-    async def read_later(self):
-        await asyncio.sleep(0)
-        return self.read()
-
-    def act(self):
-        self.runs += 1
-        return "queued"
-
-    async def act_later(self):
-        return self.act()
-
-
-def run(action):
-    with collect_reports() as reports:
-        found = action()
-    (report,) = reports
-    return found, report
+from unit._queues import Queue, run
 
 
 def test_holding_for_passes_when_nothing_changes_throughout():

@@ -79,14 +79,18 @@ class By(_ByAmount):
 
 
 @dataclass(frozen=True, slots=True)
-class AtLeast(_ByAmount):
-    """A delta of `amount` or more."""
+class _OneSided(_ByAmount):
+    """A delta on one side of `amount`, the amount itself included."""
 
     amount: Any
     tolerance: Any = None
 
+    word: ClassVar[str]
+    bound: ClassVar[str]
+    signs: ClassVar[tuple[int, int]]
+
     def __post_init__(self) -> None:
-        checked_amount("by_at_least", self.amount)
+        checked_amount(self.word, self.amount)
         checked_tolerance(self.tolerance)
 
     @property
@@ -95,33 +99,28 @@ class AtLeast(_ByAmount):
 
     @property
     def expected(self) -> str:
-        return f"at least {show(self.amount)}{_within(self.tolerance)}"
+        return f"{self.bound} {show(self.amount)}{_within(self.tolerance)}"
 
     def holds(self, delta: Delta, states: States) -> bool:
-        return compare(amount_of(delta, "by_at_least", states), self.amount, self.tolerance) in (0, 1)
+        return compare(amount_of(delta, self.word, states), self.amount, self.tolerance) in self.signs
 
 
 @dataclass(frozen=True, slots=True)
-class AtMost(_ByAmount):
+class AtLeast(_OneSided):
+    """A delta of `amount` or more."""
+
+    word: ClassVar[str] = "by_at_least"
+    bound: ClassVar[str] = "at least"
+    signs: ClassVar[tuple[int, int]] = (0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost(_OneSided):
     """A delta of `amount` or less; a negative delta is less."""
 
-    amount: Any
-    tolerance: Any = None
-
-    def __post_init__(self) -> None:
-        checked_amount("by_at_most", self.amount)
-        checked_tolerance(self.tolerance)
-
-    @property
-    def extent(self) -> str:
-        return f"by {self.expected}"
-
-    @property
-    def expected(self) -> str:
-        return f"at most {show(self.amount)}{_within(self.tolerance)}"
-
-    def holds(self, delta: Delta, states: States) -> bool:
-        return compare(amount_of(delta, "by_at_most", states), self.amount, self.tolerance) in (-1, 0)
+    word: ClassVar[str] = "by_at_most"
+    bound: ClassVar[str] = "at most"
+    signs: ClassVar[tuple[int, int]] = (-1, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,33 @@
+"""A probe that hangs until it is let go."""
+
+import threading
+
+from deltaspan import collect_reports
+
+
+class Hanging:
+    """A probe that hangs in the reads that it is told to, until it is let go."""
+
+    def __init__(self, *hangs):
+        self.hangs = hangs
+        self.reads = 0
+        self.let_go = threading.Event()
+        self.answered = threading.Event()
+
+    def read(self):
+        self.reads += 1
+        if self.reads in self.hangs:
+            self.let_go.wait(30)
+            self.answered.set()
+            return 99
+        return 0
+
+
+def threads_of(pool):
+    return [thread.name for thread in threading.enumerate()].count(pool._name)
+
+
+def run(action):
+    with collect_reports() as reports:
+        found = action()
+    return found, reports[0]
