@@ -107,7 +107,7 @@ def test_a_lock_that_is_held_is_given_back_when_the_window_is_interrupted():
 
 
 def test_a_failure_that_cannot_be_pickled_whole_keeps_its_sentence():
-    action = expects(change("rows", lambda: 1).by(1), on_failure="raise")(threading.Lock)
+    action = expects(change("rows", lambda: 1).by(1), on_failure="raise")(lambda: threading.Lock())
     with pytest.raises(DeltaCheckFailed) as caught:
         action()
     there = pickle.loads(pickle.dumps(caught.value))  # noqa: S301  # our own
