@@ -6,6 +6,7 @@
     │   └── DefinitionValueError        (also a ValueError) a value that contradicts itself or another
     ├── WindowStateError                (also a ValueError) a window's steps in the wrong order
     ├── SourceError                     telemetry that was to be read could not be
+    ├── ProbeError                      a state could not be read, or is too large to be
     ├── DeltaCheckFailed                a check failed and `on_failure="raise"` asked to hear it
     └── DeltaInconclusive               a check has no verdict and `on_inconclusive="raise"` asked to hear it
 
@@ -28,6 +29,7 @@ __all__ = [
     "DeltaCheckFailed",
     "DeltaInconclusive",
     "DeltaspanError",
+    "ProbeError",
     "SourceError",
     "WindowStateError",
 ]
@@ -55,6 +57,14 @@ class WindowStateError(DeltaspanError, ValueError):
 
 class SourceError(DeltaspanError):
     """Telemetry could not be read: a file is missing or is no OTLP/JSON, a Jaeger does not answer."""
+
+
+class ProbeError(DeltaspanError):
+    """A probe of `deltaspan.probes` could not read its state, or it is larger than the probe's limit.
+
+    Its text is the system's own, without passwords and tokens; nothing is chained to it. A check never raises
+    it: it makes the check inconclusive.
+    """
 
 
 class _VerdictError(DeltaspanError):

@@ -1,0 +1,32 @@
+"""What must not be said: passwords and tokens, taken out of whatever text a system answers with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import quote, quote_plus, unquote, urlsplit
+
+__all__ = ["secrets_of", "without"]
+
+_HIDDEN: Final = "***"
+_CREDENTIALS: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#'\"]*@")
+
+
+def secrets_of(url: str) -> frozenset[str]:
+    """Return the password of a URL or DSN, as it is written there and as it is meant; none if it has none."""
+    try:
+        password = urlsplit(url).password
+    except ValueError:  # no URL; what shows credentials in it is hidden all the same
+        password = None
+    return frozenset({password, unquote(password)}) if password else frozenset()
+
+
+def without(text: str, secrets: Iterable[str]) -> str:
+    """Return the text with secrets hidden, in plain and as URLs write them, and the credentials of any URL."""
+    said = {
+        written for secret in secrets if secret for written in (secret, quote(secret, ""), quote_plus(secret))
+    }
+    for secret in sorted(said, key=len, reverse=True):  # one may be the beginning of another
+        text = text.replace(secret, _HIDDEN)
+    return _CREDENTIALS.sub(rf"\g<scheme>{_HIDDEN}@", text)

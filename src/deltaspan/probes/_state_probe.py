@@ -1,0 +1,96 @@
+"""What every probe of this package is: an object that names what it needs, and that tells no secret."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from deltaspan._probes import probe
+from deltaspan.exceptions import ProbeError
+from deltaspan.probes._secrets import without
+
+__all__ = ["AsyncStateProbe", "StateProbe"]
+
+S = TypeVar("S")
+
+
+class _Described:
+    """What both kinds share: the names that they need, the words for them, what they must not say.
+
+    Args:
+        words: the call that made the probe, as it reads in source, for `repr()` and errors.
+        needs: the names of the arguments that a read takes, of the action's parameters or `causal_tag`.
+        secrets: texts that no error may show.
+    """
+
+    def __init__(self, words: str, needs: Iterable[str] = (), secrets: Iterable[str] = ()) -> None:
+        self._secrets = frozenset(secrets)
+        self._words = without(words, self._secrets)
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in needs]
+        )
+
+    def _said(self, error: Exception) -> str:
+        try:
+            text = str(error)
+        except Exception:
+            text = ""
+        name = type(error).__name__
+        told = f"{name}: {text}" if text else name
+        return without(f"{self._words} could not be read: {told}", self._secrets)
+
+    def __repr__(self) -> str:
+        return self._words
+
+
+class StateProbe(_Described, Generic[S]):
+    """A probe that waits for a disk or a network; in an async action it is read in another thread.
+
+    Args:
+        read: reads the state, given what the probe needs by keyword.
+        words: see above, with `needs` and `secrets`.
+
+    Raises:
+        ProbeError: at a read, for whatever `read` raised, in its words without the secrets.
+    """
+
+    def __init__(
+        self, read: Callable[..., S], words: str, needs: Iterable[str] = (), secrets: Iterable[str] = ()
+    ) -> None:
+        super().__init__(words, needs, secrets)
+        self._read = read
+        probe(blocking=True)(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> S:
+        try:
+            return self._read(*args, **kwargs)
+        except ProbeError:
+            raise
+        except Exception as error:
+            said = self._said(error)
+        # Here, no exception is being handled: what would be chained to ours may quote a secret.
+        raise ProbeError(said)
+
+
+class AsyncStateProbe(_Described, Generic[S]):
+    """A probe that awaits; it is for async actions."""
+
+    def __init__(
+        self,
+        read: Callable[..., Awaitable[S]],
+        words: str,
+        needs: Iterable[str] = (),
+        secrets: Iterable[str] = (),
+    ) -> None:
+        super().__init__(words, needs, secrets)
+        self._read = read
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> S:
+        try:
+            return await self._read(*args, **kwargs)
+        except ProbeError:
+            raise
+        except Exception as error:
+            said = self._said(error)
+        raise ProbeError(said)

@@ -1,0 +1,94 @@
+"""What a probe says when it cannot read: the system's words, and none of its secrets."""
+
+import asyncio
+import traceback
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspan import change, collect_reports, expects, window
+from deltaspan.exceptions import ProbeError
+from deltaspan.probes._secrets import secrets_of, without
+from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
+
+DSN = "postgresql://ann:s3cr%2Ft@db:5432/shop"
+
+
+def refused():
+    raise ConnectionError(f"{DSN} refused the password s3cr/t")
+
+
+async def refused_later():
+    refused()
+
+
+def test_the_password_of_a_dsn_is_known_as_written_and_as_meant():
+    assert secrets_of(DSN) == {"s3cr%2Ft", "s3cr/t"}
+
+
+@pytest.mark.parametrize("url", ["", "no url", "http://[broken", "redis://localhost:6379", "http://ann@host"])
+def test_what_has_no_password_has_no_secret(url):
+    assert secrets_of(url) == frozenset()
+
+
+@given(st.text(min_size=1), st.text(), st.text())
+def test_no_text_shows_a_secret_however_a_url_writes_it(secret, before, after):
+    shown = without(f"{before}{secret}{after}", {secret})
+
+    assert not any(secret in part for part in shown.split("***"))
+
+
+def test_credentials_in_a_url_are_hidden_though_nobody_named_them():
+    assert without("GET https://ann:pw@host/x failed", ()) == "GET https://***@host/x failed"
+
+
+def test_an_address_without_credentials_stays_whole():
+    assert without("GET https://host/x?to=ann@host failed", ()) == "GET https://host/x?to=ann@host failed"
+
+
+def test_what_a_read_raises_comes_as_one_error_with_nothing_chained_to_it():
+    probe = StateProbe(refused, f"rows('{DSN}')", secrets=secrets_of(DSN))
+    with pytest.raises(ProbeError) as caught:
+        probe()
+
+    assert str(caught.value) == (
+        "rows('postgresql://***@db:5432/shop') could not be read: "
+        "ConnectionError: postgresql://***@db:5432/shop refused the password ***"
+    )
+    assert "s3cr" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__context__ is None
+
+
+def test_an_async_read_tells_no_secret_either():
+    probe = AsyncStateProbe(refused_later, "rows()", secrets=secrets_of(DSN))
+    with pytest.raises(ProbeError) as caught:
+        asyncio.run(probe())
+
+    assert str(caught.value).endswith("refused the password ***")
+    assert caught.value.__context__ is None
+
+
+def test_a_check_whose_probe_cannot_read_is_inconclusive_and_tells_no_secret():
+    probe = StateProbe(refused, "rows()", secrets=secrets_of(DSN))
+    with window("load", change("rows", probe).by(1)) as w:
+        pass
+    report = w.report
+
+    assert (report["rows"].outcome, report["rows"].reason) == ("inconclusive", "baseline_failed")
+    assert "s3cr" not in str(report) + repr(report) + str(report["rows"].to_dict())
+
+
+def test_a_probe_is_given_the_argument_that_it_names():
+    counts = {"acme": 1}
+    probe = StateProbe(lambda tenant: counts[tenant], "rows()", needs=["tenant"])
+
+    @expects(change("rows", probe).by(1))
+    def sign_up(tenant):
+        counts[tenant] += 1
+
+    with collect_reports() as reports:
+        sign_up("acme")
+
+    assert reports[0]["rows"].outcome == "pass"
+    assert reports[0]["rows"].attribution == "scoped"
