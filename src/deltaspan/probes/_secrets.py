@@ -23,10 +23,8 @@ def secrets_of(url: str) -> frozenset[str]:
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """Return the text with secrets hidden, in plain and as URLs write them, and the credentials of any URL."""
-    said = {
-        written for secret in secrets if secret for written in (secret, quote(secret, ""), quote_plus(secret))
-    }
+    """Return the text with secrets hidden, plain or as URLs write them, and the credentials of any URL."""
+    said = {form for secret in secrets if secret for form in (secret, quote(secret, ""), quote_plus(secret))}
     for secret in sorted(said, key=len, reverse=True):  # one may be the beginning of another
         text = text.replace(secret, _HIDDEN)
     return _CREDENTIALS.sub(rf"\g<scheme>{_HIDDEN}@", text)
