@@ -9,6 +9,7 @@ from deltaspan import _contention, _lineage
 from deltaspan._judging import judge
 from deltaspan._limits import LimitedRead
 from deltaspan._locking import Locks, NotLocked
+from deltaspan._moments import Moment
 from deltaspan._plan import CheckPlan
 from deltaspan._reading import NO_READ, Read
 from deltaspan._records import Timing, Verdict, inconclusive
@@ -31,6 +32,7 @@ class CheckRun:
         plan: the check.
         values: the arguments that it names.
         tag: the run's tag; its root decides whether the check is sampled.
+        moment: when the baseline is read.
 
     Attributes:
         is_read: False when the run was sampled out.
@@ -59,10 +61,10 @@ class CheckRun:
         "settle_seconds",
     )
 
-    def __init__(self, plan: CheckPlan, values: Mapping[str, Any], tag: CausalTag) -> None:
+    def __init__(self, plan: CheckPlan, values: Mapping[str, Any], tag: CausalTag, moment: Moment) -> None:
         self.plan = plan
         self._values = values
-        self.pre = self._new_read()
+        self.pre = self._new_read(moment)
         self.post = NO_READ
         self.is_read = plan.sample_rate >= 1 or int(tag.root_id[:8], 16) < plan.sample_rate * _SHARES
         self.attempts = 1
@@ -74,11 +76,11 @@ class CheckRun:
         self._lock_seconds: float | None = None
         self._probe_seconds = 0.0
 
-    def _new_read(self) -> Read:
+    def _new_read(self, moment: Moment) -> Read:
         plan = self.plan
         if plan.is_limited:
-            return LimitedRead(plan.probe, self._values, plan.timeout)
-        return Read(plan.probe, self._values)
+            return LimitedRead(plan.probe, self._values, moment, plan.timeout)
+        return Read(plan.probe, self._values, moment)
 
     # Before the action -----------------------------------------------------------------------------------
 
@@ -116,9 +118,9 @@ class CheckRun:
         """Return whether a post-state can be read that a verdict could use."""
         return self.is_read and self.pre.error is None and not (interrupted and self.plan.probe.is_async)
 
-    def read(self) -> Read:
+    def read(self, moment: Moment) -> Read:
         """Return the first read of the post-state, to be performed."""
-        self.post = self._new_read()
+        self.post = self._new_read(moment)
         return self.post
 
     @property
@@ -127,11 +129,11 @@ class CheckRun:
         redaction = self.plan.redaction
         return self.pre.value if redaction is None else shown(self.pre.value, redaction)
 
-    def read_again(self) -> Read:
+    def read_again(self, moment: Moment) -> Read:
         """Return a fresh read of the post-state, which replaces the last one."""
         self._probe_seconds += self.post.seconds
         self.attempts += 1
-        self.post = self._new_read()
+        self.post = self._new_read(moment)
         return self.post
 
     def judge(
@@ -206,9 +208,9 @@ class Watched:
         self.patience = patience
         self.holds = holds
 
-    def read_again(self) -> Read:
-        """Return a fresh read of the post-state."""
-        return self._check.read_again()
+    def read_again(self, moment: Moment) -> Read:
+        """Return a fresh read of the post-state, at that moment."""
+        return self._check.read_again(moment)
 
     def settled(self, seconds: float) -> None:
         """Note how long it took to know, from the end of the action."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeVar, cast, get_args
 
+from deltaspan._moments import verifying
 from deltaspan.typing import Policy
 
-__all__ = ["CaptureState", "EventSignal", "Settings", "enabled", "settings", "verifying"]
+__all__ = ["CaptureState", "EventSignal", "Settings", "enabled", "settings"]
 
 _log = logging.getLogger("deltaspan")
 
@@ -91,14 +91,9 @@ def settings() -> Settings:
     return Settings.from_environ(os.environ)
 
 
-verifying: Final[ContextVar[bool]] = ContextVar("deltaspan_verifying", default=False)
-"""Whether a probe or an expected value is being computed: an action that it calls runs bare, or a probe that
-reaches its own action would run it again and again."""
-
-
 def enabled() -> bool:
     """Return whether actions are verified; asked before each decorated call."""
-    return settings().enabled and not verifying.get()
+    return settings().enabled and verifying.get() is None
 
 
 def _read(environ: Mapping[str, str], name: str, parse: Callable[[str], T], default: T) -> T:

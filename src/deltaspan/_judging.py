@@ -12,6 +12,7 @@ from deltaspan._freeze import Unfreezable
 from deltaspan._limits import ProbeTimeout
 from deltaspan._locking import NotLocked
 from deltaspan._plan import RESULT, CheckPlan
+from deltaspan._probes import name_of_probe
 from deltaspan._reading import Read
 from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
 from deltaspan._render import show
@@ -52,7 +53,7 @@ def judge(
     expectation: Expectation = plan.expectation
     delta: Delta | None = None
     if pre.error is not None or post.error is not None or post.value is UNREAD:
-        verdict = _read_fault(pre, post, error, left)
+        verdict = _read_fault(plan, pre, post, error, left)
     else:
         delta = difference(pre.value, post.value)
         if owned is not None:
@@ -101,11 +102,13 @@ def _settled(
     return with_operands(expectation, computed) if computed else expectation
 
 
-def _read_fault(pre: Read, post: Read, error: BaseException | None, left: int | None) -> Verdict:
+def _read_fault(
+    plan: CheckPlan, pre: Read, post: Read, error: BaseException | None, left: int | None
+) -> Verdict:
     if pre.error is not None:
-        return _fault("before the action", "baseline_failed", pre.error)
+        return _fault(plan, "before the action", "baseline_failed", pre.error)
     if post.error is not None:
-        return _fault("after the action", "probe_failed", post.error)
+        return _fault(plan, "after the action", "probe_failed", post.error)
     if left is not None:
         return _abandoned(left, "an async probe cannot be read any more")
     if error is None:
@@ -114,14 +117,16 @@ def _read_fault(pre: Read, post: Read, error: BaseException | None, left: int | 
     return inconclusive("action_failed", note, error)
 
 
-def _fault(when: str, reason: Any, error: BaseException) -> Verdict:
+def _fault(plan: CheckPlan, when: str, reason: Any, error: BaseException) -> Verdict:
     if isinstance(error, Unfreezable):
         return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", error)
     if isinstance(error, ProbeTimeout):
         return inconclusive("probe_timeout", f"{error} {when}", error)
     if isinstance(error, NotLocked):
         return inconclusive(reason, str(error), error)
-    return inconclusive(reason, f"the probe raised {_text(error)} {when}", error)
+    name = name_of_probe(plan.probe.function)
+    probe = f"the probe {name}" if name else "the probe"
+    return inconclusive(reason, f"{probe} raised {_text(error)} {when}", error)
 
 
 def _action_failed(delta: Delta, pre: Read, post: Read, error: BaseException) -> Verdict:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from deltaspan._binding import Bound
 from deltaspan._freeze import freeze
+from deltaspan._moments import Moment, verifying
 from deltaspan._reading import Read
 from deltaspan._threads import on_asyncio, submit
 
@@ -27,13 +28,16 @@ class LimitedRead(Read):
     Args:
         probe: the probe.
         values: what it names.
+        moment: when it is read.
         seconds: the longest that the read may take; None for any time.
     """
 
     __slots__ = ("_limit",)
 
-    def __init__(self, probe: Bound, values: Mapping[str, Any], seconds: float | None) -> None:
-        super().__init__(probe, values)
+    def __init__(
+        self, probe: Bound, values: Mapping[str, Any], moment: Moment, seconds: float | None
+    ) -> None:
+        super().__init__(probe, values, moment)
         self._limit = seconds
 
     @property
@@ -45,7 +49,7 @@ class LimitedRead(Read):
             super().perform()
             return
         # A read of its own, so that a thread that comes back too late writes nothing here.
-        inner = Read(self._probe, self._values)
+        inner = Read(self._probe, self._values, self._moment)
         began = perf_counter()
         try:
             future = submit(inner.perform)
@@ -79,7 +83,7 @@ class LimitedRead(Read):
 
     async def _read(self) -> tuple[Any, BaseException | None]:
         if self._probe.is_async:
-            inner = Read(self._probe, self._values)
+            inner = Read(self._probe, self._values, self._moment)
             await inner.perform_async()
             return inner.value, inner.error
         try:
@@ -91,6 +95,7 @@ class LimitedRead(Read):
         return value, None
 
     def _call(self) -> Any:
+        verifying.set(self._moment)  # in the context of this call alone
         value = self._probe.call(self._values)
         return _Unawaited(value) if isawaitable(value) else freeze(value)
 

@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import Any, Final
 
 from deltaspan._binding import Bound
-from deltaspan._config import verifying
 from deltaspan._discarding import discard
 from deltaspan._freeze import SCALARS, freeze
+from deltaspan._moments import Moment, verifying
 from deltaspan._records import UNREAD
 from deltaspan._threads import on_asyncio
 
@@ -26,17 +26,23 @@ _NOT_HERE: Final = (
 class Read:
     """One read of one probe.
 
+    Args:
+        probe: the probe.
+        values: what it names.
+        moment: when it is read, which it shares with what is read together with it.
+
     Attributes:
         value: the frozen state, or UNREAD.
         error: what the probe raised, or why its value cannot be compared (Unfreezable), or None.
         seconds: what the read cost.
     """
 
-    __slots__ = ("_probe", "_values", "error", "seconds", "value")
+    __slots__ = ("_moment", "_probe", "_values", "error", "seconds", "value")
 
-    def __init__(self, probe: Bound, values: Mapping[str, Any]) -> None:
+    def __init__(self, probe: Bound, values: Mapping[str, Any], moment: Moment) -> None:
         self._probe = probe
         self._values = values
+        self._moment = moment
         self.value: Any = UNREAD
         self.error: BaseException | None = None
         self.seconds = 0.0
@@ -67,7 +73,7 @@ class Read:
     def start(self) -> Any:
         """Ask the probe, and return what it left to be awaited; None when it has answered."""
         began = perf_counter()
-        token = verifying.set(True)
+        token = verifying.set(self._moment)
         try:
             probe = self._probe
             value = probe.call(self._values) if probe.names else probe.function()
@@ -89,7 +95,7 @@ class Read:
     async def finish(self, awaitable: Any) -> None:
         """Await what a probe left to be awaited."""
         began = perf_counter()
-        token = verifying.set(True)
+        token = verifying.set(self._moment)
         cancels = _cancels()
         try:
             self.value = freeze(await awaitable)
@@ -112,7 +118,7 @@ async def _never() -> None:
     """Stand in for a probe where none was read."""
 
 
-NO_READ: Final = Read(Bound(_never, (), (), is_async=True, names=()), {})
+NO_READ: Final = Read(Bound(_never, (), (), is_async=True, names=()), {}, Moment())
 """The read that never was: its value is UNREAD, and nobody performs it."""
 
 

@@ -17,6 +17,7 @@ from deltaspan._check_run import CheckRun, Watched
 from deltaspan._collecting import hand_out
 from deltaspan._guard import guarded
 from deltaspan._locking import Locks
+from deltaspan._moments import Moment
 from deltaspan._plan import CAUSAL_TAG, YIELDED, Plan
 from deltaspan._policy import apply_policy
 from deltaspan._reading import Read
@@ -66,7 +67,8 @@ class RunSteps:
         self._plan = plan
         self._telemetry = RunTelemetry(plan.names, resumed)
         self._values = {**values, CAUSAL_TAG: self._telemetry.tag.id} if plan.names_values else values
-        self._checks = [CheckRun(check, self._values, self._telemetry.tag) for check in plan.checks]
+        moment = Moment()
+        self._checks = [CheckRun(check, self._values, self._telemetry.tag, moment) for check in plan.checks]
         self._locks = Locks(self._telemetry.tag, moves=plan.is_generator) if plan.has_locks else None
         self._entered = self._began = 0.0
         self._paused = self._unheard = False
@@ -105,7 +107,8 @@ class RunSteps:
     def _readable(self, error: BaseException | None) -> list[Read]:
         """Return what is read after the action: not what failed before it, nor what would need its loop."""
         interrupted = self._is_interrupted(error)
-        return [check.read() for check in self._checks if check.is_readable(interrupted=interrupted)]
+        moment = Moment()
+        return [check.read(moment) for check in self._checks if check.is_readable(interrupted=interrupted)]
 
     def _watched(self, error: BaseException | None) -> list[Watched]:
         """Return the checks whose post-state is worth another look: those that a change could decide."""

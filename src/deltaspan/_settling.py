@@ -15,6 +15,7 @@ from math import ceil
 from typing import Final, Protocol
 
 from deltaspan._guard import say
+from deltaspan._moments import Moment
 from deltaspan._reading import Read, perform_together
 from deltaspan._threads import on_asyncio
 from deltaspan.checks import Patience
@@ -39,7 +40,7 @@ class Settling(Protocol):
         """Tells whether the check passes on the post-state as last read."""
         ...
 
-    def read_again(self) -> Read:
+    def read_again(self, moment: Moment) -> Read:
         """Return a fresh read of the post-state, which replaces the last one."""
         ...
 
@@ -100,7 +101,8 @@ def steps_of(checks: Sequence[Settling], ended: float) -> Steps:
         now = time.perf_counter()
         again = [watch for watch in watches if watch.due <= now]
         if again:
-            yield [watch.look(now) for watch in again]
+            moment = Moment()
+            yield [watch.look(now, moment) for watch in again]
 
 
 class _Watch:
@@ -131,10 +133,10 @@ class _Watch:
             self.due = self._ends
         return False
 
-    def look(self, now: float) -> Read:
+    def look(self, now: float, moment: Moment) -> Read:
         """Return the read that is due."""
         self._looked = now
-        return self._check.read_again()
+        return self._check.read_again(moment)
 
 
 _warned = False

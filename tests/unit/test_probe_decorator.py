@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from deltaspan import change, collect_reports, expects, probe
+from deltaspan import change, collect_reports, expects, observe, probe, window
 from deltaspan._probes import is_blocking
 from deltaspan.exceptions import DefinitionTypeError
 
@@ -155,3 +155,39 @@ async def test_a_blocking_probe_that_raises_is_the_reason():
         assert await expects(change("rows", read))(act)() == "acted"
 
     assert reports[0]["rows"].explanation == "rows: the probe raised OSError: gone before the action"
+
+
+def test_a_name_is_what_a_check_and_a_failed_read_call_the_probe():
+    @probe(name="stock in Berlin")
+    def read():
+        raise ConnectionError("no route")
+
+    check = change("stock", read).by(1)
+    with window("sell", check) as w:
+        pass
+
+    assert repr(observe("stock", probe(name="in_berlin")(lambda: 3))) == "observe('stock', in_berlin)"
+    assert w.report["stock"].explanation == (
+        "stock: the probe stock in Berlin raised ConnectionError: no route before the action"
+    )
+
+
+@pytest.mark.parametrize("name", ["", "  ", 3])
+def test_a_name_that_says_nothing_is_refused(name):
+    with pytest.raises(DefinitionTypeError, match="takes a text to call it by"):
+        probe(name=name)(lambda: 3)
+
+
+async def test_an_action_that_a_blocking_probe_calls_runs_bare():
+    @expects(observe("inner", lambda: 1))
+    def look_up():
+        return 7
+
+    @expects(observe("outer", probe(blocking=True)(lambda: look_up())))
+    async def act():
+        """Do nothing."""
+
+    with collect_reports() as reports:
+        await act()
+
+    assert [(report.action, report["outer"].post_state) for report in reports] == [("act", 7)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from deltaspan._probes import name_of_probe
+
 __all__ = ["WORDS_OF_CHANGE", "said", "source"]
 
 WORDS_OF_CHANGE: Final = frozenset(
@@ -17,7 +19,7 @@ WORDS_OF_CHANGE: Final = frozenset(
 
 def source(value: Any) -> str:
     if callable(value):
-        name = getattr(value, "__qualname__", None)
+        name = name_of_probe(value) or getattr(value, "__qualname__", None)
         if isinstance(name, str) and name.isidentifier():
             return name
     return repr(value)

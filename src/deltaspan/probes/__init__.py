@@ -5,5 +5,9 @@ installs it. A probe is made where a check is written, `change("flows", sql.rows
 read before and after the action. What it needs of the action's arguments it names, and is given.
 
 What cannot be read raises ProbeError with the system's own words and none of its secrets, and the check is
-inconclusive.
+inconclusive. `combine` makes probes of the parts of one read.
 """
+
+from deltaspan.probes._combining import combine
+
+__all__ = ["combine"]

@@ -1,0 +1,232 @@
+"""`combine`: the parts of one read are probes, and the checks of one action share it."""
+
+import asyncio
+import threading
+
+import pytest
+
+from deltaspan import change, collect_reports, expects, observe, probe, tagged, unchanged, window
+from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.probes import combine
+
+
+class Desk:
+    """Tickets, and how often they were counted."""
+
+    def __init__(self):
+        self.tickets = {"open": 3, "closed": 4}
+        self.reads = 0
+
+    def count(self):
+        self.reads += 1
+        return dict(self.tickets)
+
+    async def count_later(self):
+        snapshot = self.count()
+        await asyncio.sleep(0)
+        return snapshot
+
+    def close(self):
+        self.tickets["open"] -= 1
+        self.tickets["closed"] += 1
+
+
+@pytest.fixture
+def desk():
+    return Desk()
+
+
+def checks_of(counts):
+    return (
+        change("open", counts["open"]).by(-1),
+        change("closed", counts["closed"]).by(1),
+        unchanged("all", counts[lambda snapshot: snapshot["open"] + snapshot["closed"]]),
+    )
+
+
+def outcomes(report):
+    return [check.outcome for check in report]
+
+
+def test_the_checks_of_one_action_share_one_read_before_it_and_one_after(desk):
+    with window("close", *checks_of(combine(desk.count))) as w:
+        desk.close()
+
+    assert outcomes(w.report) == ["pass", "pass", "pass"]
+    assert desk.reads == 2
+
+
+def test_each_run_reads_anew(desk):
+    action = expects(*checks_of(combine(desk.count)))(desk.close)
+    with collect_reports() as reports:
+        action()
+        action()
+
+    assert [outcomes(report) for report in reports] == [["pass"] * 3] * 2
+    assert desk.reads == 4
+
+
+async def read_in_async_action(desk, read):
+    @expects(*checks_of(combine(read)))
+    async def close():
+        desk.close()
+
+    with collect_reports() as reports:
+        await close()
+    return reports[0]
+
+
+async def test_an_async_read_is_shared_by_checks_that_wait_together(desk):
+    report = await read_in_async_action(desk, desk.count_later)
+
+    assert outcomes(report) == ["pass", "pass", "pass"]
+    assert desk.reads == 2
+
+
+async def test_a_function_that_returns_an_awaitable_is_shared_too(desk):
+    report = await read_in_async_action(desk, lambda: desk.count_later())
+
+    assert outcomes(report) == ["pass", "pass", "pass"]
+    assert desk.reads == 2
+
+
+async def test_a_blocking_read_is_shared_by_threads(desk):
+    threads = set()
+
+    @probe(blocking=True)
+    def read():
+        threads.add(threading.current_thread().name)
+        return desk.count()
+
+    report = await read_in_async_action(desk, read)
+
+    assert outcomes(report) == ["pass", "pass", "pass"]
+    assert desk.reads == 2
+    assert threading.main_thread().name not in threads
+
+
+def test_an_async_read_in_a_sync_action_is_inconclusive_and_leaves_nothing_unawaited(desk):
+    with window("close", *checks_of(combine(lambda: desk.count_later()))) as w:
+        desk.close()
+
+    assert [check.reason for check in w.report] == ["baseline_failed"] * 3
+
+
+def test_a_read_that_fails_fails_every_part_once(desk):
+    def read():
+        desk.reads += 1
+        raise ConnectionError("the desk is closed")
+
+    with window("close", *checks_of(combine(read))) as w:
+        desk.close()
+
+    assert [check.explanation.partition(": ")[2] for check in w.report] == [
+        "the probe raised ConnectionError: the desk is closed before the action"
+    ] * 3
+    assert desk.reads == 1
+
+
+async def test_a_read_that_was_given_up_is_not_given_to_the_others(desk):
+    first = True
+
+    async def read():
+        nonlocal first
+        if first:
+            first = False
+            await asyncio.sleep(60)
+        return desk.count()
+
+    counts = combine(read)
+    hasty = change("open", counts["open"]).by(-1).timeout(0.05)
+    async with window("close", hasty, change("closed", counts["closed"]).by(1)) as w:
+        desk.close()
+
+    assert [(check.outcome, check.reason) for check in w.report] == [
+        ("inconclusive", "probe_timeout"),
+        ("pass", None),
+    ]
+
+
+def test_looking_again_reads_anew(desk):
+    counts = combine(desk.count)
+
+    def close_later():
+        threading.Timer(0.05, desk.close).start()
+
+    with window("close", change("open", counts["open"]).by(-1).eventually(5, every=0.01)) as w:
+        close_later()
+
+    assert outcomes(w.report) == ["pass"]
+    assert w.report["open"].timing.attempts == desk.reads - 1
+
+
+def test_a_read_names_what_it_needs_and_each_part_passes_it_on():
+    counts = {"acme": {"open": 1}, "globex": {"open": 5}}
+    seen = []
+
+    def read(tenant):
+        seen.append(tenant)
+        return dict(counts[tenant])
+
+    combined = combine(read)
+
+    @expects(change("open", combined["open"]).by(1), observe("size", combined[len]))
+    def open_ticket(tenant):
+        counts[tenant]["open"] += 1
+
+    with collect_reports() as reports:
+        open_ticket("globex")
+
+    assert outcomes(reports[0]) == ["pass", "observed"]
+    assert seen == ["globex", "globex"]
+
+
+def test_runs_inside_one_another_do_not_share(desk):
+    counts = combine(desk.count)
+    with window("outer", change("open", counts["open"]).by(-2)) as outer:
+        desk.close()
+        with window("inner", change("open", counts["open"]).by(-1)) as inner:
+            desk.close()
+
+    assert (outcomes(outer.report), outcomes(inner.report)) == (["pass"], ["pass"])
+    assert desk.reads == 4
+
+
+def test_a_part_of_rows_can_be_tagged():
+    rows = {"tickets": [{"id": 1, "tag": None}]}
+    combined = combine(lambda: {"tickets": list(rows["tickets"])})
+    with window("open", change("tickets", tagged(combined["tickets"], key="id", tag="tag")).by(1)) as w:
+        rows["tickets"].append({"id": 2, "tag": w.causal_tag})
+
+    assert outcomes(w.report) == ["pass"]
+
+
+def test_a_part_is_an_attribute_of_a_record_and_a_position_of_a_tuple():
+    assert combine(lambda: 3 + 4j)["imag"]() == 4.0
+    assert combine(lambda: (7, 8))[1]() == 8
+
+
+def test_a_part_that_is_missing_makes_its_own_check_inconclusive_alone(desk):
+    counts = combine(desk.count)
+    with window("close", change("open", counts["open"]).by(-1), observe("lost", counts["lost"])) as w:
+        desk.close()
+
+    assert [(check.outcome, check.reason) for check in w.report] == [
+        ("pass", None),
+        ("inconclusive", "baseline_failed"),
+    ]
+
+
+def test_it_reads_as_it_was_written(desk):
+    assert repr(combine(len)["open"]) == "combine(len)['open']"
+
+
+@pytest.mark.parametrize("wrong", [None, 3.5, True])
+def test_a_part_of_a_wrong_kind_is_refused(desk, wrong):
+    with pytest.raises(DefinitionTypeError, match="a part of a combined read is the name"):
+        combine(desk.count)[wrong]
+
+
+def test_a_snapshot_in_place_of_what_reads_it_is_refused():
+    with pytest.raises(DefinitionTypeError, match="pass the function, not its result"):
+        combine({"open": 1})
