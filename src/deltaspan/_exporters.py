@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export import ConsoleSpanExporter
 
 from deltaspan.exceptions import DefinitionValueError
 
-__all__ = ["SIGNALS", "Outage", "exporters"]
+__all__ = ["SIGNALS", "Outage", "exporters", "protocol_of"]
 
 _log = logging.getLogger("deltaspan")
 
@@ -91,14 +91,19 @@ def _made(signal_name: str, make: Callable[[], Any]) -> Any:
 
 
 def _otlp(signal_name: str) -> Callable[[], Any]:
-    protocol = _protocol(signal_name)
+    protocol = protocol_of(signal_name)
     module, name = _CLASSES[signal_name]
     # Only the transport that is used is imported: gRPC alone is a second of start-up.
     package = importlib.import_module(f"{_PACKAGE}.{'grpc' if protocol == _GRPC else 'http'}.{module}")
     return getattr(package, name)  # type: ignore[no-any-return]
 
 
-def _protocol(signal_name: str) -> str:
+def protocol_of(signal_name: str) -> str:
+    """Return `grpc` or `http/protobuf`: what the environment says, or what its endpoint's port speaks.
+
+    Raises:
+        DefinitionValueError: it says something else.
+    """
     own, common = f"OTEL_EXPORTER_OTLP_{signal_name}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
     variable = own if os.environ.get(own, "").strip() else common
     protocol = os.environ.get(variable, "").strip().lower()

@@ -6,6 +6,16 @@ signal. What is opened for a run is a `RunTelemetry`; the engine calls its metho
 
 from deltaspan._telemetry._instruments import Instruments, install, instruments
 from deltaspan._telemetry._names import ActionNames
+from deltaspan._telemetry._propagators import is_baggage_carried, propagator_cure
 from deltaspan._telemetry._run import Resumed, RunTelemetry
 
-__all__ = ["ActionNames", "Instruments", "Resumed", "RunTelemetry", "install", "instruments"]
+__all__ = [
+    "ActionNames",
+    "Instruments",
+    "Resumed",
+    "RunTelemetry",
+    "install",
+    "instruments",
+    "is_baggage_carried",
+    "propagator_cure",
+]

@@ -14,7 +14,7 @@ from opentelemetry.trace import INVALID_SPAN, Span
 from deltaspan import semconv
 from deltaspan._config import PROPAGATE, settings
 
-__all__ = ["notice_lost_baggage"]
+__all__ = ["is_baggage_carried", "notice_lost_baggage", "propagator_cure"]
 
 _log = logging.getLogger("deltaspan")
 _PROBE: Final = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
@@ -32,16 +32,17 @@ def notice_lost_baggage(span: Span) -> None:
     if _looked or span is INVALID_SPAN or not span.get_span_context().is_valid:
         return
     _looked = True
-    if settings().propagate and not _is_carried():
+    if settings().propagate and not is_baggage_carried():
         _log.warning(
             "the configured propagator does not carry baggage, so causal tags stay in this process; "
             "%s, or %s=off to keep them here",
-            _cure(),
+            propagator_cure(),
             PROPAGATE,
         )
 
 
-def _is_carried() -> bool:
+def is_baggage_carried() -> bool:
+    """Return whether the global propagator carries baggage; raises what loading it raises."""
     # Tried, not looked up: others than W3C's carry baggage in headers of their own.
     # Imported here because it loads what OTEL_PROPAGATORS names, and raises when that is not installed: it is
     # not for us to break the import of a program that never propagates anything.
@@ -52,7 +53,8 @@ def _is_carried() -> bool:
     return any(_PROBE in value for value in carrier.values())
 
 
-def _cure() -> str:
+def propagator_cure() -> str:
+    """Return what makes it carry baggage: a variable to set, or the line of code."""
     names = os.environ.get(OTEL_PROPAGATORS, "").strip()
     if names.lower() == "none":
         return f"set {OTEL_PROPAGATORS}=tracecontext,baggage"

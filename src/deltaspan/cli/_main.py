@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from deltaspan._version import __version__
-from deltaspan.cli import _tree
+from deltaspan.cli import _doctor, _tree
 from deltaspan.exceptions import DeltaspanError
 
 __all__ = ["main"]
 
-COMMANDS: Final = (_tree,)
+COMMANDS: Final = (_doctor, _tree)
 
 UNUSABLE: Final = 2
 """The status of a command that could not do its work; argparse's own for a wrong command line."""

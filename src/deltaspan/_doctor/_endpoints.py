@@ -1,0 +1,76 @@
+"""Where telemetry goes, as the environment says: a target for each signal."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from deltaspan._exporters import SIGNALS, protocol_of
+
+__all__ = ["Target", "targets"]
+
+_DEFAULTS: Final = {"grpc": "http://localhost:4317", "http/protobuf": "http://localhost:4318"}
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where one signal goes.
+
+    Attributes:
+        signal: `traces`, `metrics` or `logs`.
+        protocol: `grpc` or `http/protobuf`.
+        variable: the environment variable that says so, or would.
+        scheme: `http` or `https`.
+        host: its name or address.
+        port: its port.
+    """
+
+    signal: str
+    protocol: str
+    variable: str
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """Scheme, host and port, without credentials and path."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+def targets() -> list[Target]:
+    """Return the targets of the signals that leave over OTLP.
+
+    Raises:
+        DefinitionValueError: a protocol is not known.
+        ValueError: an endpoint is no URL; the text says which variable.
+    """
+    return [_target(signal) for signal in SIGNALS if "otlp" in _exporters_of(signal)]
+
+
+def _exporters_of(signal: str) -> list[str]:
+    said = os.environ.get(f"OTEL_{signal}_EXPORTER", "").strip() or "otlp"
+    return [kind.strip().lower() for kind in said.split(",")]
+
+
+def _target(signal: str) -> Target:
+    protocol = protocol_of(signal)
+    own, common = f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
+    variable = own if os.environ.get(own, "").strip() else common
+    said = os.environ.get(variable, "").strip() or _DEFAULTS[protocol]
+    # gRPC takes host:port without a scheme, and calls it secure unless told otherwise.
+    url = said if "://" in said else f"https://{said}"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        host = port = None
+    if not host or port is None or (protocol != "grpc" and "://" not in said):
+        raise ValueError(
+            f"{variable} is no URL such as {_DEFAULTS[protocol]} (scheme, host and port are needed)"
+        )
+    return Target(signal.lower(), protocol, variable, parts.scheme, host, port)

@@ -1,0 +1,223 @@
+"""`deltaspan doctor`: says in words what would keep verdicts from arriving."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import socket
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from deltaspan.cli import main
+from integration._otlp import grpc_receiver, http_receiver
+
+WELL = {"OTEL_SERVICE_NAME": "agent"}
+
+
+@pytest.fixture
+def doctor(monkeypatch, capsys):
+    """Return what runs the doctor under some environment, and gives its status and its lines."""
+
+    def run(**environment):
+        for name in list(os.environ):
+            if name.startswith(("OTEL_", "DELTASPAN_")):
+                monkeypatch.delenv(name)
+        for name, value in {**WELL, "OTEL_EXPORTER_OTLP_TIMEOUT": "2", **environment}.items():
+            monkeypatch.setenv(name, value)
+        status = main(["doctor"])
+        return status, capsys.readouterr().out.splitlines()
+
+    return run
+
+
+class Answering(BaseHTTPRequestHandler):
+    """Answers every request with the server's status, and its idea of the time."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(self.server.statuses.get(self.path, 200))
+        self.end_headers()
+
+    def do_GET(self):
+        self.do_POST()
+
+    def date_time_string(self, timestamp=None):
+        now = dt.datetime.now(dt.timezone.utc) + self.server.skew
+        return now.strftime("%a, %d %b %Y %H:%M:%S GMT")
+
+    def log_message(self, *args):
+        """Say nothing."""
+
+
+@pytest.fixture
+def collector():
+    """Run an HTTP server whose statuses and clock a test may set."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        server.statuses, server.skew = {}, dt.timedelta()
+        server.endpoint = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_where_all_is_well_it_says_so_line_by_line(doctor, collector):
+    status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
+
+    assert lines == [
+        "✓ the propagators carry baggage, and causal tags with it",
+        f"✓ {collector.endpoint} answers",
+        f"✓ a test span over http/protobuf to {collector.endpoint} was accepted",
+        f"✓ an export of metrics over http/protobuf to {collector.endpoint} was accepted",
+        f"✓ an export of logs over http/protobuf to {collector.endpoint} was accepted",
+        f"✓ the clocks of this machine and {collector.endpoint} agree",
+    ]
+    assert status == 0
+
+
+def test_the_test_span_arrives_over_http(doctor):
+    with http_receiver() as (endpoint, received):
+        status, _ = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
+
+    assert "deltaspan doctor" in received.span_names
+    assert status == 0
+
+
+def test_the_test_span_arrives_over_grpc(doctor):
+    with grpc_receiver() as (endpoint, received):
+        status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=endpoint, OTEL_EXPORTER_OTLP_PROTOCOL="grpc")
+
+    assert received.span_names == ["deltaspan doctor"]
+    assert status == 0
+    assert [line for line in lines if "could not be compared" in line]
+
+
+def test_an_endpoint_where_nothing_listens_is_wrong(doctor):
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{held.getsockname()[1]}"
+        status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
+
+    assert lines[-1] == (
+        f"✗ nothing listens on {endpoint}: start the collector, or correct OTEL_EXPORTER_OTLP_ENDPOINT"
+    )
+    assert status == 1
+
+
+def test_a_host_that_has_no_address_is_wrong(doctor):
+    status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT="http://collector.invalid:4318")
+
+    assert lines[-1] == (
+        "✗ the name collector.invalid is not known here: correct OTEL_EXPORTER_OTLP_ENDPOINT, or the DNS of "
+        "this machine"
+    )
+    assert status == 1
+
+
+def test_a_signal_that_the_server_does_not_take_is_wrong(doctor, collector):
+    collector.statuses["/v1/metrics"] = 404
+    status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
+
+    (wrong,) = [line for line in lines if line.startswith("✗")]
+    assert wrong.startswith(
+        f"✗ an export of metrics over http/protobuf to {collector.endpoint} was refused: "
+    )
+    assert wrong.endswith("or set OTEL_METRICS_EXPORTER=none; a Jaeger alone takes traces only")
+    assert status == 1
+
+
+def test_a_server_that_asks_who_is_there_is_wrong_and_the_headers_are_not_shown(doctor, collector):
+    collector.statuses.update({"/v1/traces": 401, "/v1/metrics": 401, "/v1/logs": 401})
+    status, lines = doctor(
+        OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, OTEL_EXPORTER_OTLP_HEADERS="authorization=s3cret"
+    )
+
+    wrong = [line for line in lines if line.startswith("✗")]
+    assert len(wrong) == 3
+    assert all(
+        line.endswith("set OTEL_EXPORTER_OTLP_HEADERS to what the collector asks for") for line in wrong
+    )
+    assert "s3cret" not in "".join(lines)
+    assert status == 1
+
+
+@pytest.mark.parametrize(("seconds", "which"), [(-30, "30 s ahead of"), (30, "30 s behind")])
+def test_a_clock_that_differs_is_wrong(doctor, collector, seconds, which):
+    collector.skew = dt.timedelta(seconds=seconds)
+    status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
+
+    assert lines[-1].startswith("✗ the clock of this machine is ")
+    assert abs(int(lines[-1].split()[7]) - 30) <= 1
+    assert which.split(" ", 2)[2] in lines[-1]
+    assert status == 1
+
+
+def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
+    status, lines = doctor(
+        OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint,
+        OTEL_EXPORTER_OTLP_PROTOCOL="grpc",
+        OTEL_METRICS_EXPORTER="console",
+        OTEL_LOGS_EXPORTER="console",
+    )
+
+    (wrong,) = [line for line in lines if line.startswith("✗")]
+    assert wrong.endswith(
+        "see that the port speaks grpc; if not, set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
+    )
+    assert status == 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"DELTASPAN_ENABLD": "true"}, "✗ DELTASPAN_ENABLD is no setting of deltaspan: did you mean DELTASPAN_ENA"),
+        ({"DELTASPAN_ENABLED": "false"}, "• DELTASPAN_ENABLED is false: actions run unverified"),
+        ({"DELTASPAN_ON_FAILURE": "explode"}, "✗ DELTASPAN_ON_FAILURE='explode' is not understood"),
+        ({"DELTASPAN_CAPTURE_STATE": "none"}, "• DELTASPAN_CAPTURE_STATE is none"),
+        ({"DELTASPAN_PROPAGATE": "off"}, "• DELTASPAN_PROPAGATE is off"),
+        ({"OTEL_SDK_DISABLED": "true"}, "✗ OTEL_SDK_DISABLED is true"),
+        ({"OTEL_METRICS_EXPORTER": "none"}, "✗ OTEL_METRICS_EXPORTER is none"),
+        ({"OTEL_TRACES_SAMPLER": "always_off"}, "✗ OTEL_TRACES_SAMPLER is always_off"),
+        ({"OTEL_SERVICE_NAME": ""}, "• no service name is set"),
+        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, "✗ OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not"),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "there"}, "✗ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL"),
+        ({"OTEL_TRACES_EXPORTER": "zipkin"}, "✗ OTEL_TRACES_EXPORTER='zipkin' is not known"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_loses_something_is_said(doctor, collector, environment, said):
+    status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, **environment)
+
+    assert [line for line in lines if line.startswith(said)]
+    assert status == (1 if said.startswith("✗") else 0)
+
+
+@pytest.mark.parametrize(
+    ("propagators", "said"),
+    [
+        (
+            "tracecontext",
+            "✗ the propagators carry no baggage: causal tags stay here: "
+            "set OTEL_PROPAGATORS=tracecontext,baggage",
+        ),
+        ("nowhere", "✗ OTEL_PROPAGATORS=nowhere cannot be loaded: "),
+    ],
+)
+def test_propagators_that_leave_the_tag_at_home_are_wrong(propagators, said):
+    # In a process of its own: they are chosen once, when OpenTelemetry is imported.
+    done = subprocess.run(
+        [sys.executable, "-m", "deltaspan.cli", "doctor"],
+        env={
+            **os.environ,
+            "OTEL_PROPAGATORS": propagators,
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://x.invalid:1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert [line for line in done.stdout.splitlines() if line.startswith(said)], done
+    assert done.returncode == 1
