@@ -111,6 +111,15 @@ def test_a_repository_above_is_not_read_in_its_place(repo):
         assert "not a git repository" in said(probe)
 
 
+def test_a_working_tree_that_a_configuration_puts_elsewhere_is_not_read(repo, tmp_path):
+    repo.write("a", "2")
+    other = Repository(tmp_path / "other")
+    other.write("a", "1")
+    repo("config", "core.worktree", str(other.path))
+
+    assert said(git.status(repo.path)).endswith(f"has the working tree elsewhere, in {other.path}")
+
+
 def test_a_replaced_commit_does_not_hide_the_one_that_is_there(repo):
     commit = repo("rev-parse", "HEAD")
     last = repo.commit(a="2")

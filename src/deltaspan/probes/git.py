@@ -29,12 +29,14 @@ reference, a broken one, a remote that does not answer. So is what has more than
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from deltaspan._tags import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
 from deltaspan.probes._fields import Template, fields_of, filled
 from deltaspan.probes._git_command import GitError, records
+from deltaspan.probes._git_reading import reached, references, unless_unborn
 from deltaspan.probes._git_status import in_words
 from deltaspan.probes._secrets import secrets_of
 from deltaspan.probes._state_probe import StateProbe
@@ -81,7 +83,7 @@ def commits(repo: Template, ref: str = "HEAD") -> StateProbe[int]:
     """
 
     def read(repo: str, ref: str) -> int:
-        [count] = _reached(repo, ref, "--count") or ["0"]
+        [count] = reached(repo, ref, "--count") or ["0"]
         return int(count)
 
     return _probe("commits", read, repo, ref)
@@ -113,11 +115,11 @@ def history(repo: Template, ref: str = "HEAD", *, remote: str | None = None) -> 
 
     def read(repo: str, ref: str) -> set[str]:
         if remote is not None:
-            heads = _refs(repo, remote, "refs/heads/")
+            heads = references(repo, remote, "refs/heads/")
             if ref not in heads:
                 raise GitError(f"the remote has no branch {ref!r}; `branches` tells which there are")
             ref = heads[ref]
-        return set(_reached(repo, ref))
+        return set(reached(repo, ref))
 
     return _probe("history", read, repo, ref, remote=remote)
 
@@ -148,7 +150,7 @@ def log(repo: Template, ref: str = "HEAD") -> StateProbe[list[Commit]]:
     shape = "%x00".join(("%H", "%s", *trailers))
 
     def read(repo: str, ref: str) -> list[Commit]:
-        lines = _reached(repo, ref, "--no-commit-header", "--encoding=UTF-8", f"--format={shape}")
+        lines = reached(repo, ref, "--no-commit-header", "--encoding=UTF-8", f"--format={shape}")
         rows = (line.split("\0") for line in lines)
         return [Commit(name, subject, _tag(tag), _tag(root)) for name, subject, tag, root in rows]
 
@@ -177,7 +179,7 @@ def files(repo: Template, ref: str = "HEAD") -> StateProbe[dict[str, str]]:
 
     def read(repo: str, ref: str) -> dict[str, str]:
         command = ("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", ref)
-        found = _unless_unborn(repo, ref, lambda: list(records(repo, *command, instead=_ONE_FOLDER)))
+        found = unless_unborn(repo, ref, lambda: list(records(repo, *command, instead=_ONE_FOLDER)))
         entries = (entry.partition("\t") for entry in found)
         return {path: f"{about[:6]} {about.rpartition(' ')[2]}" for about, _, path in entries}
 
@@ -201,7 +203,7 @@ def branches(repo: Template, *, remote: str | None = None) -> StateProbe[dict[st
         >>> change("pushed", branches("{repo}", remote="origin")).only("main")
         change('pushed', git.branches('{repo}', remote='origin')).only('main')
     """
-    return _probe("branches", lambda repo: _refs(repo, remote, "refs/heads/"), repo, remote=remote)
+    return _probe("branches", lambda repo: references(repo, remote, "refs/heads/"), repo, remote=remote)
 
 
 def tags(repo: Template, *, remote: str | None = None) -> StateProbe[dict[str, str]]:
@@ -222,7 +224,7 @@ def tags(repo: Template, *, remote: str | None = None) -> StateProbe[dict[str, s
         >>> change("releases", tags("{repo}")).adding("v1.2")
         change('releases', git.tags('{repo}')).adding('v1.2')
     """
-    return _probe("tags", lambda repo: _refs(repo, remote, "refs/tags/"), repo, remote=remote)
+    return _probe("tags", lambda repo: references(repo, remote, "refs/tags/"), repo, remote=remote)
 
 
 def status(repo: Template) -> StateProbe[dict[str, str]]:
@@ -234,7 +236,8 @@ def status(repo: Template) -> StateProbe[dict[str, str]]:
 
     It tells *that* a file is modified, not how: one that was modified before and is modified further reads
     the same, as does an untracked one. Nor does it see what git is told not to look at: ignored files, and
-    those marked `assume-unchanged` or `skip-worktree`. Where that matters, read the folder itself.
+    those marked `assume-unchanged` or `skip-worktree`. Where that matters, read the folder itself. One more
+    command makes sure that `core.worktree` has not put the working tree elsewhere.
 
     Args:
         repo: the top folder of a working tree; a bare repository has none.
@@ -252,14 +255,17 @@ def status(repo: Template) -> StateProbe[dict[str, str]]:
         "status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=no", "--ignore-submodules=none",
         "--find-renames=50%", "--no-ahead-behind", "--no-show-stash",
     )  # fmt: skip
-    instead = "have git ignore what is generated"
-    return _probe("status", lambda repo: in_words(records(repo, *command, instead=instead)), repo)
 
+    def read(repo: str) -> dict[str, str]:
+        top = "\n".join(records(repo, "rev-parse", "--show-toplevel", end=b"\n"))
+        if not Path(top).samefile(repo):
+            raise GitError(f"its configuration (core.worktree) has the working tree elsewhere, in {top}")
+        return in_words(records(repo, *command, instead="have git ignore what is generated"))
 
-# Reading ---------------------------------------------------------------------------------------------------
+    return _probe("status", read, repo)
+
 
 _ONE_FOLDER = "read one folder, `HEAD:src`"
-_COUNT = "count them with `commits`, or read a range, `main..HEAD`"
 
 
 def _probe(
@@ -272,49 +278,6 @@ def _probe(
         fields_of(*templates),
         secrets_of(remote or ""),
     )
-
-
-def _reached(repo: str, ref: str, *options: str) -> list[str]:
-    """Return a line for each commit that can be reached, or one for them all."""
-    command = ("rev-list", *options, "--end-of-options", ref, "--")
-    return _unless_unborn(repo, ref, lambda: list(records(repo, *command, end=b"\n", instead=_COUNT)))
-
-
-def _unless_unborn(repo: str, ref: str, read: Callable[[], list[str]]) -> list[str]:
-    """Read, or return nothing where HEAD is a branch that no commit was made on yet."""
-    try:
-        return read()
-    except GitError:
-        if ref != "HEAD":
-            raise
-        if not _is_unborn(repo):
-            raise
-        return []
-
-
-def _is_unborn(repo: str) -> bool:
-    try:
-        [branch] = records(repo, "symbolic-ref", "HEAD", end=b"\n")
-        # A broken branch is there, and is warned of.
-        return not list(records(repo, "for-each-ref", branch, end=b"\n"))
-    except GitError:
-        return False
-
-
-def _refs(repo: str, remote: str | None, under: str) -> dict[str, str]:
-    """Return name → commit of the references under a prefix."""
-    if remote is None:
-        shape = "%(refname)%00%(objectname)%00%(*objectname)"
-        command = ("for-each-ref", f"--format={shape}", under)
-        rows: Iterable[list[str]] = (line.split("\0") for line in records(repo, *command, end=b"\n"))
-        return {name.removeprefix(under): peeled or found for name, found, peeled in rows}
-    asked = ("ls-remote", "--upload-pack=git-upload-pack", "--", remote, f"{under}*")
-    found = {}
-    for line in records(repo, *asked, end=b"\n"):
-        commit, _, name = line.partition("\t")
-        # Of an annotated tag there are two lines, of which the second, `name^{}`, has the commit.
-        found[name.removeprefix(under).removesuffix("^{}")] = commit
-    return found
 
 
 def _tag(values: str) -> str | None:
