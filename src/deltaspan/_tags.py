@@ -1,4 +1,4 @@
-"""A causal tag as text: how one is made, and what counts as one when it comes from elsewhere."""
+"""A causal tag as text: how one is made, what counts as one, and what it is called where a name is needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import os
 import re
 from typing import Final
 
-__all__ = ["is_tag", "new_tag"]
+__all__ = ["TRAILER_OF_ROOT", "TRAILER_OF_TAG", "is_tag", "new_tag"]
+
+TRAILER_OF_TAG: Final = "Causal-Tag"
+"""The trailer of a commit's message that holds the tag; here, as one part writes it and another reads it."""
+TRAILER_OF_ROOT: Final = "Causal-Root"
+"""The one that holds the root."""
 
 _CANONICAL: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NIL: Final = "00000000-0000-0000-0000-000000000000"

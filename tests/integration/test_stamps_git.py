@@ -10,16 +10,8 @@ import pytest
 from deltaspan import causal_environ, current_causal_tag, expects, observe
 from deltaspan.causal_tag import current_causal_root
 from deltaspan.stamps.git import HOOK, causal_tag_of, trailer_arguments
+from integration._git import WHO
 
-WHO = {
-    "GIT_AUTHOR_NAME": "agent",
-    "GIT_AUTHOR_EMAIL": "agent@localhost",
-    "GIT_COMMITTER_NAME": "agent",
-    "GIT_COMMITTER_EMAIL": "agent@localhost",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_SYSTEM": os.devnull,
-    "GIT_EDITOR": "true",
-}
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
 

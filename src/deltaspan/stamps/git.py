@@ -10,13 +10,14 @@ import os
 import subprocess
 from typing import Final
 
+from deltaspan._tags import TRAILER_OF_ROOT, TRAILER_OF_TAG
 from deltaspan.causal_tag import current_causal_root, current_causal_tag, is_tag
 
 __all__ = ["HOOK", "ROOT", "TAG", "causal_tag_of", "trailer_arguments"]
 
-TAG: Final = "Causal-Tag"
+TAG: Final = TRAILER_OF_TAG
 """The trailer that holds the tag."""
-ROOT: Final = "Causal-Root"
+ROOT: Final = TRAILER_OF_ROOT
 """The trailer that holds the root."""
 
 _UUID: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"

@@ -1,0 +1,64 @@
+"""Fields: `{name}` in a text that a probe is given stands for the argument of that name of the action."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from string import Formatter
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+
+__all__ = ["Template", "fields_of", "filled"]
+
+Template: TypeAlias = "str | os.PathLike[str]"
+"""Text with fields, in which `{{` is a brace; or a path, which is meant as it is written."""
+
+
+def fields_of(*templates: Template) -> tuple[str, ...]:
+    """Return the names that the templates have as fields, each once, in order.
+
+    Raises:
+        DefinitionTypeError: a template is neither text nor a path.
+        DefinitionValueError: a brace is left open, or a field is more than a plain name.
+    """
+    return tuple(dict.fromkeys(name for template in templates for _, name in _parts(template) if name))
+
+
+def filled(template: Template, values: Mapping[str, Any]) -> str:
+    """Return the text with each field replaced by its value.
+
+    Raises:
+        TypeError: a value is neither text, nor a number, a UUID or a path.
+    """
+    return "".join(
+        literal + ("" if name is None else _text(name, values[name])) for literal, name in _parts(template)
+    )
+
+
+def _parts(template: Template) -> Iterator[tuple[str, str | None]]:
+    if not isinstance(template, str):
+        if not isinstance(template, os.PathLike):
+            raise DefinitionTypeError(f"expected text or a path, not {template!r}")
+        yield os.fspath(template), None
+        return
+    try:
+        parts = list(Formatter().parse(template))
+    except ValueError as error:
+        raise DefinitionValueError(f"{template!r}: {error}; for a brace itself write it twice") from None
+    for literal, name, spec, conversion in parts:
+        # More than a name, `{user.password}` or `{n:>9}`, would run code of the value's.
+        if name is not None and (spec or conversion or not name.isidentifier()):
+            raise DefinitionValueError(
+                f"{template!r}: a field is the plain name of a parameter, as in '{{repo}}'; for a brace "
+                f"itself write it twice"
+            )
+        yield literal, name
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str | int | UUID | PurePath) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError(f"the field {{{name}}} takes text, a number or a path, not a {type(value).__name__}")

@@ -1,0 +1,243 @@
+"""What git probes will not do, whoever asks it of them, and what they say when they cannot read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+
+import pytest
+
+from deltaspan import change, window
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
+from deltaspan.probes import _git_command, git
+from integration._git import Repository
+
+
+@pytest.fixture
+def repo(tmp_path):
+    made = Repository(tmp_path / "repo")
+    made.commit(a="1")
+    return made
+
+
+def probes(path):
+    return [git.commits(path), git.history(path), git.log(path), git.files(path), git.branches(path)]
+
+
+def said(probe):
+    with pytest.raises(ProbeError) as caught:
+        probe()
+    return str(caught.value)
+
+
+def script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+# Nothing runs, nothing is written ---------------------------------------------------------------------------
+
+
+def test_no_program_of_the_repository_runs(repo, tmp_path):
+    trap = script(tmp_path / "trap", f"touch {tmp_path / 'sprung'}")
+    library = Repository(tmp_path / "library")
+    library.commit(a="1")
+    repo("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.path), "library")
+    repo.commit()
+    for inside in (repo, Repository(repo.path / "library")):
+        for name in ("core.fsmonitor", "core.pager", "diff.external", "gpg.program"):
+            inside("config", name, str(trap))
+        inside("config", "log.showSignature", "true")
+    hooks = repo.path / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    shutil.copy(trap, hooks / "post-index-change")
+    repo.write("a", "2")
+    for probe in [*probes(repo.path), git.tags(repo.path), git.status(repo.path)]:
+        probe()
+
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_a_remote_that_is_a_command_does_not_run(repo, tmp_path):
+    repo("config", "remote.origin.url", f"ext::sh -c 'touch {tmp_path / 'sprung'}'")
+    repo("config", "protocol.ext.allow", "always")
+
+    assert "transport 'ext' not allowed" in said(git.branches(repo.path, remote="origin"))
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_nothing_is_written(repo):
+    def contents():
+        return {
+            str(file): (hashlib.sha256(file.read_bytes()).digest(), file.stat().st_mtime_ns)
+            for file in repo.path.rglob("*")
+            if file.is_file()
+        }
+
+    os.utime(repo.path / "a")  # git would note in the index that the content is as it was
+    before = contents()
+    for probe in [*probes(repo.path), git.status(repo.path)]:
+        probe()
+
+    assert contents() == before
+
+
+# Nothing leads elsewhere ------------------------------------------------------------------------------------
+
+
+def test_the_environment_of_a_hook_does_not_lead_to_its_repository(repo, tmp_path, monkeypatch):
+    other = Repository(tmp_path / "other")
+    commit = other.commit(b="2")
+    for name, value in {
+        "GIT_DIR": str(repo.path / ".git"),
+        "GIT_WORK_TREE": str(repo.path),
+        "GIT_INDEX_FILE": str(repo.path / ".git" / "index"),
+        "GIT_OBJECT_DIRECTORY": str(repo.path / ".git" / "objects"),
+        "GIT_NAMESPACE": "elsewhere",
+        "GIT_TRACE": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    assert git.branches(other.path)() == {"main": commit}
+    assert git.status(other.path)() == {}
+
+
+def test_a_repository_above_is_not_read_in_its_place(repo):
+    (repo.path / "below").mkdir()
+
+    for probe in probes(repo.path / "below"):
+        assert "not a git repository" in said(probe)
+
+
+def test_a_working_tree_that_a_configuration_puts_elsewhere_is_not_read(repo, tmp_path):
+    repo.write("a", "2")
+    other = Repository(tmp_path / "other")
+    other.write("a", "1")
+    repo("config", "core.worktree", str(other.path))
+
+    assert said(git.status(repo.path)).endswith(f"has the working tree elsewhere, in {other.path}")
+
+
+def test_a_replaced_commit_does_not_hide_the_one_that_is_there(repo):
+    commit = repo("rev-parse", "HEAD")
+    last = repo.commit(a="2")
+    before = (git.files(repo.path)(), git.history(repo.path)())
+    repo("replace", "--graft", last)
+    (repo.path / ".git" / "info" / "grafts").write_text(f"{last}\n")
+
+    assert (git.files(repo.path)(), git.history(repo.path)()) == before
+    assert commit in before[1]
+
+
+@pytest.mark.parametrize("ref", ["--all", "-n1", "--output=written", "--"])
+def test_a_reference_that_looks_like_an_option_is_none(repo, ref, monkeypatch):
+    monkeypatch.chdir(repo.path)
+    for probe in (git.commits(".", ref), git.history(".", ref), git.log(".", ref), git.files(".", ref)):
+        assert "could not be read: GitError: " in said(probe)
+    assert git.status(".")() == {}
+
+
+def test_a_repository_whose_name_looks_like_an_option_is_a_folder(repo, tmp_path, monkeypatch):
+    repo.path.rename(tmp_path / "--version")
+    monkeypatch.chdir(tmp_path)
+
+    assert git.commits("--version")() == 1
+
+
+# What is said -----------------------------------------------------------------------------------------------
+
+
+def test_a_missing_folder_reference_or_repository_is_told_in_gits_words(repo, tmp_path):
+    assert "No such file or directory" in said(git.commits(tmp_path / "nowhere"))
+    assert "bad revision 'nope'" in said(git.commits(repo.path, "nope"))
+    assert "Not a valid object name nope" in said(git.files(repo.path, "nope"))
+    assert "not a git repository" in said(git.status(tmp_path))
+    assert "the path of the repository is empty" in said(git.status(""))
+
+
+def test_a_broken_branch_is_not_taken_for_one_without_commits(repo):
+    (repo.path / ".git" / "refs" / "heads" / "main").write_text("broken\n")
+
+    for probe in probes(repo.path):
+        assert "broken" in said(probe) or "bad" in said(probe) or "Not a valid" in said(probe)
+
+
+def test_a_repository_of_another_owner_is_refused_as_git_refuses_it(repo, monkeypatch):
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    monkeypatch.setattr(_git_command, "_KEPT", (*_git_command._KEPT, "GIT_TEST_"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+
+    assert "dubious ownership" in said(git.commits(repo.path))
+
+
+def test_without_git_it_says_what_to_install(repo, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert said(git.commits(repo.path)).endswith(
+        "GitError: git is not installed, or not on the PATH: install it"
+    )
+
+
+def test_what_is_too_large_names_what_is_cheaper(repo, monkeypatch):
+    repo.commit(b="2")
+    monkeypatch.setattr(_git_command, "LIMIT", 1)
+
+    assert said(git.history(repo.path)).endswith(
+        "there are more than 1 entries: count them with `commits`, or read a range, `main..HEAD`"
+    )
+    assert said(git.files(repo.path)).endswith("read one folder, `HEAD:src`")
+    assert git.commits(repo.path)() == 2
+
+
+def test_a_git_that_does_not_end_is_stopped_with_what_it_started(repo, tmp_path, monkeypatch):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script(folder / "git", "sleep 600 & sleep 600")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setattr(_git_command, "_PATIENCE", 0.2)
+
+    assert said(git.commits(repo.path)).endswith("git was stopped (it may take 0.2 seconds)")
+
+
+def test_an_answer_that_breaks_off_is_none(repo, tmp_path, monkeypatch):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script(folder / "git", "printf 'one\\ntw'")
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    assert said(git.history(repo.path)).endswith("git's answer breaks off at b'tw'")
+
+
+def test_no_password_of_a_remote_is_shown(repo):
+    address = "https://ann:s3cr%2Ft@127.0.0.1:1/shop.git"
+    repo("remote", "add", "origin", address)
+    for remote in ("origin", address):
+        probe = git.branches(repo.path, remote=remote)
+        with window("push", change("pushed", probe)) as w:
+            pass
+        text = f"{said(probe)} {probe!r} {w.report} {w.report!r}"
+
+        assert w.report["pushed"].reason == "baseline_failed"
+        assert "s3cr" not in text
+        assert "unable to access" in text
+
+
+def test_a_check_on_what_cannot_be_read_is_inconclusive(tmp_path):
+    with window("fix", change("commits", git.commits(tmp_path)).by(1)) as w:
+        pass
+
+    assert (w.report["commits"].outcome, w.report["commits"].reason) == ("inconclusive", "baseline_failed")
+
+
+def test_a_wrong_definition_is_refused_where_it_is_written():
+    with pytest.raises(DefinitionTypeError, match="expected text or a path, not 3"):
+        git.commits(3)
+    with pytest.raises(DefinitionValueError, match="write it twice"):
+        git.commits("{repo", "HEAD")
+    with pytest.raises(DefinitionValueError, match="a field is the plain name of a parameter"):
+        git.commits("{repo.path}")
+    with pytest.raises(DefinitionTypeError, match="needs 'rep', which does not exist"):
+        window("fix", change("commits", git.commits("{rep}")), args={"repo": "."})

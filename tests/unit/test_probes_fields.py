@@ -1,0 +1,56 @@
+"""Fields in what a probe is given: plain names, filled with plain values."""
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes._fields import fields_of, filled
+
+
+def test_the_names_of_all_texts_are_told_once_and_in_order():
+    assert fields_of("{root}/{tenant}", "{tenant}-{day}", "plain") == ("root", "tenant", "day")
+
+
+def test_fields_are_filled_with_text_numbers_identifiers_and_paths():
+    values = {"a": "x", "b": 3, "c": UUID(int=1), "d": Path("/srv")}
+
+    assert filled("{a}/{b}/{c}{d}", values) == f"x/3/{UUID(int=1)}/srv"
+
+
+def test_a_brace_is_written_twice():
+    assert (fields_of("HEAD@{{1}}"), filled("HEAD@{{1}}", {})) == ((), "HEAD@{1}")
+
+
+def test_a_path_is_meant_as_it_is_written():
+    assert (fields_of(Path("{a}")), filled(Path("{a}"), {})) == ((), "{a}")
+
+
+def test_a_value_is_not_read_for_fields_again():
+    assert filled("{a}", {"a": "{b}", "b": "secret"}) == "{b}"
+
+
+@given(st.text())
+def test_a_value_stands_there_as_it_is(value):
+    assert filled("<{a}>", {"a": value}) == f"<{value}>"
+
+
+@pytest.mark.parametrize("text", ["{}", "{0}", "{a.b}", "{a[0]}", "{a!r}", "{a:>9}", "{a", "a}", "{a b}"])
+def test_what_is_more_or_less_than_a_name_is_refused(text):
+    with pytest.raises(DefinitionValueError, match="for a brace itself write it twice"):
+        fields_of(text)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"bytes", ["a"]])
+def test_what_is_neither_text_nor_a_path_is_refused(text):
+    with pytest.raises(DefinitionTypeError, match="expected text or a path"):
+        fields_of(text)
+
+
+@pytest.mark.parametrize("value", [None, True, 1.5, b"x", ["a"], object()])
+def test_a_value_that_has_no_plain_text_is_refused(value):
+    with pytest.raises(TypeError, match=r"the field \{a\} takes text, a number or a path, not a "):
+        filled("{a}", {"a": value})
