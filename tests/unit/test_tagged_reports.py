@@ -25,7 +25,7 @@ def counted(check):
 
 
 def named(check):
-    return check.adding(1)
+    return check.adding(1).allowing_others()
 
 
 def test_rows_that_are_counted_are_told_as_numbers():
