@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypedDict, TypeVar
 from urllib.parse import quote, urlsplit
@@ -25,7 +25,18 @@ try:
 except ImportError as error:
     raise ImportError("this probe needs httpx: pip install 'deltaspan[http]'") from error
 
-__all__ = ["Answer", "AnswerError", "Client", "Options", "Source", "Steps", "fetched", "http_probe", "httpx", "source_of"]
+__all__ = [
+    "Answer",
+    "AnswerError",
+    "Client",
+    "Options",
+    "Source",
+    "Steps",
+    "fetched",
+    "http_probe",
+    "httpx",
+    "source_of",
+]
 
 T = TypeVar("T")
 Client: TypeAlias = "httpx.Client | httpx.AsyncClient | None"
@@ -50,14 +61,20 @@ class Answer:
     Attributes:
         status: the HTTP status.
         phrase: the status in words.
-        headers: the headers, of which none is recorded.
+        kind: the content type.
+        location: where a redirect leads.
+        retry_after: for how long the server asks to wait.
+        next_link: the URL of the next page, as the `Link` header has it; empty without.
         body: the content, decompressed.
         url: what was asked for.
     """
 
     status: int
     phrase: str
-    headers: httpx.Headers
+    kind: str
+    location: str
+    retry_after: str
+    next_link: str
     body: bytes
     url: httpx.URL
 
@@ -66,6 +83,10 @@ class Answer:
         """Whether there is no such thing."""
         return self.status in _MISSING
 
+    def parsed(self) -> Any:
+        """Return the JSON of an answer, whatever its status; raises ValueError when it has none."""
+        return json.loads(self.body)
+
     def document(self) -> Any:
         """Return the JSON of an answer that has some.
 
@@ -73,13 +94,13 @@ class Answer:
             AnswerError: its status says otherwise, or it is no JSON.
         """
         if self.status not in _SUCCESS:
-            to = self.headers.get("location", "") if self.status in _REDIRECT else ""
+            to = self.location if self.status in _REDIRECT else ""
             where = f" to {_plain(to)}: name that URL, no redirect is followed" if to else ""
             raise AnswerError(f"the server answered {self.status} {self.phrase}{where}")
         try:
-            return json.loads(self.body)
+            return self.parsed()
         except ValueError:
-            kind = self.headers.get("content-type", "no content type")
+            kind = self.kind or "no content type"
             raise AnswerError(f"the answer is no JSON ({kind}, {len(self.body)} bytes)") from None
 
 
@@ -142,7 +163,11 @@ class Source:
     def secrets(self) -> set[str]:
         """What no error may show: header values, credentials, the query."""
         auth = set(self.auth[1:]) if isinstance(self.auth, tuple) else set()
-        query = {urlsplit(self.url).query, *self.params.values()} if "?" in self.url else set(self.params.values())
+        query = (
+            {urlsplit(self.url).query, *self.params.values()}
+            if "?" in self.url
+            else set(self.params.values())
+        )
         return {*self.headers.values(), *auth, *query, *secrets_of(self.url)} - {""}
 
     def filled(self, values: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
@@ -167,14 +192,16 @@ def fetched(source: Source, url: str, params: Mapping[str, str]) -> Steps[Answer
         elif isinstance(came, Answer):
             if last or came.status not in _AGAIN:
                 return came
-            yield _pause(attempt, came.headers.get("retry-after", ""))
+            yield _pause(attempt, came.retry_after)
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 def _pause(attempt: int, asked: str = "") -> float:
     # Half of it by chance, so that probes that failed together do not come back together.
-    pause = _FIRST_PAUSE * 2**attempt * (0.5 + random.random() / 2)  # noqa: S311  # no secret
-    return min(max(pause, float(asked)) if asked.isdecimal() else pause, _LONGEST_PAUSE)
+    pause: float = _FIRST_PAUSE * 2**attempt * (0.5 + random.random() / 2)  # noqa: S311  # no secret
+    if asked.isdecimal():
+        pause = max(pause, float(asked))
+    return min(pause, _LONGEST_PAUSE)
 
 
 def drive(source: Source, client: httpx.Client | None, steps: Steps[T]) -> T:
@@ -264,7 +291,17 @@ def _hold_to_limit(source: Source, body: bytearray) -> None:
 
 
 def _answer(response: httpx.Response, body: bytearray) -> Answer:
-    return Answer(response.status_code, response.reason_phrase, response.headers, bytes(body), response.url)
+    headers = response.headers
+    return Answer(
+        response.status_code,
+        response.reason_phrase,
+        headers.get("content-type", ""),
+        headers.get("location", ""),
+        headers.get("retry-after", ""),
+        response.links.get("next", {}).get("url", ""),
+        bytes(body),
+        response.url,
+    )
 
 
 def source_of(url: str, options: Options) -> Source:
@@ -277,14 +314,27 @@ def source_of(url: str, options: Options) -> Source:
     known = Options.__annotations__
     for name in options:
         if name not in known:
-            raise DefinitionTypeError(f"{name}= is no option of a read over HTTP; there are {', '.join(known)}")
+            raise DefinitionTypeError(
+                f"{name}= is no option of a read over HTTP; there are {', '.join(known)}"
+            )
     return Source(url, **options)
 
 
 def http_probe(
-    source: Source, client: Client, steps: Callable[[Mapping[str, Any]], Steps[T]], words: str
+    source: Source,
+    client: Client,
+    steps: Callable[[Mapping[str, Any]], Steps[T]],
+    words: str,
+    needs: Iterable[str] = (),
 ) -> StateProbe[T] | AsyncStateProbe[T]:
     """Return the probe that takes the steps of a read, given the action's arguments, with a client.
+
+    Args:
+        source: what is asked.
+        client: what it is asked with; None for a client of each read's own.
+        steps: begins a read.
+        words: the call that made the probe.
+        needs: arguments that it names beside those of the source.
 
     Raises:
         DefinitionTypeError: the client is none of httpx.
@@ -295,14 +345,14 @@ def http_probe(
         async def read_async(**values: Any) -> T:
             return await drive_async(source, its, steps(values))
 
-        return AsyncStateProbe(read_async, words, source.fields, source.secrets)
+        return AsyncStateProbe(read_async, words, (*source.fields, *needs), source.secrets)
     if client is not None and not isinstance(client, httpx.Client):
         raise DefinitionTypeError(f"client= takes an httpx.Client or httpx.AsyncClient, not {client!r}")
 
     def read(**values: Any) -> T:
         return drive(source, client, steps(values))
 
-    return StateProbe(read, words, source.fields, source.secrets)
+    return StateProbe(read, words, (*source.fields, *needs), source.secrets)
 
 
 def _plain(url: str) -> str:

@@ -27,8 +27,8 @@ def checked(pointer: str | None, role: str) -> str | None:
         raise DefinitionTypeError(f"{role} takes a JSON Pointer such as '/data/0/id', not {pointer!r}")
     if (pointer != _WHOLE and not pointer.startswith("/")) or _ESCAPE.search(pointer):
         raise DefinitionValueError(
-            f"{role}={pointer!r} is no JSON Pointer: it begins with '/', as in '/data/0/id'; '~' is written '~0' "
-            f"and '/' within a name '~1'"
+            f"{role}={pointer!r} is no JSON Pointer: it begins with '/', as in '/data/0/id'; '~' is written "
+            f"'~0' and '/' within a name '~1'"
         )
     return pointer
 
@@ -47,8 +47,14 @@ def at(document: Any, pointer: str) -> Any:
         elif isinstance(found, list) and _INDEX.fullmatch(name) and int(name) < len(found):
             found = found[int(name)]
         else:
-            kind = {dict: "an object", list: f"a list of {len(found) if isinstance(found, list) else 0}"}
-            where = f"{path!r} is {kind.get(type(found), f'a {type(found).__name__}')}"
-            raise LookupError(f"the answer has nothing at {pointer!r}: {where}, without {name!r}")
+            raise LookupError(
+                f"the answer has nothing at {pointer!r}: {_kind(found)} at {path!r} has no {name!r}"
+            )
         path += f"/{escaped}"
     return found
+
+
+def _kind(found: Any) -> str:
+    if isinstance(found, list):
+        return f"the list of {len(found)}"
+    return "the object" if isinstance(found, dict) else f"the {type(found).__name__}"

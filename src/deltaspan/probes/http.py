@@ -25,14 +25,15 @@ than success, what is no JSON, a pointer to nothing, and a host that does not an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, overload
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, overload
 
 from typing_extensions import Unpack
 
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._http_request import (
+    Answer,
     AnswerError,
     Client,
     Options,
@@ -180,13 +181,14 @@ def count(
     source = source_of(url, options)
     checked(items, "items")
     goes_on = {"next_page": checked(next_page, "next_page"), "cursor": checked(cursor, "cursor")}
+    turn = _by_cursor(cursor, cursor_param) if cursor is not None else _by_url(next_page)
 
     def steps(values: Mapping[str, Any]) -> Steps[int]:
         page, params = source.filled(values)
-        total, seen = 0, set[str]()
+        total, seen = 0, [(page, params)]
         while True:
             answer = yield from fetched(source, page, params)
-            if missing_ok and answer.is_missing and not seen:
+            if missing_ok and answer.is_missing and len(seen) == 1:
                 return 0
             document = answer.document()
             listed = at(document, items)
@@ -198,21 +200,13 @@ def count(
                     f"the list has more than {_MOST_ITEMS} items: read a total that the API tells, with "
                     f"http.json(..., pointer=...)"
                 )
-            if cursor is not None:
-                mark = _optional(document, cursor)
-                following = str(mark) if mark not in (None, "", False) else ""
-                params = {**params, cursor_param: following}
-            elif next_page is not None:
-                following = page = str(_optional(document, next_page) or "")
-            else:
-                following = page = _link(answer.headers)
-            if not following:
+            following = turn(answer, document, params)
+            if following is None:
                 return total
-            if cursor is None:
-                page, params = str(_on_the_same_host(answer.url, page)), {}
             if following in seen:
                 raise AnswerError("the pages lead in a circle: a page names one that was read already")
-            seen.add(following)
+            seen.append(following)
+            page, params = following
 
     words = said(
         "http.count",
@@ -225,6 +219,30 @@ def count(
     return http_probe(source, client, steps, words)
 
 
+_Page: TypeAlias = "tuple[str, dict[str, str]]"
+_Turn: TypeAlias = "Callable[[Answer, Any, dict[str, str]], _Page | None]"
+"""From a page, its document and its query, to the next page."""
+
+
+def _by_cursor(pointer: str, param: str) -> _Turn:
+    def turn(answer: Answer, document: Any, params: dict[str, str]) -> _Page | None:
+        mark = _optional(document, pointer)
+        if mark is None or mark is False or mark == "":
+            return None
+        here = str(answer.url.copy_remove_param(param))
+        return here, {**params, param: str(mark)}
+
+    return turn
+
+
+def _by_url(pointer: str | None) -> _Turn:
+    def turn(answer: Answer, document: Any, params: dict[str, str]) -> _Page | None:  # noqa: ARG001  # it has its own
+        said_there = answer.next_link if pointer is None else _optional(document, pointer)
+        return (_on_the_same_host(answer.url, str(said_there)), {}) if said_there else None
+
+    return turn
+
+
 def _optional(document: Any, pointer: str) -> Any:
     try:
         return at(document, pointer)
@@ -232,15 +250,10 @@ def _optional(document: Any, pointer: str) -> Any:
         return None
 
 
-def _link(headers: httpx.Headers) -> str:
-    links = httpx.Response(200, headers={"link": headers.get("link", "")}).links
-    return links.get("next", {}).get("url", "")
-
-
-def _on_the_same_host(here: httpx.URL, following: str) -> httpx.URL:
+def _on_the_same_host(here: httpx.URL, following: str) -> str:
     there = here.join(following)
     if (there.scheme, there.host, there.port) != (here.scheme, here.host, here.port):
         raise AnswerError(
             f"the next page is on another host, {there.host}, to which headers and credentials are not sent"
         )
-    return there
+    return str(there)
