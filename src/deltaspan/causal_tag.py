@@ -282,9 +282,15 @@ def _ids(context: Context) -> tuple[str, str] | None:
 
 
 def _valid(own: Any, root: Any) -> tuple[str, str] | None:
+    own, root = _bare(own), _bare(root)
     if not is_tag(own):
         return None
     return own, root if is_tag(root) else own
+
+
+def _bare(value: Any) -> Any:
+    """Return a value of baggage without the properties that W3C allows behind it."""
+    return value.partition(";")[0].rstrip(" \t") if isinstance(value, str) and ";" in value else value
 
 
 @lru_cache(maxsize=1)
