@@ -200,30 +200,6 @@ def continued(headers: Mapping[str, str], context: Context) -> Context:
     return _W3C_TRACE.extract(headers, context)
 
 
-<<<<<<< HEAD
-=======
-def _ids(context: Context) -> tuple[str, str] | None:
-    """Return the tag that is current in `context`, and its root: a local one, else a valid inbound one."""
-    local = local_tag(context)
-    if local is not None:
-        return local.id, local.root_id
-    own = baggage.get_baggage(semconv.CAUSAL_TAG_ID, context)
-    return _valid(own, baggage.get_baggage(semconv.CAUSAL_TAG_ROOT_ID, context))
-
-
-def _valid(own: Any, root: Any) -> tuple[str, str] | None:
-    own, root = _bare(own), _bare(root)
-    if not is_tag(own):
-        return None
-    return own, root if is_tag(root) else own
-
-
-def _bare(value: Any) -> Any:
-    """Return a value of baggage without the properties that W3C allows behind it."""
-    return value.partition(";")[0].rstrip(" \t") if isinstance(value, str) and ";" in value else value
-
-
->>>>>>> stampd
 @lru_cache(maxsize=1)
 def _inherited() -> Context | None:
     """Return what the environment hands down, read once; None unless a causal tag is there."""

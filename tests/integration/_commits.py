@@ -7,16 +7,7 @@ import subprocess
 
 from deltaspan import current_causal_tag, expects, observe
 from deltaspan.stamps.git import HOOK, trailer_arguments
-
-WHO = {
-    "GIT_AUTHOR_NAME": "agent",
-    "GIT_AUTHOR_EMAIL": "agent@localhost",
-    "GIT_COMMITTER_NAME": "agent",
-    "GIT_COMMITTER_EMAIL": "agent@localhost",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_SYSTEM": os.devnull,
-    "GIT_EDITOR": "true",
-}
+from integration._git import WHO
 
 
 def new_repository(folder):

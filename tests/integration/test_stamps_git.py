@@ -8,13 +8,8 @@ import pytest
 
 from deltaspan import causal_environ, current_causal_tag
 from deltaspan.causal_tag import current_causal_root
-<<<<<<< HEAD
-from deltaspan.stamps.git import HOOK, causal_tag_of, trailer_arguments
-from integration._git import WHO
-=======
 from deltaspan.stamps.git import causal_tag_of, trailer_arguments
 from integration._commits import act, commit, install_hook, new_repository
->>>>>>> stampd
 
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
