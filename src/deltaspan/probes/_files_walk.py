@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -71,58 +71,54 @@ class Walk:
                 yield from self._read(folder, below)
 
     def _read(self, folder: _Folder, below: list[_Folder]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-        simple = self._wanted is None and self._unwanted is None and self._git is None
+        takes_all = self._wanted is None and self._unwanted is None and self._git is None
         prefix = folder.shown
         with os.scandir(folder.path) as listed:
-            entries: Any = listed if self._git is None else list(listed)
+            entries: Iterable[os.DirEntry[str]] = listed
             if self._git is not None:
-                folder = self._with_rules(folder, entries)
+                folder, entries = self._with_rules(folder, list(listed))
             for entry in entries:
                 name = entry.name
                 shown = name if name.isascii() and "\\" not in name else printable(name)
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if simple:
-                    if is_folder:
-                        below.append(_Folder(entry.path, "", f"{prefix}{shown}/", _NONE, _NONE, None))
-                    else:
-                        yield prefix + shown, entry
-                    continue
-                inner = self._enter(folder, entry, shown, is_folder=is_folder)
-                if inner is None:
-                    continue
+                wanted = unwanted = _NONE
+                if not takes_all:
+                    if self._leaves_out(folder, name, is_folder=is_folder):
+                        continue
+                    if self._unwanted is not None:
+                        unwanted = self._unwanted.after(folder.unwanted, shown)
+                        if self._unwanted.match(unwanted):
+                            continue
+                    if self._wanted is not None:
+                        wanted = self._wanted.after(folder.wanted, shown)
+                        if not (self._wanted.lead_on(wanted) if is_folder else self._wanted.match(wanted)):
+                            continue
                 if is_folder:
-                    below.append(inner)
+                    raw = f"{folder.raw}{name}/"
+                    below.append(
+                        _Folder(entry.path, raw, f"{prefix}{shown}/", wanted, unwanted, folder.rules)
+                    )
                 else:
                     yield prefix + shown, entry
 
-    def _enter(
-        self, folder: _Folder, entry: os.DirEntry[str], shown: str, *, is_folder: bool
-    ) -> _Folder | None:
-        """Return what an entry is as a folder; None if it is left out, and all below it."""
-        wanted = unwanted = _NONE
-        if self._unwanted is not None:
-            unwanted = self._unwanted.after(folder.unwanted, shown)
-            if self._unwanted.match(unwanted):
-                return None
-        if self._wanted is not None:
-            wanted = self._wanted.after(folder.wanted, shown)
-            if not (self._wanted.lead_on(wanted) if is_folder else self._wanted.match(wanted)):
-                return None
-        raw = folder.raw + entry.name
-        if self._git is not None:
-            if entry.name == GIT:
-                return None
-            if folder.rules is not None and folder.rules.leaves_out(raw, is_folder=is_folder):
-                return None
-        return _Folder(entry.path, f"{raw}/", f"{folder.shown}{shown}/", wanted, unwanted, folder.rules)
+    def _leaves_out(self, folder: _Folder, name: str, *, is_folder: bool) -> bool:
+        """Return whether git takes no notice of what has this name in a folder."""
+        if self._git is None:
+            return False
+        if name == GIT:
+            return True
+        return folder.rules is not None and folder.rules.leaves_out(folder.raw + name, is_folder=is_folder)
 
-    def _with_rules(self, folder: _Folder, entries: list[os.DirEntry[str]]) -> _Folder:
+    def _with_rules(
+        self, folder: _Folder, entries: list[os.DirEntry[str]]
+    ) -> tuple[_Folder, list[os.DirEntry[str]]]:
         for entry in entries:
             # As git does, a link of that name is not followed: it could lead out of the tree.
             if entry.name == NAME and entry.is_file(follow_symlinks=False):
-                with suppress(FileNotFoundError):
-                    return folder._replace(rules=GitIgnore(self._git, folder.rules, folder.raw, entry.path))
-        return folder
+                with suppress(FileNotFoundError):  # it has vanished since it was listed
+                    rules = GitIgnore(self._git, folder.rules, folder.raw, entry.path)
+                    return folder._replace(rules=rules), entries
+        return folder, entries
 
 
 def printable(name: str) -> str:
