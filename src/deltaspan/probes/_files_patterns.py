@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import translate
 from typing import Final, TypeAlias
 
@@ -57,6 +57,18 @@ class Patterns:
                     found.add((index, at + 1))
         return self._opened(found)
 
+    def of_files(self, places: Places) -> Callable[[str], object]:
+        """Return what tells whether a file of some name matches, in a folder that these places lead to."""
+        last = set()
+        for index, at in places:
+            parts = self._patterns[index]
+            if at < len(parts) and set(parts[at + 1 :]) <= {_FOLDERS}:
+                last.add(parts[at])
+        tests = [part.match for part in last if part is not _FOLDERS]
+        if len(tests) < len(last):
+            return _anything
+        return tests[0] if len(tests) == 1 else lambda name: any(test(name) for test in tests)
+
     def match(self, places: Places) -> bool:
         """Return whether some pattern has come to its end: it matches the path."""
         return any(at == len(self._patterns[index]) for index, at in places)
@@ -74,6 +86,10 @@ class Patterns:
                 end += 1
                 found.add((index, end))
         return frozenset(found)
+
+
+def _anything(_: str) -> bool:
+    return True
 
 
 def _compiled(role: str, pattern: object) -> tuple[re.Pattern[str] | None, ...]:

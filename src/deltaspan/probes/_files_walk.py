@@ -71,7 +71,8 @@ class Walk:
                 yield from self._read(folder, below)
 
     def _read(self, folder: _Folder, below: list[_Folder]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-        takes_all = self._wanted is None and self._unwanted is None and self._git is None
+        takes = self._wanted.of_files(folder.wanted) if self._wanted else None
+        leaves = self._unwanted.of_files(folder.unwanted) if self._unwanted else None
         prefix = folder.shown
         with os.scandir(folder.path) as listed:
             entries: Iterable[os.DirEntry[str]] = listed
@@ -81,33 +82,26 @@ class Walk:
                 name = entry.name
                 shown = name if name.isascii() and "\\" not in name else printable(name)
                 is_folder = entry.is_dir(follow_symlinks=False)
-                wanted = unwanted = _NONE
-                if not takes_all:
-                    if self._leaves_out(folder, name, is_folder=is_folder):
-                        continue
-                    if self._unwanted is not None:
-                        unwanted = self._unwanted.after(folder.unwanted, shown)
-                        if self._unwanted.match(unwanted):
-                            continue
-                    if self._wanted is not None:
-                        wanted = self._wanted.after(folder.wanted, shown)
-                        if not (self._wanted.lead_on(wanted) if is_folder else self._wanted.match(wanted)):
-                            continue
+                if self._git is not None and _is_ignored(folder, name, is_folder=is_folder):
+                    continue
                 if is_folder:
-                    raw = f"{folder.raw}{name}/"
-                    below.append(
-                        _Folder(entry.path, raw, f"{prefix}{shown}/", wanted, unwanted, folder.rules)
-                    )
-                else:
+                    self._add(folder, entry, shown, below)
+                elif not (leaves and leaves(shown)) and (takes is None or takes(shown)):
                     yield prefix + shown, entry
 
-    def _leaves_out(self, folder: _Folder, name: str, *, is_folder: bool) -> bool:
-        """Return whether git takes no notice of what has this name in a folder."""
-        if self._git is None:
-            return False
-        if name == GIT:
-            return True
-        return folder.rules is not None and folder.rules.leaves_out(folder.raw + name, is_folder=is_folder)
+    def _add(self, folder: _Folder, entry: os.DirEntry[str], shown: str, below: list[_Folder]) -> None:
+        """Note a folder that is to be read, unless nothing below it is wanted."""
+        wanted = unwanted = _NONE
+        if self._wanted is not None:
+            wanted = self._wanted.after(folder.wanted, shown)
+            if not self._wanted.lead_on(wanted):
+                return
+        if self._unwanted is not None:
+            unwanted = self._unwanted.after(folder.unwanted, shown)
+            if self._unwanted.match(unwanted):
+                return
+        raw = f"{folder.raw}{entry.name}/"
+        below.append(_Folder(entry.path, raw, f"{folder.shown}{shown}/", wanted, unwanted, folder.rules))
 
     def _with_rules(
         self, folder: _Folder, entries: list[os.DirEntry[str]]
@@ -119,6 +113,13 @@ class Walk:
                     rules = GitIgnore(self._git, folder.rules, folder.raw, entry.path)
                     return folder._replace(rules=rules), entries
         return folder, entries
+
+
+def _is_ignored(folder: _Folder, name: str, *, is_folder: bool) -> bool:
+    """Return whether git takes no notice of what has this name in a folder."""
+    if name == GIT:
+        return True
+    return folder.rules is not None and folder.rules.leaves_out(folder.raw + name, is_folder=is_folder)
 
 
 def printable(name: str) -> str:
