@@ -134,9 +134,15 @@ def ids_in(context: Context) -> tuple[str, str] | None:
 
 def valid_ids(own: Any, root: Any) -> tuple[str, str] | None:
     """Return a tag and its root as baggage gave them, the tag itself for want of a root; None for no tag."""
+    own, root = _bare(own), _bare(root)
     if not is_tag(own):
         return None
     return own, root if is_tag(root) else own
+
+
+def _bare(value: Any) -> Any:
+    """Return a value of baggage without the properties that W3C allows behind it."""
+    return value.partition(";")[0].rstrip(" \t") if isinstance(value, str) and ";" in value else value
 
 
 def without_ours(pairs: Mapping[str, Any]) -> dict[str, Any]:
