@@ -253,7 +253,7 @@ async def _sleep(seconds: float) -> None:
 
 
 def _asked(source: Source, client: httpx.Client, url: str, params: Mapping[str, str]) -> Answer:
-    with client.stream("GET", url, **_options(source, params)) as response:
+    with client.stream("GET", _merged(url, params), **_options(source)) as response:
         body = bytearray()
         for chunk in response.iter_bytes():
             body += chunk
@@ -264,7 +264,7 @@ def _asked(source: Source, client: httpx.Client, url: str, params: Mapping[str, 
 async def _asked_async(
     source: Source, client: httpx.AsyncClient, url: str, params: Mapping[str, str]
 ) -> Answer:
-    async with client.stream("GET", url, **_options(source, params)) as response:
+    async with client.stream("GET", _merged(url, params), **_options(source)) as response:
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
@@ -272,10 +272,13 @@ async def _asked_async(
     return _answer(response, body)
 
 
-def _options(source: Source, params: Mapping[str, str]) -> dict[str, Any]:
+def _merged(url: str, params: Mapping[str, str]) -> httpx.URL:
+    # Given to httpx as `params=` they would replace the query that the URL has.
+    return httpx.URL(url).copy_merge_params(dict(params)) if params else httpx.URL(url)
+
+
+def _options(source: Source) -> dict[str, Any]:
     options: dict[str, Any] = {"headers": dict(source.headers), "timeout": source.timeout}
-    if params:
-        options["params"] = dict(params)  # an empty one would remove the URL's own query
     if source.auth is not None:
         options["auth"] = source.auth
     # A redirect may lead to another host, which is to see no header of ours.
