@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import Any
 
 DEPLOY = Path(__file__).resolve().parent
-PASSWORD = DEPLOY / "secrets" / "grafana-admin-password"
+SECRETS = DEPLOY / "secrets"
+PASSWORD = SECRETS / "grafana-admin-password"
+RECEIVERS = SECRETS / "alertmanager"
 COMPOSE = ["docker", "compose", "-f", str(DEPLOY / "compose.yaml")]
 READY = {
     "collector": (13133, "/"),
@@ -66,19 +68,25 @@ def main(arguments: list[str]) -> int:
 
 def up(plan: dict[str, Any]) -> None:
     """Start everything, wait for it, and say where it is."""
-    changed = make_password() and grafana_has_one()
+    changed = make_secrets() and grafana_has_one()
     run(["up", "--detach", "--remove-orphans"])
     addresses = {name: address(plan, name, port) for name, (port, _) in READY.items()}
     wait(addresses)
-    grpc = address(plan, "collector", 4317)
+    otlp, grpc = address(plan, "collector", 4318), address(plan, "collector", 4317)
     print(f"""
 Everything is up. Send telemetry to it:
-  export OTEL_EXPORTER_OTLP_ENDPOINT=http://{url(grpc)}
+  export OTEL_EXPORTER_OTLP_ENDPOINT=http://{url(otlp)}   (gRPC: {url(grpc)})
 Look at it:
   Grafana       http://{url(addresses["grafana"])}   user admin, password in {shown(PASSWORD)}
   Jaeger        http://{url(addresses["jaeger"])}
   Prometheus    http://{url(addresses["prometheus"])}
   Alertmanager  http://{url(addresses["alertmanager"])}""")
+    silent = [name for name in ("page_url", "ticket_url") if not (RECEIVERS / name).exists()]
+    if silent:
+        print(
+            f"\nAlerts are shown there and sent to nobody: write the address of a webhook into "
+            f"{' and '.join(shown(RECEIVERS / name) for name in silent)}."
+        )
     if changed:
         print(
             "\nThat password is new, and Grafana keeps the one of its first start. To give it this one:\n"
@@ -145,7 +153,7 @@ def missing_files(plan: dict[str, Any]) -> list[str]:
     return [
         f"{shown(path)} is missing, and compose.yaml mounts it: bring it back with git checkout {shown(path)}"
         for path in sorted(mounts)
-        if not path.exists()
+        if not path.exists() and SECRETS not in path.parents
     ]
 
 
@@ -205,12 +213,13 @@ def setting_of(port: int) -> str:
 # Doing it -------------------------------------------------------------------------------------------------
 
 
-def make_password() -> bool:
-    """Make Grafana's password unless there is one; return whether it was made."""
+def make_secrets() -> bool:
+    """Make what is not in the repository; return whether Grafana's password is a new one."""
+    # The folder keeps other users out. What is in it is open, because containers run as other users.
+    SECRETS.mkdir(mode=0o700, exist_ok=True)
+    RECEIVERS.mkdir(mode=0o755, exist_ok=True)
     if PASSWORD.exists() and PASSWORD.read_text().strip():
         return False
-    # The folder keeps other users out; the file is open because Grafana has another user in its container.
-    PASSWORD.parent.mkdir(mode=0o700, exist_ok=True)
     PASSWORD.write_text(secrets.token_urlsafe(18))
     PASSWORD.chmod(0o644)
     return True

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from uuid import uuid4
 
 import pytest
@@ -27,10 +29,10 @@ TOKEN = "ghp_" + "a1B2" * 10
 class Sender(SpanProcessor):
     """Sends each span when it ends, and remembers what was acknowledged."""
 
-    def __init__(self, collector):
+    def __init__(self, collector, timeout=5):
         self.service = f"collector-{uuid4()}"
         self.acknowledged = set()
-        self._exporter = OTLPSpanExporter(endpoint=collector.grpc_endpoint, insecure=True, timeout=5)
+        self._exporter = OTLPSpanExporter(endpoint=collector.grpc_endpoint, insecure=True, timeout=timeout)
         self._provider = TracerProvider(
             resource=Resource({"service.name": self.service}), shutdown_on_exit=False
         )
@@ -63,8 +65,8 @@ class Sender(SpanProcessor):
 def sender():
     made = []
 
-    def make(collector):
-        made.append(Sender(collector))
+    def make(collector, **options):
+        made.append(Sender(collector, **options))
         return made[-1]
 
     yield make
@@ -268,3 +270,60 @@ def test_a_killed_jaeger_has_stored_what_it_acknowledged_and_gets_the_rest_when_
 
     assert {trace.trace_id for trace in traces} == agent.acknowledged
     assert len(agent.acknowledged) == 150
+
+
+def test_a_collector_that_is_killed_over_and_over_while_it_sends_loses_no_verdict(sender, tmp_path_factory):
+    with (
+        StoringJaeger(tmp_path_factory.mktemp("jaeger")) as jaeger,
+        Collector(tmp_path_factory.mktemp("mid-stream"), jaeger=jaeger.endpoint) as collector,
+    ):
+        agents = [sender(collector) for _ in range(4)]
+        done = Event()
+
+        def work(agent):
+            while not done.is_set():
+                agent.send("fail")
+
+        with ThreadPoolExecutor() as pool:
+            working = [pool.submit(work, agent) for agent in agents]
+            for _ in range(3):
+                time.sleep(1)
+                collector.kill()
+                collector.start()
+            time.sleep(1)
+            done.set()
+            for each in working:
+                each.result()
+
+        for agent in agents:
+            assert agent.acknowledged
+            missing = stored_until(jaeger, agent)
+            assert missing == set()
+
+
+def stored_until(jaeger, agent, timeout=60):
+    """Return which acknowledged traces are not stored when time is up, or none as soon as all are."""
+    deadline = time.monotonic() + timeout
+    while True:
+        missing = agent.acknowledged - jaeger.api.trace_ids(agent.service)
+        if not missing or time.monotonic() > deadline:
+            return missing
+        time.sleep(0.2)
+
+
+def test_a_full_queue_refuses_and_loses_nothing_that_it_took(sender, tmp_path_factory):
+    with StoringJaeger(tmp_path_factory.mktemp("jaeger")) as jaeger:
+        folder = tmp_path_factory.mktemp("full")
+        settings = {"TRACES_QUEUE_BYTES": "300000", "DECISION_WAIT": "1h"}
+        with Collector(folder, jaeger=jaeger.endpoint, **settings) as collector:
+            agent = sender(collector, timeout=1)
+            jaeger.kill()
+            sent = 0
+            while len(agent.acknowledged) == sent:
+                agent.send("fail", padding="x" * 20_000)
+                sent += 1
+            jaeger.start()
+            missing = stored_until(jaeger, agent)
+
+    assert 5 < len(agent.acknowledged) < sent
+    assert missing == set()

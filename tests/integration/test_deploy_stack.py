@@ -174,13 +174,27 @@ def test_up_again_waits_until_all_answer_and_says_where_they_are(stack, docker, 
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "docker.log").read_text() == "up --detach --remove-orphans\n"
     assert (
-        f"export OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:{answering['OTLP_GRPC_PORT']}\n" in done.stdout
-    )
+        f"export OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:{answering['OTLP_HTTP_PORT']}   "
+        f"(gRPC: localhost:{answering['OTLP_GRPC_PORT']})\n"
+    ) in done.stdout
     assert (
         f"Grafana       http://localhost:{answering['GRAFANA_PORT']}   "
         "user admin, password in deploy/secrets/grafana-admin-password\n"
     ) in done.stdout
     assert "BIND" not in done.stdout
+
+
+def test_alerts_that_go_nowhere_are_said_to_until_there_is_an_address(stack, docker, answering, tmp_path):
+    first = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
+    for name in ("page_url", "ticket_url"):
+        (tmp_path / "deploy" / "secrets" / "alertmanager" / name).write_text("http://localhost:1")
+    second = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
+
+    said = (
+        "Alerts are shown there and sent to nobody: write the address of a webhook into "
+        "deploy/secrets/alertmanager/page_url and deploy/secrets/alertmanager/ticket_url.\n"
+    )
+    assert (said in first.stdout, said in second.stdout) == (True, False)
 
 
 def test_the_password_is_made_once_and_other_users_cannot_reach_it(stack, docker, answering, tmp_path):
