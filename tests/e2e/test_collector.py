@@ -181,7 +181,7 @@ def test_credentials_are_hidden_on_spans_in_events_and_in_the_sentence_of_an_err
 
     assert stored.tags == {
         semconv.ACTION_OUTCOME: "fail",
-        "delta.pre_state.settings": '{"user": "ann", "****}',
+        "delta.pre_state.settings": '{"user": "ann", ****}',
         "delta.post_state.api_key": "****",
         "delta.post_state.passwords": 3,
         "url.full": "postgresql****db/shop",
@@ -190,6 +190,41 @@ def test_credentials_are_hidden_on_spans_in_events_and_in_the_sentence_of_an_err
     }
     assert stored.events[0].fields[semconv.CHECK_POST_STATE] == "****"
     assert stored.status_message == "expected token to change to ****, but it did not"
+
+
+HIDDEN = {
+    'a {"db_password" : "hunter2", "n": 1} b': 'a {****, "n": 1} b',
+    r'{"inner": "{\"token\": \"hunter2\"}"}': r'{"inner": "{****}"}',
+    "{'secret': 'hunter 2'}": "{****}",
+    "https://shop/?page=2&api_key=hunter2&size=3": "https://shop/?page=2&****&size=3",
+    "Authorization: Basic aHVudGVyMg==": "****",
+    "redis://:hunter2@cache:6379/0 and s3://k:hunter2@b": "redis****cache:6379/0 and s3****b",
+    "-----BEGIN PRIVATE KEY-----\nMIIhunter2\n-----END PRIVATE KEY-----": "****",
+    "AKIA" + "A1B2" * 4: "****",
+    "AIza" + "a1B2c" * 7: "****",
+    "xoxb-12345-hunter2": "****",
+    "sk-ant-" + "a1B2" * 6: "****",
+    "sk_live_" + "a1B2" * 6: "****",
+    "eyJhbGciOiJI.eyJzdWIiOiIx.hunter2": "****",
+}
+PLAIN = [
+    "pk_customer_addresses_of_2026",
+    "3 tokens: 5",
+    "the tokenizer = sentencepiece",
+    "5f0c1d8e-6f7e-4a55-9d8c-0f1f2a3b4c5d",
+    "expected active_flows to change by 1, but it changed by 0 (3 → 3)",
+]
+
+
+def test_what_looks_like_a_credential_is_hidden_and_nothing_else(collector, jaeger, sender):
+    agent = sender(collector)
+    texts = {f"text.{number}": text for number, text in enumerate([*HIDDEN, *PLAIN])}
+    agent.send("fail", **texts)
+
+    [trace] = jaeger.find_traces(agent.service)
+
+    stored = {text: trace.spans[0].tags[name] for name, text in texts.items()}
+    assert stored == HIDDEN | {text: text for text in PLAIN}
 
 
 def test_what_a_check_of_a_secret_metric_has_read_is_dropped_and_its_verdict_stays(collector, jaeger, sender):
