@@ -40,7 +40,7 @@ types: $(VENV)/.test $(VENV)/.types ## check the types, strictly, and what a cal
 imports: $(VENV)/.lint ## check that imports point down the layers
 	$(BIN)/lint-imports
 
-tools: ## build the servers that the end-to-end tests need (Go; once, some ten minutes)
+tools: ## build the servers that the end-to-end tests need (Go; once, some twenty minutes)
 	@tools/build
 
 e2e: $(VENV)/.e2e ## run the end-to-end tests against those servers

@@ -23,6 +23,8 @@ from deltaspan import semconv
 from e2e._servers import binary
 from e2e._stack import DEPLOY, Collector, StoringJaeger
 
+pytestmark = pytest.mark.usefixtures("built")
+
 TOKEN = "ghp_" + "a1B2" * 10
 
 

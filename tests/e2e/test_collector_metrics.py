@@ -16,6 +16,8 @@ from opentelemetry.trace import format_trace_id
 from deltaspan import semconv
 from e2e._stack import Collector, Prometheus
 
+pytestmark = pytest.mark.usefixtures("built")
+
 FAILED = {semconv.ACTION_NAME: "write", semconv.CHECK_METRIC: "rows", semconv.CHECK_OUTCOME: "fail"}
 
 
