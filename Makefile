@@ -3,6 +3,8 @@
 #   PYTHON=python3.13   the interpreter to build the environment with (kept until another is named)
 #   VENV=build/py3.13   where the environment is
 #   ARGS='-k window'    passed on, by `test` and `e2e` to pytest, by `demo` to the demo
+#   OTLP=1              `demo` sends its telemetry to OTEL_EXPORTER_OTLP_ENDPOINT, or what `make up` started
+#   GRAFANA_PORT=3001   for `up`, like everything else in deploy/.env
 
 VENV   ?= .venv
 PYTHON ?= $(shell cat $(VENV)/.interpreter 2>/dev/null || echo python3)
@@ -10,13 +12,19 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports tools e2e frameworks services bench constraints clean
+.PHONY: help demo up down test lint types imports tools e2e frameworks services bench constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## run an honest and a lying tool, and see which one is caught
-	@$(BIN)/python examples/demo $(ARGS)
+	@$(if $(OTLP),OTEL_EXPORTER_OTLP_ENDPOINT="$${OTEL_EXPORTER_OTLP_ENDPOINT:-http://localhost:4317}") $(BIN)/python examples/demo $(ARGS)
+
+up: ## start a collector, Jaeger, Prometheus, Alertmanager and Grafana on this machine (Docker)
+	@$(PYTHON) deploy/stack.py up
+
+down: ## stop them; what they have stored stays (ARGS=--volumes: it goes)
+	@$(PYTHON) deploy/stack.py down $(ARGS)
 
 test: $(VENV)/.test ## run the unit and integration tests
 	$(BIN)/python -m pytest $(ARGS)
@@ -32,7 +40,7 @@ types: $(VENV)/.test $(VENV)/.types ## check the types, strictly, and what a cal
 imports: $(VENV)/.lint ## check that imports point down the layers
 	$(BIN)/lint-imports
 
-tools: ## build the servers that the end-to-end tests need (Go; once, some ten minutes)
+tools: ## build the servers that the end-to-end tests need (Go; once, some twenty minutes)
 	@tools/build
 
 e2e: $(VENV)/.e2e ## run the end-to-end tests against those servers
