@@ -35,7 +35,7 @@ class Measured:
         gateway_spans: spans a second of one core that takes them, filters them and sends them on.
         sampler_spans: spans a second of one core that holds them and decides.
         store_spans: spans a second of one core of Jaeger, which takes them and keeps them in memory.
-        held_bytes: resident memory of one span that waits for its decision, with the garbage collector's share.
+        held_bytes: resident memory of one waiting span, with the garbage collector's share.
     """
 
     span_bytes: int = 1695
@@ -71,8 +71,8 @@ class Assumed:
 
     head_sampled: float = 1.0
     kept: float = 0.02
-    rest_kept: float = 0.05
-    decision_wait: int = 30
+    rest_kept: float = 0.1
+    decision_wait: int = 10
     utilisation: float = 0.6
     pod_cores: int = 2
     pod_memory: float = 0.7 * 8 * 2**30

@@ -2,10 +2,11 @@
 
     python deploy/kubernetes/generate.py
 
-    base/config/shared.yaml            from deploy/collector/config.yaml: what is hidden, what goes at once, what
-                                       tail sampling keeps, the queues; without receivers and pipelines
-    monitoring/prometheusrule.yaml     from deploy/prometheus/rules/*.yml: one PrometheusRule, group for group
-    grafana/dashboards/kustomization.yaml  from the dashboards beside it: a ConfigMap each
+    base/config/shared.yaml        from deploy/collector/config.yaml: what is hidden, what goes at once, what
+                                   tail sampling keeps, the queues; without receivers and pipelines
+    monitoring/prometheusrule.yaml from deploy/prometheus/rules/*.yml: one PrometheusRule, group for group
+    grafana/dashboards/kustomization.yaml
+                                   from the dashboards beside it: a ConfigMap each
 
 Kustomize reads no file outside the folder of a kustomization.yaml, and it has no globs; hence the copies, and
 hence the kustomization.yaml among the dashboards. A test fails when one of them is not what this would write.
@@ -25,7 +26,7 @@ SHARED_EXPORTERS = ("otlp_grpc/jaeger", "otlp_http/prometheus")
 class _Dumper(yaml.SafeDumper):
     """Writes multi-line texts as blocks, and repeats instead of pointing back."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
         return True
 
 
@@ -52,7 +53,10 @@ def shared_config(root: Path) -> str:
             "processors": config["processors"],
             "exporters": {name: config["exporters"][name] for name in SHARED_EXPORTERS},
             "extensions": config["extensions"],
-            "service": {"extensions": config["service"]["extensions"], "telemetry": config["service"]["telemetry"]},
+            "service": {
+                "extensions": config["service"]["extensions"],
+                "telemetry": config["service"]["telemetry"],
+            },
         },
     )
 
@@ -76,7 +80,7 @@ def prometheus_rule(root: Path) -> str:
 
 
 def dashboards(root: Path) -> str:
-    """Return the kustomization.yaml that makes a ConfigMap of each dashboard, as Grafana's sidecar finds them."""
+    """Return the kustomization.yaml that makes a ConfigMap of each dashboard, for Grafana's sidecar."""
     files = sorted(file.name for file in (root / "grafana" / "dashboards").glob("*.json"))
     return _written(
         "the dashboards beside it",

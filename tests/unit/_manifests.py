@@ -1,8 +1,9 @@
-"""The manifests of deploy/kubernetes as they stand in files, and what a cluster would make of their selectors."""
+"""The manifests of deploy/kubernetes as they stand in files, and what a cluster makes of their selectors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -13,11 +14,13 @@ BASE = KUBERNETES / "base"
 WORKLOADS = ("Deployment", "StatefulSet")
 
 
+@cache
 def read(path):
     """Return the one document of a file."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
+@cache
 def resources(folder=BASE):
     """Return the resources that a kustomization lists as files, in order."""
     listed = [folder / name for name in read(folder / "kustomization.yaml")["resources"]]
@@ -57,6 +60,7 @@ def ports_of(workload):
     return {port["name"]: port["containerPort"] for port in container_of(workload)["ports"]}
 
 
+@cache
 def generated(folder=BASE):
     """Return what the kustomization makes ConfigMaps of: their literals by key, or their files by key."""
     made = {}
@@ -89,7 +93,9 @@ class Pod:
 
     def is_peer(self, peer):
         assert set(peer) <= {"podSelector", "namespaceSelector"}
-        within = selects(peer["namespaceSelector"], self.namespace) if "namespaceSelector" in peer else self.ours
+        within = (
+            selects(peer["namespaceSelector"], self.namespace) if "namespaceSelector" in peer else self.ours
+        )
         return within and selects(peer.get("podSelector", {}), self.labels)
 
 
@@ -105,7 +111,9 @@ def _passes(pod, other, direction, word, port):
         return True
     policies = [each["spec"] for each in of_kind("NetworkPolicy")]
     isolating = [
-        each for each in policies if direction in each["policyTypes"] and selects(each["podSelector"], pod.labels)
+        each
+        for each in policies
+        if direction in each["policyTypes"] and selects(each["podSelector"], pod.labels)
     ]
     rules = [rule for each in isolating for rule in each.get(direction.lower(), ())]
     return not isolating or any(

@@ -1,4 +1,4 @@
-"""What the collectors of deploy/kubernetes have in common with the one-machine stack, and what they promise."""
+"""What the collectors of deploy/kubernetes share with the one-machine stack, and what they promise."""
 
 import importlib.util
 import json
@@ -11,6 +11,16 @@ from unit._manifests import BASE, KUBERNETES, ROOT, by_name, generated, read, re
 
 SCHEMAS = json.loads((ROOT / "tests" / "unit" / "schemas" / "prometheus-operator.json").read_text())
 UNITS = {"Gi": 2**30}
+
+
+SOURCES = (
+    ROOT / "deploy" / ".env",
+    ROOT / "deploy" / "prometheus" / "rules",
+    ROOT / "grafana" / "dashboards",
+)
+with_the_stack = pytest.mark.skipif(
+    not all(path.exists() for path in SOURCES), reason="the one-machine stack is not in this tree"
+)
 
 
 def generate():
@@ -26,17 +36,20 @@ def pinned():
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
+@with_the_stack
 @pytest.mark.parametrize("name", generate().GENERATED)
 def test_what_is_generated_is_what_would_be_generated_now(name):
     assert (ROOT / name).read_text(encoding="utf-8") == generate().GENERATED[name](ROOT)
 
 
+@with_the_stack
 def test_the_images_are_those_of_the_one_machine_stack():
     images = {f"{each['name']}:{each['newTag']}" for each in read(BASE / "kustomization.yaml")["images"]}
 
     assert images == {pinned()["COLLECTOR_IMAGE"], pinned()["JAEGER_IMAGE"]}
 
 
+@with_the_stack
 @pytest.mark.parametrize("name", ["KEEP_PERCENT", "SLOW_MS", "DECISION_WAIT"])
 def test_the_sampling_tier_keeps_what_the_one_machine_stack_keeps(name):
     assert generated()["settings"][name] == pinned()[name]
@@ -76,7 +89,9 @@ def merged(below, above):
 @pytest.mark.parametrize("role", ["gateway", "sampler"])
 def test_a_pipeline_is_made_of_what_is_configured(role):
     merged = config(role)
-    there = {part: set(merged.get(part, ())) for part in ("receivers", "processors", "exporters", "connectors")}
+    there = {
+        part: set(merged.get(part, ())) for part in ("receivers", "processors", "exporters", "connectors")
+    }
     for pipeline in merged["service"]["pipelines"].values():
         assert set(pipeline["receivers"]) <= there["receivers"] | there["connectors"]
         assert set(pipeline.get("processors", ())) <= there["processors"]
@@ -87,7 +102,9 @@ def test_a_pipeline_is_made_of_what_is_configured(role):
 def test_nothing_that_the_gateway_acknowledges_is_in_memory_alone():
     gateway = config("gateway")
     for pipeline in gateway["service"]["pipelines"].values():
-        assert not [name for name in pipeline.get("processors", ()) if name.startswith(("batch", "tail_sampling"))]
+        assert not [
+            name for name in pipeline.get("processors", ()) if name.startswith(("batch", "tail_sampling"))
+        ]
         for name in set(pipeline["exporters"]) - set(gateway["connectors"]):
             exporter = gateway["exporters"][name]
             assert exporter["sending_queue"]["storage"] == "file_storage"

@@ -35,7 +35,10 @@ OTHERS = [
     elsewhere("dns", "kube-system", {"k8s-app": "kube-dns"}),
     elsewhere("api-server", "kube-system", {"component": "kube-apiserver"}),
 ]
-PORTS = [("UDP", 53), *(("TCP", port) for port in (53, 443, 3100, 4317, 4318, 8888, 9090, 9200, 13133, 16685, 16686))]
+PORTS = [
+    ("UDP", 53),
+    *(("TCP", port) for port in (53, 443, 3100, 4317, 4318, 8888, 9090, 9200, 13133, 16685, 16686)),
+]
 NAMES = [pod.name for pod in OURS]
 
 EXPECTED = {
@@ -76,7 +79,10 @@ def test_what_the_configurations_send_to_is_what_the_policies_allow():
     balancer = read(BASE / "config" / "gateway.yaml")["exporters"]["load_balancing/sampler"]
     resolver = balancer["resolver"]["dns"]
 
-    assert (backends["JAEGER_ENDPOINT"], ports_of(by_name("Deployment", "jaeger-collector"))["otlp-grpc"]) == (
+    assert (
+        backends["JAEGER_ENDPOINT"],
+        ports_of(by_name("Deployment", "jaeger-collector"))["otlp-grpc"],
+    ) == (
         "dns:///jaeger-collector:4317",
         4317,
     )

@@ -84,14 +84,19 @@ def test_a_probe_asks_a_port_that_the_container_has(workload, probe):
 def test_a_pod_is_spread_over_zones_and_nodes_with_its_own_kind(workload):
     constraints = pod_of(workload)["topologySpreadConstraints"]
 
-    assert [each["topologyKey"] for each in constraints] == ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+    assert [each["topologyKey"] for each in constraints] == [
+        "topology.kubernetes.io/zone",
+        "kubernetes.io/hostname",
+    ]
     assert all(selects(each["labelSelector"], labels_of(workload)) for each in constraints)
 
 
 @every_workload
 def test_one_budget_and_one_account_belong_to_a_workload(workload):
     [budget] = [
-        each for each in of_kind("PodDisruptionBudget") if selects(each["spec"]["selector"], labels_of(workload))
+        each
+        for each in of_kind("PodDisruptionBudget")
+        if selects(each["spec"]["selector"], labels_of(workload))
     ]
     [account] = [
         each for each in of_kind("ServiceAccount") if name_of(each) == pod_of(workload)["serviceAccountName"]
@@ -104,7 +109,9 @@ def test_one_budget_and_one_account_belong_to_a_workload(workload):
 @every_workload
 def test_a_workload_selects_its_own_pods_and_no_others(workload):
     selected = [
-        name_of(each) for each in of_kind(*WORKLOADS) if selects(workload["spec"]["selector"], labels_of(each))
+        name_of(each)
+        for each in of_kind(*WORKLOADS)
+        if selects(workload["spec"]["selector"], labels_of(each))
     ]
 
     assert selected == [name_of(workload)]
@@ -127,7 +134,10 @@ def test_all_that_is_mounted_and_read_is_there(workload):
 
 @every_workload
 def test_every_configuration_that_an_argument_names_is_in_its_config_map(workload):
-    container, [config] = container_of(workload), [v for v in pod_of(workload)["volumes"] if v["name"] == "config"]
+    container, [config] = (
+        container_of(workload),
+        [v for v in pod_of(workload)["volumes"] if v["name"] == "config"],
+    )
     [folder] = [each["mountPath"] for each in container["volumeMounts"] if each["name"] == "config"]
     named = [argument.removeprefix(f"--config={folder}/") for argument in container["args"]]
 
@@ -156,7 +166,11 @@ def test_the_gateway_is_scaled_by_its_load_and_the_sampling_tier_by_hand():
     [scaler] = of_kind("HorizontalPodAutoscaler")
     replicas = {name_of(each): each["spec"].get("replicas") for each in of_kind("StatefulSet")}
 
-    assert scaler["spec"]["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "gateway"}
+    assert scaler["spec"]["scaleTargetRef"] == {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "name": "gateway",
+    }
     assert replicas == {"gateway": None, "sampler": 3}
 
 
