@@ -57,7 +57,7 @@ bench: $(VENV)/.test ## measure what a decorated call costs
 
 clean: ## remove the environments and everything generated (the built servers stay)
 	rm -rf .venv .uv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples benchmarks grafana -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment ------------------------------------------------------------------------------------------
 # $(VENV)/.base-PYTHON says that the environment is new and empty, $(VENV)/.GROUP that a dependency group is
