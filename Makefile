@@ -45,7 +45,8 @@ services: $(VENV)/.services ## run the tests against real databases, a web serve
 	$(BIN)/python -m pytest -m services \
 	  tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py \
 	  tests/integration/test_forty_writers.py \
-	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py $(ARGS)
+	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py \
+	  tests/integration/test_propagation_threading.py $(ARGS)
 
 dashboards: $(VENV)/.deploy ## write grafana/dashboards anew from grafana/panels (Python 3.11 or newer)
 	@$(BIN)/python -c 'import grafana_foundation_sdk' 2>/dev/null || { \
