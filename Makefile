@@ -12,7 +12,7 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up down test lint types imports tools e2e frameworks services bench constraints clean
+.PHONY: help demo up down test lint types imports tools e2e frameworks services dashboards bench constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,12 +56,17 @@ services: $(VENV)/.services ## run the tests against real databases, a web serve
 	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py \
 	  tests/integration/test_propagation_threading.py $(ARGS)
 
+dashboards: $(VENV)/.deploy ## write grafana/dashboards anew from grafana/panels (Python 3.11 or newer)
+	@$(BIN)/python -c 'import grafana_foundation_sdk' 2>/dev/null || { \
+	  echo "grafana-foundation-sdk needs Python 3.11 or newer: make dashboards VENV=build/dashboards PYTHON=python3.12" >&2; exit 1; }
+	$(BIN)/python grafana/build.py
+
 bench: $(VENV)/.test ## measure what a decorated call costs
 	@for each in benchmarks/*.py; do echo "$(BIN)/python $$each"; $(BIN)/python $$each || exit; done
 
 clean: ## remove the environments and everything generated (the built servers stay)
 	rm -rf .venv .uv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples benchmarks grafana -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment ------------------------------------------------------------------------------------------
 # $(VENV)/.base-PYTHON says that the environment is new and empty, $(VENV)/.GROUP that a dependency group is
@@ -87,7 +92,7 @@ $(BASE): pyproject.toml constraints.txt
 	@echo $(PYTHON) >$(VENV)/.interpreter
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.e2e $(VENV)/.services $(VENV)/.frameworks $(VENV)/.lint $(VENV)/.types: $(VENV)/.%: $(BASE)
+$(VENV)/.demo $(VENV)/.test $(VENV)/.deploy $(VENV)/.e2e $(VENV)/.services $(VENV)/.frameworks $(VENV)/.lint $(VENV)/.types: $(VENV)/.%: $(BASE)
 	@echo "installing the '$*' dependencies into $(VENV)"
 	@$$($(FIND_UV)) pip install --quiet --python $(BIN)/python \
 	  --constraints constraints.txt --build-constraints constraints.txt --group $* --editable .
