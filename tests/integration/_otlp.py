@@ -101,7 +101,8 @@ def http_receiver(status=200):
 
 
 @contextmanager
-def grpc_receiver():
+def grpc_receiver(*signals):
+    """Take these signals over gRPC, `Trace`, `Metrics` or `Logs`; all of them unless some are named."""
     received = Received()
 
     def servicer(base, response):
@@ -117,6 +118,8 @@ def grpc_receiver():
         (metrics_service_pb2, metrics_service_pb2_grpc, "Metrics"),
         (logs_service_pb2, logs_service_pb2_grpc, "Logs"),
     ):
+        if signals and name not in signals:
+            continue
         response = getattr(module, f"Export{name}ServiceResponse")()
         its = servicer(getattr(module_grpc, f"{name}ServiceServicer"), response)
         getattr(module_grpc, f"add_{name}ServiceServicer_to_server")(its, server)

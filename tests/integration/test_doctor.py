@@ -129,6 +129,18 @@ def test_a_signal_that_the_server_does_not_take_is_wrong(doctor, collector):
     assert status == 1
 
 
+def test_each_of_two_signals_that_a_server_does_not_take_over_grpc_says_so(doctor):
+    with grpc_receiver("Trace") as (endpoint, _):
+        status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=endpoint, OTEL_EXPORTER_OTLP_PROTOCOL="grpc")
+
+    wrong = [line for line in lines if line.startswith("✗")]
+    assert [line.partition(" to a collector that takes them ")[0].split(": ")[-1] for line in wrong] == [
+        "send metrics",
+        "send logs",
+    ]
+    assert status == 1
+
+
 def test_a_server_that_asks_who_is_there_is_wrong_and_the_headers_are_not_shown(doctor, collector):
     collector.statuses.update({"/v1/traces": 401, "/v1/metrics": 401, "/v1/logs": 401})
     status, lines = doctor(
