@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import yaml
+
 from e2e._servers import HOST, Jaeger, binary, free_ports, running
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
     from typing import Self
 
@@ -103,7 +105,7 @@ class Collector(Server):
         prometheus: str = f"http://{HOST}:1",
         **settings: str,
     ) -> None:
-        health, grpc, over_http, self.metrics_port = free_ports(4)
+        health, grpc, over_http, metrics = free_ports(4)
         self.grpc_endpoint = f"http://{HOST}:{grpc}"
         self.http_endpoint = f"http://{HOST}:{over_http}"
         environment = {
@@ -111,12 +113,13 @@ class Collector(Server):
             "OTLP_GRPC_ENDPOINT": f"{HOST}:{grpc}",
             "OTLP_HTTP_ENDPOINT": f"{HOST}:{over_http}",
             "METRICS_HOST": HOST,
-            "METRICS_PORT": str(self.metrics_port),
+            "METRICS_PORT": str(metrics),
             "STORAGE_DIRECTORY": str(folder),
             "JAEGER_ENDPOINT": jaeger,
             "PROMETHEUS_ENDPOINT": f"{prometheus}/api/v1/otlp",
             **settings,
         }
+        self.metrics_port = int(environment["METRICS_PORT"])
         command = [str(binary("collector")), "--config", str(DEPLOY / "collector" / "config.yaml")]
         super().__init__(folder, command, (health, "/"), environment)
 
@@ -134,10 +137,11 @@ class StoringJaeger(Server):
     Attributes:
         api: the same Jaeger, to be asked.
         endpoint: host and port of OTLP over gRPC.
+        metrics_port: where it tells of itself, at `/metrics`.
     """
 
     def __init__(self, folder: Path) -> None:
-        health, grpc, query, query_grpc, metrics = free_ports(5)
+        health, grpc, query, query_grpc, self.metrics_port = free_ports(5)
         self.endpoint = f"{HOST}:{grpc}"
         self.api = Jaeger(f"http://{self.endpoint}", "", query)
         environment = {
@@ -146,7 +150,7 @@ class StoringJaeger(Server):
             "QUERY_HTTP_ENDPOINT": f"{HOST}:{query}",
             "QUERY_GRPC_ENDPOINT": f"{HOST}:{query_grpc}",
             "METRICS_HOST": HOST,
-            "METRICS_PORT": str(metrics),
+            "METRICS_PORT": str(self.metrics_port),
             "STORAGE_DIRECTORY": str(folder / "badger"),
             "UI_CONFIG": str(DEPLOY / "jaeger" / "ui.json"),
         }
@@ -202,16 +206,30 @@ class Prometheus(Server):
 class Alertmanager(Server):
     """Alertmanager with `deploy/alertmanager/alertmanager.yml`.
 
+    Args:
+        folder: for its configuration and its storage.
+        webhooks: where the addresses of the receivers are, in files of their own; nowhere by default.
+        change: what changes the configuration before it is used.
+
     Attributes:
         address: its host and port.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        webhooks: Path = Path("/nowhere"),
+        change: Callable[[dict[str, Any]], None] = lambda _: None,
+    ) -> None:
         [self._port] = free_ports(1)
         self.address = f"{HOST}:{self._port}"
+        shipped = (DEPLOY / "alertmanager" / "alertmanager.yml").read_text()
+        config = yaml.safe_load(shipped.replace("/etc/alertmanager/secrets", str(webhooks)))
+        change(config)
+        (folder / "alertmanager.yml").write_text(yaml.safe_dump(config))
         command = [
             str(binary("alertmanager")),
-            f"--config.file={DEPLOY / 'alertmanager' / 'alertmanager.yml'}",
+            f"--config.file={folder / 'alertmanager.yml'}",
             f"--storage.path={folder / 'data'}",
             "--cluster.listen-address=",
             f"--web.listen-address={self.address}",
