@@ -47,6 +47,8 @@ from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 __all__ = ["counter", "series", "value"]
 
 _MOST_SERIES: Final = 100_000
+_LOOKBACK_SECONDS: Final = 300
+"""How old a sample may be that Prometheus takes for a present value, unless it is told otherwise."""
 _EXACT: Final = 2.0**53
 """Up to which a double tells whole numbers apart."""
 
@@ -198,9 +200,10 @@ def counter(
 ) -> StateProbe[float] | AsyncStateProbe[float]:
     """Read how far the counters of a selector have counted, in total, whatever resets them meanwhile.
 
-    A counter that stands lower than when it was read last was reset, by a restart: it counts on from there,
-    with what the server knows of it up to the reset, at the cost of one more query. One that is new counts
-    from 0; one that has vanished keeps what it had. So the total never falls, and a delta is never negative.
+    A counter that was reset since it was read last, by a restart, counts on from there, with what the server
+    knows of it up to the reset, even where it has climbed past its old value. One that is new counts from 0;
+    one that has vanished keeps what it had. So the total never falls, and a delta is never negative. A read
+    after the first costs two queries, and three after a reset.
 
     The probe remembers what it read last, for this process alone: a window that is verified in another
     process takes a reset in between for what it looks like. What was counted after the last sample before
@@ -234,8 +237,10 @@ def counter(
             if not (found or known.last or missing_ok):
                 raise AnswerError(_NOTHING)
             between = {labels: [number] for labels, number in found.items()}
-            if known.at is not None and known.falls(found):
-                between |= yield from _since(source, query, known.at, at)
+            if known.at is not None:
+                reset = known.falls(found) or (yield from _reset_since(source, query, known.at, at))
+                if reset:
+                    between |= yield from _since(source, query, known.at, at)
             total = its.add(known, at, between)
             if total is not None:
                 return _plain(total)
@@ -273,6 +278,18 @@ def _asked(source: Source, query: str) -> Steps[tuple[float, dict[str, float]]]:
         )
     moments = [float(each["value"][0]) for each in result]
     return max(moments, default=0.0), {_labels(each["metric"]): float(each["value"][1]) for each in result}
+
+
+def _reset_since(source: Source, query: str, since: float, until: float) -> Steps[bool]:
+    """Ask whether some counter was reset, as far as the server knows; true where it cannot say."""
+    # The sample of the last read is in the range as well: a reset is a fall from one sample to the next.
+    milliseconds = round((until - since + _LOOKBACK_SECONDS) * 1000)
+    asked = {"query": f"max(resets({query}[{milliseconds}ms])) > 0", "time": f"{until:.3f}"}
+    try:
+        _, result = yield from _queried(source, asked)
+    except AnswerError:  # two metrics whose labels are the same: resets() leaves out their names
+        return True
+    return bool(result)
 
 
 def _since(source: Source, query: str, since: float, until: float) -> Steps[dict[str, list[float]]]:
