@@ -12,20 +12,16 @@ What is expected is computed from what the agents' own reports say that they did
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 
 import pytest
 
-from e2e._load import LONG, environment, loaded, started
+from e2e._load import LONG, loaded_and_counted, started
 from e2e._sooner import sooner_query
 from e2e._whole import running_whole, until
 from unit._dashboards import expressions
 from unit._rules import rules
 
 pytestmark = pytest.mark.usefixtures("built")
-
-TURNS = 3
 
 
 @pytest.fixture(scope="module")
@@ -45,26 +41,7 @@ def lasting(whole):
 
 @pytest.fixture(scope="module")
 def load(whole, lasting):
-    """Run the load until the rules are through with it.
-
-    A rule that was not evaluated in time, which happens on a busy machine when a minute is half a second, has
-    counted too little, and Prometheus says so. Then the load is run anew, under other names.
-    """
-    for turn in range(1, TURNS + 1):
-        before = missed(whole)
-        done = loaded(whole.collector, turn)
-        checks = len({key[:3] for key in done.checks})
-        counting = f'check:evaluated:increase5m{{job=~"{done.jobs}"}} > 0'
-        until(lambda query=counting, all_of=checks: len(whole.seen(query)) == all_of)
-        until(lambda query=counting: not whole.prometheus.query(query))
-        if missed(whole) == before:
-            return done
-    pytest.fail(f"Prometheus could not evaluate the rules in time, in none of {TURNS} attempts")
-
-
-def missed(whole):
-    found = whole.prometheus.query("sum(prometheus_rule_group_iterations_missed_total)")
-    return sum(value for _, value in found)
+    return loaded_and_counted(whole)
 
 
 @pytest.fixture(scope="module")
@@ -222,60 +199,13 @@ def test_what_verifying_costs_is_what_the_reports_say_that_it_took(panel, load):
     }
 
 
-# The doctor -------------------------------------------------------------------------------------------------
-
-
-def doctor(endpoint, protocol):
-    ran = subprocess.run(
-        [sys.executable, "-m", "deltaspan.cli", "doctor"],
-        env=environment(
-            OTEL_EXPORTER_OTLP_ENDPOINT=endpoint,
-            OTEL_EXPORTER_OTLP_PROTOCOL=protocol,
-            OTEL_SERVICE_NAME="doctor",
-        ),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    return ran.returncode, [line for line in ran.stdout.splitlines() if not line.startswith("• the clock")]
-
-
-@pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_the_doctor_finds_nothing_wrong_with_the_collector(whole, protocol):
-    collector = whole.collector
-    endpoint = collector.grpc_endpoint if protocol == "grpc" else collector.http_endpoint
-
-    status, lines = doctor(endpoint, protocol)
-
-    assert status == 0, lines
-    assert [line for line in lines if not line.startswith("✓")] == []
-    assert len([line for line in lines if f"over {protocol} to {endpoint} was accepted" in line]) == 3
-
-
-@pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_the_doctor_says_which_signals_a_jaeger_alone_does_not_take(jaeger, protocol):
-    endpoint = jaeger.grpc_endpoint if protocol == "grpc" else jaeger.http_endpoint
-
-    status, lines = doctor(endpoint, protocol)
-
-    assert status == 1
-    assert f"✓ a test span over {protocol} to {endpoint} was accepted" in lines
-    wrong = [line for line in lines if line.startswith("✗")]
-    assert [line.split(f" over {protocol}")[0] for line in wrong] == [
-        "✗ an export of metrics",
-        "✗ an export of logs",
-    ]
-    assert all("a Jaeger alone takes traces only" in line for line in wrong)
-
-
 # Alerts -----------------------------------------------------------------------------------------------------
 
 
 def test_a_process_that_fails_once_and_exits_makes_a_ticket(whole, load):
     job = f"agents/once-{load.turn}"
 
-    [(receiver, alert)] = until(lambda: whole.webhook.alerts("firing", job=job))
+    (receiver, alert), *_ = until(lambda: whole.webhook.alerts("firing", job=job))
 
     assert receiver == "ticket"
     assert alert["labels"] == {
@@ -297,9 +227,8 @@ def test_a_process_that_fails_once_and_exits_makes_a_ticket(whole, load):
 def test_a_check_that_fails_again_and_again_pages_with_the_share_of_its_failures(whole, load):
     job = f"agents/liar-{load.turn}"
 
-    pages = until(lambda: whole.webhook.alerts("firing", job=job, long="1h"))
+    (receiver, alert), *_ = until(lambda: whole.webhook.alerts("firing", job=job, long="1h"))
 
-    [(receiver, alert)] = pages
     share = load.verdicts("fail", by=3)[f"liar-{load.turn}", "order", "rows"] / 10
     assert receiver == "page"
     assert alert["labels"]["alertname"] == "DeltaCheckBudgetBurn"
@@ -315,16 +244,22 @@ def test_whoever_is_honest_makes_no_alert(whole, load):
     assert whole.seen(f'ALERTS{{job="agents/honest-{load.turn}"}}') == []
 
 
-def test_both_are_resolved_once_nothing_more_fails(whole, load):
-    for job, labels in (
-        (f"agents/liar-{load.turn}", {"alertname": "DeltaCheckBudgetBurn", "long": "1h"}),
-        (f"agents/once-{load.turn}", {"alertname": "DeltaCheckFirstFailure"}),
-    ):
-        resolved = until(
-            lambda where=job, which=labels: whole.webhook.alerts("resolved", job=where, **which), 90
-        )
-        [(receiver, fired)] = whole.webhook.alerts("firing", job=job, **labels)
-        assert [(to, alert["labels"]) for to, alert in resolved] == [(receiver, fired["labels"])]
+@pytest.mark.parametrize(
+    ("role", "receiver", "labels"),
+    [
+        ("liar", "page", {"alertname": "DeltaCheckBudgetBurn", "long": "1h"}),
+        ("once", "ticket", {"alertname": "DeltaCheckFirstFailure"}),
+    ],
+)
+def test_an_alert_is_resolved_once_nothing_more_fails(whole, load, role, receiver, labels):
+    job = f"agents/{role}-{load.turn}"
+
+    (told, alert), *_ = until(lambda: whole.webhook.alerts("resolved", job=job, **labels), 90)
+
+    fired = whole.webhook.alerts("firing", job=job, **labels)
+    assert told == receiver
+    assert {each["startsAt"] for _, each in fired} == {alert["startsAt"]}
+    assert alert["startsAt"] < alert["endsAt"]
 
 
 # Everything -------------------------------------------------------------------------------------------------
