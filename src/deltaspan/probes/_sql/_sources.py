@@ -152,6 +152,7 @@ def read_sync(source: Any, read: Callable[[Reader], R], *, snapshot: bool = Fals
 async def read_async(source: AsyncSource, read: Callable[[Reader], R], *, snapshot: bool = False) -> R:
     """Read from a checked source that is awaited; arguments as for `read_sync`."""
     if isinstance(source, AsyncEngine):
+        _refuse_open(_only_connection(source.sync_engine))
         async with source.connect() as connection:
             return await connection.run_sync(_apart, read, snapshot=snapshot)
     if isinstance(source, AsyncSession):
@@ -169,8 +170,27 @@ def _alone(engine: Engine, read: Callable[[Reader], R], *, snapshot: bool) -> R:
             "another: leave out the timeout, keep the database in a file, or make the engine with "
             "poolclass=StaticPool"
         )
+    _refuse_open(_only_connection(engine))
     with engine.connect() as connection:
         return _apart(connection, read, snapshot=snapshot)
+
+
+def _only_connection(engine: Engine) -> Any:
+    """Return the driver's connection that all users of an engine share; None if they do not, or not yet.
+
+    It is looked at before it is taken from the pool, since the pool rolls back what is given back to it.
+    """
+    record = vars(engine.pool).get("connection") if isinstance(engine.pool, StaticPool) else None
+    return getattr(record, "driver_connection", None)
+
+
+def _refuse_open(driver: Any) -> None:
+    if getattr(driver, "in_transaction", False):
+        raise ProbeError(
+            "the database is in memory, on one connection, and the action has left a transaction open on it: "
+            "what is not committed cannot be told from what is; commit it, keep the database in a file, or "
+            "pass the session to read inside its transaction"
+        )
 
 
 def _apart(connection: Connection, read: Callable[[Reader], R], *, snapshot: bool) -> R:
@@ -209,12 +229,7 @@ def _begin_sqlite(connection: Connection, snapshot: bool) -> Iterator[None]:  # 
     driver = connection.connection.driver_connection
     if isinstance(connection.engine.pool, _OF_ONE_CONNECTION):
         # It is the connection of the action too, and perhaps of others: nothing of ours may end theirs.
-        if getattr(driver, "in_transaction", False):
-            raise ProbeError(
-                "the database is in memory, on one connection, and the action has left a transaction open on "
-                "it: what is not committed cannot be told from what is; commit it, keep the database in a "
-                "file, or pass the session to read inside its transaction"
-            )
+        _refuse_open(driver)
         yield
         return
     was = connection.exec_driver_sql("PRAGMA query_only").scalar()
