@@ -41,10 +41,12 @@ e2e: $(VENV)/.e2e ## run the end-to-end tests against those servers
 frameworks: $(VENV)/.frameworks ## run the tests under agent frameworks, numpy and pandas
 	$(BIN)/python -m pytest tests/integration/frameworks tests/unit/test_freeze.py tests/unit/test_freeze_honesty.py $(ARGS)
 
-services: $(VENV)/.services ## run the tests against real databases, a web server and Celery (Debian, Ubuntu: apt-get install redis-server postgresql)
+services: $(VENV)/.services ## run the tests against real databases, a web server and Celery (Debian, Ubuntu: apt-get install redis-server postgresql mariadb-server)
 	$(BIN)/python -m pytest -m services \
 	  tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py \
 	  tests/integration/test_forty_writers.py \
+	  tests/integration/test_probes_sql_postgresql.py tests/integration/test_probes_sql_mariadb.py \
+	  tests/integration/test_support_example.py \
 	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py $(ARGS)
 
 bench: $(VENV)/.test ## measure what a decorated call costs
