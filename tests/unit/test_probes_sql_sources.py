@@ -7,9 +7,10 @@ import threading
 from contextlib import closing
 
 import pytest
-from sqlalchemy import StaticPool, create_engine, text
+from sqlalchemy import create_engine, text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
+from sqlalchemy.pool import StaticPool
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan._probes import is_blocking

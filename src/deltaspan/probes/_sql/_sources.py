@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any, Final, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Engine, NullPool, SingletonThreadPool, StaticPool, create_engine
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import NullPool, SingletonThreadPool, StaticPool
 
 from deltaspan._render import show
 from deltaspan._threads import THREAD_NAME
