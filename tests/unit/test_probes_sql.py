@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, event, text
 from deltaspan import change, collect_reports, current_causal_tag, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import sql
-from deltaspan.probes._sql._values import key_of, plain
+from deltaspan.probes._sql._values import digest_of, key_of, plain
 
 SCHEMA = """
     CREATE TABLE flows (id INTEGER PRIMARY KEY, tenant TEXT, data BLOB, causal_tag TEXT, causal_root TEXT);
@@ -331,6 +331,12 @@ def test_large_binary_is_known_by_its_digest():
 
 def test_a_key_hashes_whatever_it_is():
     assert hash(key_of([[1, {"a": [2]}], {3}])) == hash(key_of([[1, {"a": [2]}], {3}]))
+
+
+def test_a_digest_tells_types_apart_and_not_the_order_of_a_set():
+    assert digest_of([1]) != digest_of(["1"])
+    assert digest_of([None]) != digest_of([""])
+    assert digest_of([{"a", "b", "c"}]) == digest_of([{"c", "b", "a"}])
 
 
 def test_a_large_blob_that_changes_shows(engine):

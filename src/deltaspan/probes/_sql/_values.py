@@ -55,8 +55,13 @@ def digest_of(row: Sequence[Any]) -> str:
     """Return a digest of a row's values and their types, 32 hexadecimal digits."""
     values = tuple(row)
     if not SCALARS.issuperset(map(type, values)):
-        values = tuple(value if type(value) in SCALARS else plain(value) for value in values)
+        values = tuple(value if type(value) in SCALARS else _in_order(plain(value)) for value in values)
     return _digest(repr(values).encode("utf-8", "surrogatepass"))
+
+
+def _in_order(value: Any) -> Any:
+    """Return what has one `repr`: that of a set is in the order of its hashes, another in each process."""
+    return sorted(map(repr, value)) if isinstance(value, frozenset) else value
 
 
 def _digest(data: bytes) -> str:
