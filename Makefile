@@ -45,6 +45,7 @@ services: $(VENV)/.services ## run the tests against real databases, a web serve
 	$(BIN)/python -m pytest -m services \
 	  tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py \
 	  tests/integration/test_forty_writers.py \
+	  tests/integration/test_probes_redis.py tests/integration/test_probes_redis_refusals.py \
 	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py $(ARGS)
 
 bench: $(VENV)/.test ## measure what a decorated call costs
