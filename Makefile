@@ -3,6 +3,8 @@
 #   PYTHON=python3.13   the interpreter to build the environment with (kept until another is named)
 #   VENV=build/py3.13   where the environment is
 #   ARGS='-k window'    passed on, by `test` and `e2e` to pytest, by `demo` to the demo
+#   OTLP=1              `demo` sends its telemetry to OTEL_EXPORTER_OTLP_ENDPOINT, or what `make up` started
+#   GRAFANA_PORT=3001   for `up`, like everything else in deploy/.env
 
 VENV   ?= .venv
 PYTHON ?= $(shell cat $(VENV)/.interpreter 2>/dev/null || echo python3)
@@ -10,13 +12,19 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types imports tools e2e frameworks services bench constraints clean
+.PHONY: help demo up down test lint types imports tools e2e frameworks services dashboards bench constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## run an honest and a lying tool, and see which one is caught
-	@$(BIN)/python examples/demo $(ARGS)
+	@$(if $(OTLP),OTEL_EXPORTER_OTLP_ENDPOINT="$${OTEL_EXPORTER_OTLP_ENDPOINT:-http://localhost:4317}") $(BIN)/python examples/demo $(ARGS)
+
+up: ## start a collector, Jaeger, Prometheus, Alertmanager and Grafana on this machine (Docker)
+	@$(PYTHON) deploy/stack.py up
+
+down: ## stop them; what they have stored stays (ARGS=--volumes: it goes)
+	@$(PYTHON) deploy/stack.py down $(ARGS)
 
 test: $(VENV)/.test ## run the unit and integration tests
 	$(BIN)/python -m pytest $(ARGS)
@@ -32,7 +40,7 @@ types: $(VENV)/.test $(VENV)/.types ## check the types, strictly, and what a cal
 imports: $(VENV)/.lint ## check that imports point down the layers
 	$(BIN)/lint-imports
 
-tools: ## build the servers that the end-to-end tests need (Go; once, some ten minutes)
+tools: ## build the servers that the end-to-end tests need (Go; once, some twenty minutes)
 	@tools/build
 
 e2e: $(VENV)/.e2e ## run the end-to-end tests against those servers
@@ -46,14 +54,20 @@ services: $(VENV)/.services ## run the tests against real databases, a web serve
 	  tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py \
 	  tests/integration/test_forty_writers.py \
 	  tests/integration/test_probes_redis.py tests/integration/test_probes_redis_refusals.py \
-	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py $(ARGS)
+	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py \
+	  tests/integration/test_propagation_threading.py $(ARGS)
+
+dashboards: $(VENV)/.deploy ## write grafana/dashboards anew from grafana/panels (Python 3.11 or newer)
+	@$(BIN)/python -c 'import grafana_foundation_sdk' 2>/dev/null || { \
+	  echo "grafana-foundation-sdk needs Python 3.11 or newer: make dashboards VENV=build/dashboards PYTHON=python3.12" >&2; exit 1; }
+	$(BIN)/python grafana/build.py
 
 bench: $(VENV)/.test ## measure what a decorated call costs
 	@for each in benchmarks/*.py; do echo "$(BIN)/python $$each"; $(BIN)/python $$each || exit; done
 
 clean: ## remove the environments and everything generated (the built servers stay)
 	rm -rf .venv .uv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples benchmarks grafana -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment ------------------------------------------------------------------------------------------
 # $(VENV)/.base-PYTHON says that the environment is new and empty, $(VENV)/.GROUP that a dependency group is
@@ -79,7 +93,7 @@ $(BASE): pyproject.toml constraints.txt
 	@echo $(PYTHON) >$(VENV)/.interpreter
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.e2e $(VENV)/.services $(VENV)/.frameworks $(VENV)/.lint $(VENV)/.types: $(VENV)/.%: $(BASE)
+$(VENV)/.demo $(VENV)/.test $(VENV)/.deploy $(VENV)/.e2e $(VENV)/.services $(VENV)/.frameworks $(VENV)/.lint $(VENV)/.types: $(VENV)/.%: $(BASE)
 	@echo "installing the '$*' dependencies into $(VENV)"
 	@$$($(FIND_UV)) pip install --quiet --python $(BIN)/python \
 	  --constraints constraints.txt --build-constraints constraints.txt --group $* --editable .

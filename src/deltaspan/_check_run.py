@@ -109,7 +109,7 @@ class CheckRun:
             self._entry = _contention.Entry(scope, action, tag, writes=plan.claims_change)
             _contention.enter(self._entry)
         if plan.is_tagged and self.is_read:
-            self._kin = _lineage.Kin(tag.id, self.descendants, is_root=tag.id == tag.root_id)
+            self._kin = _lineage.Kin(tag.id, self.descendants, root=tag.root_id, above=tag.above)
             _lineage.watch(self._kin)
 
     # After it --------------------------------------------------------------------------------------------

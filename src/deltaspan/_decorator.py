@@ -21,7 +21,8 @@ from deltaspan._callables import (
 from deltaspan._config import enabled
 from deltaspan._engine import Run
 from deltaspan._guard import say
-from deltaspan._plan import Options, Plan, make_plan
+from deltaspan._plan import Options, Plan
+from deltaspan._planning import make_plan
 from deltaspan._refusals import refuse_bare_use, refuse_what_is_no_action
 from deltaspan._stepping import go_on, is_result, keep_open, step, step_async
 from deltaspan.checks import Check

@@ -21,7 +21,9 @@ _LONGEST: Final = {"traceparent": 512, _TRACESTATE: 8192, BAGGAGE: 8192}
 """The headers that carry a tag and its trace, and the most characters that are read of each."""
 _MOST_PAIRS: Final = 180
 _MOST_STATES: Final = 32
-_PAIR: Final = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*([\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*)\s*")
+_VALUE: Final = r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"
+_PROPERTIES: Final = r"(?:\s*;[\s\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*)?"
+_PAIR: Final = re.compile(rf"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*({_VALUE}{_PROPERTIES})\s*")
 _STATE: Final = re.compile(
     r"[a-z][_0-9a-z*/-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]"
     r"|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13}="
@@ -54,9 +56,11 @@ def carried(headers: Any) -> dict[str, str]:
 def baggage_pairs(header: str) -> dict[str, str]:
     """Return the well-formed pairs of a baggage header, as W3CBaggagePropagator reads them.
 
+    A value has its properties behind it, as there.
+
     Example:
-        >>> baggage_pairs("user=J%C3%BCrgen , =,nonsense")
-        {'user': 'Jürgen'}
+        >>> baggage_pairs("user=J%C3%BCrgen , =,nonsense, n=1 ;sampled")
+        {'user': 'Jürgen', 'n': '1 ;sampled'}
     """
     members = [_PAIR.fullmatch(member) for member in header.split(",")[:_MOST_PAIRS]]
     return {

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deltaspan._contention import Rival
+from deltaspan._crediting import doubt_of
 from deltaspan._deltas import Delta, Owned, TaggedDelta, split
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
@@ -150,22 +151,12 @@ def _on_rows(
     plan: CheckPlan, expectation: Expectation, delta: Delta, verdict: Verdict, pre: Read, post: Read
 ) -> Verdict:
     """Return the verdict on tagged rows, which stands unless it rests on who wrote what nobody signed."""
-    both = f"({show(pre.value)} → {show(post.value)})"
     if not isinstance(delta, TaggedDelta):
+        both = f"({show(pre.value)} → {show(post.value)})"
         note = f"the two states are not both of tagged rows {both}; read them with the same tagged() probe"
         return inconclusive("incomparable", note)
-    if verdict.outcome != "pass" or plan.ignores_rivals:
-        return verdict
-    if delta.changed and not isinstance(expectation, NoChange):
-        return verdict
-    unsigned = getattr(expectation, "ignored", NOTHING_IGNORED).leave_out(delta.untagged)
-    if not unsigned.changed:
-        return verdict
-    note = (
-        f"nothing changed that carries its tag, but the state {unsigned.words()} {both} with nobody's tag on "
-        f"it, so this action may have done that; {delta.tally}"
-    )
-    return inconclusive("contended", note)
+    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, (pre.value, post.value))
+    return verdict if doubt is None else inconclusive("contended", doubt)
 
 
 def _compute(

@@ -8,42 +8,96 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-__all__ = ["Kin", "born", "forget", "watch", "watched"]
+__all__ = ["Kin", "born", "families", "forget", "watch", "watched"]
 
 
 class Kin:
     """One run and its descendants, as far as this process knows them.
 
-    Attributes:
+    Args:
         tag: the causal tag of the run, canonical UUID text.
-        is_root: whether it is the outermost run, so that whatever has it for a root descends from it.
+        descendants: the tags of runs below it that are known already.
+        root: the tag of the outermost run. Where that is the run itself, whatever has this root descends
+            from it.
+        above: the tags of the runs that it was called by, as far as they are known, the nearest first.
+
+    Attributes:
+        tag: as given.
+        root: as given.
         tags: its own tag and those of its descendants.
+        line: its own tag and those above, the nearest first.
     """
 
-    __slots__ = ("is_root", "tag", "tags")
+    __slots__ = ("_above", "_parents", "line", "root", "tag", "tags")
 
-    def __init__(self, tag: str, descendants: Iterable[str] = (), *, is_root: bool) -> None:
+    def __init__(
+        self, tag: str, descendants: Iterable[str] = (), *, root: str, above: Sequence[str] = ()
+    ) -> None:
         self.tag = tag
-        self.is_root = is_root
+        self.root = root
         self.tags = {tag, *descendants}
+        self.line = (tag, *above)
+        self._above = {root, *above} - {tag}
+        self._parents: Mapping[str, str] = {}
 
-    def includes(self, tag: str | None, root: str | None) -> bool:
-        """Return whether what is stamped so was made by the run or a descendant.
+    def owns(self, tag: str | None, root: str | None) -> bool | None:
+        """Return whether what is stamped so was made by the run or a descendant; None when nobody can tell.
+
+        That is so without a tag, and for a tag of the same outermost run that another process made: the run
+        below this one, or beside it.
 
         Args:
             tag: the causal tag in it; None when it has none. Some databases write it in upper case.
             root: the tag of the outermost run in it, or None.
         """
-        if tag is not None and tag.lower() in self.tags:
+        own = None if tag is None else tag.lower()
+        if own in self.tags:
             return True
-        return self.is_root and root is not None and root.lower() == self.tag
+        if root is not None and root.lower() == self.root:
+            if self.root == self.tag:
+                return True
+            return None if own is None else self._descends(own)
+        return None if own is None else False
+
+    def learn(self, parents: Mapping[str, str]) -> None:
+        """Take note of where runs of the same outermost run descend from, by tag; it may grow later."""
+        self._parents = parents
+
+    def _descends(self, tag: str) -> bool | None:
+        parents = self._parents
+        for _ in range(len(parents) + 1):  # what was handed over could name a circle
+            if tag in self._above:
+                return False
+            if tag in self.tags:
+                return True
+            if tag not in parents:
+                return None
+            tag = parents[tag]
+        return None
 
 
 watched: Final[dict[str, tuple[Kin, ...]]] = {}
 """By causal tag of every run that is known to be in some Kin: all that it is in."""
+
+
+class _Family:
+    """The runs of one outermost run that this process knows: the parent of each, by tag.
+
+    It is what tells a run beside a nested one from one that may be below it.
+    """
+
+    __slots__ = ("parents", "watchers")
+
+    def __init__(self) -> None:
+        self.parents: dict[str, str] = {}
+        self.watchers: set[Kin] = set()
+
+
+families: Final[dict[str, _Family]] = {}
+"""By the tag of the outermost run, where a Kin of a nested one asks."""
 
 _lock = threading.Lock()
 
@@ -53,6 +107,11 @@ def watch(kin: Kin) -> None:
     with _lock:
         for tag in kin.tags:
             watched[tag] = (*watched.get(tag, ()), kin)
+        if kin.root != kin.tag:
+            family = families.setdefault(kin.root, _Family())
+            family.watchers.add(kin)
+            family.parents.update(zip(kin.line, kin.line[1:], strict=False))
+            kin.learn(family.parents)
 
 
 def born(tag: str, parent: str | None, root: str) -> None:
@@ -71,6 +130,8 @@ def born(tag: str, parent: str | None, root: str) -> None:
             watched[tag] = tuple(all_kin)
         for kin in all_kin:
             kin.tags.add(tag)
+        if parent is not None and root in families:
+            families[root].parents[tag] = parent
 
 
 def forget(kin: Kin) -> None:
@@ -82,12 +143,18 @@ def forget(kin: Kin) -> None:
                 watched[tag] = rest
             else:
                 watched.pop(tag, None)
+        family = families.get(kin.root)
+        if family is not None and kin in family.watchers:
+            family.watchers.remove(kin)
+            if not family.watchers:
+                del families[kin.root]
 
 
 def _forget_all() -> None:
     global _lock  # noqa: PLW0603  # a lock held by another thread at the fork would stay held for ever
     _lock = threading.Lock()
     watched.clear()
+    families.clear()
 
 
 if hasattr(os, "register_at_fork"):

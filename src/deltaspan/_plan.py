@@ -1,34 +1,25 @@
-"""What is fixed when a check meets its action: names resolved, options settled, mistakes refused."""
+"""What is fixed when a check has met its action, as frozen records that every run reads."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
-from deltaspan._binding import ArgumentReader, Bound, bind, is_async, refuse_shadowing, value_of
+from deltaspan._binding import ArgumentReader, Bound, is_async, value_of
 from deltaspan._config import settings
 from deltaspan._locking import LockSource
-from deltaspan._probes import is_blocking
-from deltaspan._tagged import Tagged
 from deltaspan._telemetry import ActionNames
-from deltaspan.checks import Check, Patience, is_context_manager
+from deltaspan.checks import Patience
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations import Expectation, NoChange, NoClaim
-from deltaspan.expectations.amounts import is_of_numbers
-from deltaspan.expectations.operands import DELTA, POST_STATE, PRE_STATE, computed_operands, is_predicate
+from deltaspan.expectations import Expectation
 from deltaspan.typing import Attribution, Contention, Policy, ReportHook
 
-__all__ = ["CAUSAL_TAG", "YIELDED", "CheckPlan", "Options", "Plan", "make_plan"]
+__all__ = ["CAUSAL_TAG", "RESULT", "YIELDED", "CheckPlan", "Options", "Plan"]
 
 CAUSAL_TAG: Final = "causal_tag"
 RESULT: Final = "result"
 YIELDED: Final = "yielded"
-_FOR_PROBES: Final = (CAUSAL_TAG,)
-_FOR_EXPECTED: Final = (CAUSAL_TAG, PRE_STATE, RESULT)
-_FOR_PREDICATES: Final = (*_FOR_EXPECTED, DELTA, POST_STATE)
-_RECEIVERS: Final = frozenset({"self", "cls"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,156 +176,3 @@ class Plan:
         if outcome == "fail":
             return self.options.on_failure or settings().on_failure
         return self.options.on_inconclusive or settings().on_inconclusive
-
-
-def make_plan(
-    action: str,
-    function: str | None,
-    parameters: Sequence[inspect.Parameter],
-    checks: Sequence[Check[Any]],
-    options: Options,
-    *,
-    is_generator: bool = False,
-) -> Plan:
-    """Bind checks to an action.
-
-    Args:
-        action: its name.
-        function: module and qualified name of its function; None for a window.
-        parameters: what the action takes, which checks may name.
-        checks: one or more.
-        options: policies and the hook.
-        is_generator: whether the action is a generator or an async one, whose expected values may name
-            `yielded`.
-
-    Raises:
-        DefinitionTypeError: something is not a check, or names a parameter that does not exist.
-        DefinitionValueError: a metric is named twice, a name is ambiguous, or there is no check at all.
-    """
-    if not isinstance(action, str) or not action:
-        raise DefinitionValueError(f"an action needs a name, not {action!r}")
-    _refuse_wrong_checks(action, checks)
-    _refuse_deferred_locks(action, checks, options)
-    offered = [parameter.name for parameter in parameters]
-    more = (YIELDED,) if is_generator else ()
-    plans = tuple(_plan_check(check, action, offered, more, options) for check in checks)
-    needed = {name for plan in plans for bound in plan.bounds for name in bound.names}
-    reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
-    names = ActionNames(action, function, tuple(plan.metric for plan in plans))
-    return Plan(
-        action,
-        plans,
-        reader,
-        names,
-        options,
-        names_values=bool(needed),
-        is_generator=is_generator,
-        has_locks=any(plan.lock is not None for plan in plans),
-        is_patient=any(plan.patience is not None for plan in plans),
-    )
-
-
-def _refuse_wrong_checks(action: str, checks: Sequence[Any]) -> None:
-    if not checks:
-        raise DefinitionValueError(
-            f"action {action!r} has no check; write at least one change(), unchanged() or observe()"
-        )
-    seen: set[str] = set()
-    for check in checks:
-        if not isinstance(check, Check):
-            raise DefinitionTypeError(
-                f"action {action!r} expects checks such as change('flows', count).by(1), not {check!r}"
-            )
-        if check.metric in seen:
-            raise DefinitionValueError(
-                f"action {action!r} names the metric {check.metric!r} twice: "
-                f"combine the words in one check, or give the second a name of its own"
-            )
-        seen.add(check.metric)
-
-
-def _refuse_deferred_locks(action: str, checks: Sequence[Check[Any]], options: Options) -> None:
-    for check in checks:
-        if options.deferred and check.modifiers.lock is not None:
-            raise DefinitionValueError(
-                f"action {action!r} is deferred, and check {check.metric!r} holds a lock until its verdict: "
-                f"the next call would wait for the verdict of this one; take one of the two away"
-            )
-
-
-def _plan_check(
-    check: Check[Any], action: str, parameters: Collection[str], more: tuple[str, ...], options: Options
-) -> CheckPlan:
-    owner = f"check {check.metric!r} on action {action!r}"
-    probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
-    computed = tuple(
-        (path, _bound(call, f"{_role(path)} of {owner}", parameters, _offered(path) + more))
-        for path, call in computed_operands(check.expectation)
-    )
-    for path, bound in computed:
-        if bound.is_async:
-            raise DefinitionTypeError(f"{_role(path)} of {owner} is async; compute it without waiting")
-    scope_names = tuple(name for name in probe.names if name != CAUSAL_TAG and name not in _RECEIVERS)
-    said = check.modifiers
-    lock = _lock_source(said.lock, owner, parameters)
-    claims_nothing = isinstance(check.expectation, NoClaim)
-    unchanged = isinstance(check.expectation, NoChange)
-    is_tagged = isinstance(check.probe, Tagged)
-    return CheckPlan(
-        metric=check.metric,
-        probe=probe,
-        expectation=check.expectation,
-        computed=computed,
-        attribution="causal_tag" if is_tagged else _attribution(probe, lock, scope_names),
-        scope_names=scope_names,
-        claims_change=not (claims_nothing or unchanged),
-        claims_nothing=claims_nothing,
-        judged_on_error=claims_nothing or unchanged,
-        judged_when_left=any(YIELDED in bound.names for _, bound in computed),
-        unchanged_on_error=said.unchanged_on_error,
-        is_limited=said.timeout is not None or (is_blocking(check.probe) and not probe.is_async),
-        timeout=said.timeout,
-        patience=said.patience,
-        lock=lock,
-        redaction=said.redaction,
-        sample_rate=said.sample_rate,
-        ignores_rivals=options.on_contention == "ignore",
-        is_tagged=is_tagged,
-        counts_rows=is_tagged and is_of_numbers(getattr(check.expectation, "movement", None)),
-        _bare_scope=(check.metric,),
-    )
-
-
-def _attribution(probe: Bound, lock: LockSource | None, scope_names: tuple[str, ...]) -> Attribution:
-    if CAUSAL_TAG in probe.names:
-        return "causal_tag"
-    if lock is not None:
-        return "exclusive"
-    return "scoped" if scope_names else "window"
-
-
-def _lock_source(lock: Any, owner: str, parameters: Collection[str]) -> LockSource | None:
-    if lock is None:
-        return None
-    if is_context_manager(lock):
-        return LockSource(lock, None)
-    computed = _bound(lock, f"the lock of {owner}", parameters, _FOR_PROBES)
-    if computed.is_async:
-        raise DefinitionTypeError(f"the lock of {owner} is async; compute it without waiting")
-    return LockSource(None, computed)
-
-
-def _role(path: str) -> str:
-    return "the predicate" if is_predicate(path) else f"the expected value ({path})"
-
-
-def _offered(path: str) -> tuple[str, ...]:
-    return _FOR_PREDICATES if is_predicate(path) else _FOR_EXPECTED
-
-
-def _bound(
-    function: Callable[..., Any], owner: str, parameters: Collection[str], reserved: Sequence[str]
-) -> Bound:
-    bound = bind(function, {*parameters, *reserved}, owner)
-    refuse_shadowing(bound.names, parameters, reserved, owner)
-    return bound

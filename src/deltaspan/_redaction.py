@@ -36,6 +36,9 @@ _REASONS: Final[dict[Reason, str]] = {
     "abandoned": "the window ended before its verdict was reached",
 }
 
+_UNSIGNED: Final = "it rests on changes that do not carry the tag of this action"
+"""Why a check on tagged rows is contended, whoever else was there."""
+
 
 def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bool) -> CheckReport:
     """Return the report with what may be shown in place of states, deltas and operands.
@@ -51,7 +54,7 @@ def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bo
     told = (
         verdict.note
         if verdict.outcome == "skipped"
-        else f"{_told(verdict, claims_change)}; its states are redacted"
+        else f"{_told(report, claims_change)}; its states are redacted"
     )
     changed = report.delta is not None and report.delta.changed
     apart = None if getattr(report.delta, "apart", None) is None else (REDACTED, REDACTED)
@@ -77,9 +80,12 @@ def shown(state: Any, by: Callable[[Any], Any]) -> Any:
         return REDACTED
 
 
-def _told(verdict: Verdict, claims_change: bool) -> str:  # noqa: FBT001  # one of two phrases
+def _told(report: CheckReport, claims_change: bool) -> str:  # noqa: FBT001  # one of two phrases
+    verdict = report.verdict
     if verdict.reason is None:
         return _SENTENCES[verdict.outcome, claims_change or verdict.outcome == "observed"]
     # The class of an exception says nothing of a state, as its message may.
     kind = "" if verdict.error is None else f" ({type(verdict.error).__name__})"
-    return f"has no verdict, because {_REASONS[verdict.reason]}{kind}"
+    is_tagged = verdict.reason == "contended" and report.attribution == "causal_tag"
+    why = _UNSIGNED if is_tagged else _REASONS[verdict.reason]
+    return f"has no verdict, because {why}{kind}"

@@ -12,6 +12,7 @@ from deltaspan._probes import is_blocking
 from deltaspan._probes import probe as configured
 from deltaspan._render import show
 from deltaspan._rows import Field, keyed
+from deltaspan._spent import Spent
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["Tagged", "tagged"]
@@ -27,6 +28,7 @@ class Tagged:
         self._fields = (key, tag, root)
         self._words = words
         self._source = _source(probe)
+        self._spent = Spent()
         self.__signature__ = inspect.Signature(parameters_of(probe))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -37,6 +39,7 @@ class Tagged:
         return self._keyed(await rows)
 
     def _keyed(self, rows: Any) -> Any:
+        self._spent.refuse(rows, self._source)
         return keyed(rows, *self._fields, self._source)
 
     def __repr__(self) -> str:
@@ -63,14 +66,18 @@ def tagged(
     else writes meanwhile. Mine is what carries the tag of this run or of a run below it: one that this
     process knows, or, where rows carry the root and this run is the outermost, one of any process. A row
     whose tag becomes mine is modified, and mine. A row that was removed is mine if it was mine before the
-    action; otherwise nobody says who removed it, and it is untagged. Where a check claims that nothing
-    changes, and what changed is untagged, there is no verdict.
+    action; otherwise nobody says who removed it, and it is untagged.
 
     Number words count rows: `.by(1)` is one more that is mine, added less removed. Words for members take
     keys. What is written within a row whose tag stays as it was is not seen.
 
+    A verdict that rests on what is untagged is none, but `inconclusive: contended`: a claim that nothing
+    else changes beside an untagged change, a claim that nothing changes at all, and one that fails unless
+    this action removed a row that was not its own. `.by(n)` counts what is mine, and tells the rest.
+
     Args:
-        probe: returns an iterable of rows, all that there are before and after. What it needs is passed on.
+        probe: returns an iterable of rows, all that there are before and after, and a fresh one each time if
+            it is an iterator. What it needs is passed on.
         key: what is unique among rows: the name of an item or attribute, the position of an item, or a
             callable that takes the row.
         tag: likewise what holds the causal tag, as `current_causal_tag()` gave it when the row was written.

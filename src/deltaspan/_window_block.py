@@ -11,7 +11,8 @@ from typing import Any, Final, TypeVar
 
 from deltaspan._config import enabled
 from deltaspan._handover import WindowRun
-from deltaspan._plan import CheckPlan, Options, make_plan
+from deltaspan._plan import CheckPlan, Options
+from deltaspan._planning import make_plan
 from deltaspan._records import UNREAD, Verdict
 from deltaspan._redaction import redacted
 from deltaspan._reports import ActionReport, CheckReport

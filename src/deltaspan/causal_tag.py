@@ -1,10 +1,7 @@
 """The causal tag: the UUID of one run of one action, and its way through contexts and processes.
 
-A tag lives in two places of one OpenTelemetry context: as an object, by which actions of this process find
-their ancestors, and as W3C baggage, by which it reaches other processes. Inbound baggage is untrusted: only
-the canonical text of a non-nil UUID counts, and only as parent.
-
-Between processes a tag travels in headers or in the environment, always in W3C's own form, whatever
+How it lives in one context is the business of `_tag_context`; here are what is asked of it, and its ways in
+and out. Between processes a tag travels in headers or in the environment, always in W3C's own form, whatever
 propagator is configured: an agent's tools are no place to find out that two services speak different ones.
 """
 
@@ -14,19 +11,29 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from itertools import count
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from opentelemetry import baggage, trace
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
-from opentelemetry.context import Context, attach, create_key, get_current
+from opentelemetry.context import Context, attach, get_current
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._headers import BAGGAGE, baggage_pairs, carried
-from deltaspan._lineage import born, watched
-from deltaspan._tags import is_tag, new_tag
+from deltaspan._tag_context import (
+    BAGGAGE_KEY,
+    LOCAL_KEY,
+    CausalTag,
+    attempt_of,
+    context_with,
+    ids_in,
+    local_tag,
+    mint,
+    valid_ids,
+    without_ours,
+)
+from deltaspan._tags import is_tag
 
 __all__ = [
     "CausalTag",
@@ -46,33 +53,8 @@ __all__ = [
     "untagged",
 ]
 
-_LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
-
-# OpenTelemetry copies the context for each value that is set. The key under which it keeps baggage is seen
-# in what it writes into an empty context, so that tag and baggage can be set in one copy.
-[_BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
-
-_OURS: Final = frozenset({semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID})
 _W3C_TRACE: Final = TraceContextTextMapPropagator()
 _W3C_BAGGAGE: Final = W3CBaggagePropagator()
-
-
-class CausalTag(NamedTuple):
-    """One run of one action.
-
-    Attributes:
-        id: canonical UUID text of this run.
-        root_id: the outermost run that this one belongs to; its own id when it is the outermost.
-        parent_id: the run that this one was called by, in this process or another.
-        parent: the same as an object, when it is a run of this process or its tag was taken up here.
-        runs: counts the runs that this one called, by the name of the action.
-    """
-
-    id: str
-    root_id: str
-    parent_id: str | None = None
-    parent: Any = None  # a CausalTag; a named tuple's type cannot name itself
-    runs: Any = None  # dict[str, count[int]]; made with the tag, as a named tuple gets nothing later
 
 
 def current_causal_tag() -> str | None:
@@ -87,7 +69,7 @@ def current_causal_tag() -> str | None:
         >>> current_causal_tag() is None
         True
     """
-    found = _ids(ambient())
+    found = ids_in(ambient())
     return None if found is None else found[0]
 
 
@@ -102,7 +84,7 @@ def current_causal_root() -> str | None:
         >>> outermost()
         True
     """
-    found = _ids(ambient())
+    found = ids_in(ambient())
     return None if found is None else found[1]
 
 
@@ -177,63 +159,9 @@ def ambient() -> Context:
     """Return the context that is current, or what the environment hands down where none is."""
     context = get_current()
     inherited = _inherited()
-    if inherited is None or _ids(context) is not None or _span_in(context).is_valid:
+    if inherited is None or ids_in(context) is not None or _span_in(context).is_valid:
         return context
     return Context({**inherited, **context})
-
-
-def local_tag(context: Context) -> CausalTag | None:
-    """Return the innermost tag that is known as an object in `context`, or None."""
-    return context.get(_LOCAL_KEY)  # type: ignore[return-value]  # only this module writes under this key
-
-
-def mint(context: Context) -> CausalTag:
-    """Make the tag of a run that starts in `context`, below the run that is current there."""
-    own = new_tag()
-    parent = local_tag(context)
-    if parent is not None:
-        tag = CausalTag(own, parent.root_id, parent.id, parent, {})
-    else:
-        found = _ids(context) if _BAGGAGE_KEY in context else None
-        if found is None:
-            return CausalTag(own, own, None, None, {})
-        tag = CausalTag(own, found[1], found[0], None, {})
-    if watched:
-        born(own, tag.parent_id, tag.root_id)
-    return tag
-
-
-def attempt_of(tag: CausalTag, action: str) -> int:
-    """Number a run among those of the same action below the same parent, from 1; a root is always 1."""
-    parent = tag.parent
-    if parent is None:
-        return 1
-    # Two look-ups that no other thread can come between, instead of a lock.
-    numbers = parent.runs.get(action) or parent.runs.setdefault(action, count(1))
-    return next(numbers)  # type: ignore[no-any-return]  # counts from 1
-
-
-def context_with(tag: CausalTag, context: Context) -> Context:
-    """Return `context` with `tag` in it, as an object and as baggage; nothing is attached."""
-    pairs: Any = context.get(_BAGGAGE_KEY) or {}
-    if settings().propagate:
-        pairs = {**pairs, semconv.CAUSAL_TAG_ID: tag.id, semconv.CAUSAL_TAG_ROOT_ID: tag.root_id}
-    else:
-        pairs = _without_ours(pairs)
-    return Context({**context, _LOCAL_KEY: tag, _BAGGAGE_KEY: pairs})
-
-
-def context_without(tag: CausalTag, context: Context, outer: Context) -> Context:
-    """Return `context` with what `outer` has in place of `tag`: what an action attached stays."""
-    if local_tag(context) is not tag:
-        return context
-    pairs: Any = context.get(_BAGGAGE_KEY) or {}
-    before: Any = outer.get(_BAGGAGE_KEY) or {}
-    ours = {name: before[name] for name in _OURS if name in before}
-    left = {key: value for key, value in context.items() if key != _LOCAL_KEY}
-    left[_BAGGAGE_KEY] = {**_without_ours(pairs), **ours}
-    above = local_tag(outer)
-    return Context(left if above is None else {**left, _LOCAL_KEY: above})
 
 
 def untagged(context: Context | None = None) -> Context:
@@ -251,19 +179,19 @@ def untagged(context: Context | None = None) -> Context:
         >>> detach(token)  # what is sent between these two tells no tag
     """
     found = get_current() if context is None else context
-    return Context({**found, _BAGGAGE_KEY: _without_ours(baggage.get_all(found))})
+    return Context({**found, BAGGAGE_KEY: without_ours(baggage.get_all(found))})
 
 
 def headers_of(context: Context) -> dict[str, str]:
     """Return what `causal_headers` does, of a context that need not be current."""
     headers: dict[str, str] = {}
     _W3C_TRACE.inject(headers, context)
-    pairs = _without_ours(baggage.get_all(context))
-    ids = _ids(context)
+    pairs = without_ours(baggage.get_all(context))
+    ids = ids_in(context)
     if ids is not None and settings().propagate:
         # Ours first: the propagator drops what comes last when there is too much.
         pairs = {semconv.CAUSAL_TAG_ID: ids[0], semconv.CAUSAL_TAG_ROOT_ID: ids[1], **pairs}
-    _W3C_BAGGAGE.inject(headers, Context({_BAGGAGE_KEY: pairs}))
+    _W3C_BAGGAGE.inject(headers, Context({BAGGAGE_KEY: pairs}))
     return headers
 
 
@@ -272,26 +200,11 @@ def continued(headers: Mapping[str, str], context: Context) -> Context:
     return _W3C_TRACE.extract(headers, context)
 
 
-def _ids(context: Context) -> tuple[str, str] | None:
-    """Return the tag that is current in `context`, and its root: a local one, else a valid inbound one."""
-    local = local_tag(context)
-    if local is not None:
-        return local.id, local.root_id
-    own = baggage.get_baggage(semconv.CAUSAL_TAG_ID, context)
-    return _valid(own, baggage.get_baggage(semconv.CAUSAL_TAG_ROOT_ID, context))
-
-
-def _valid(own: Any, root: Any) -> tuple[str, str] | None:
-    if not is_tag(own):
-        return None
-    return own, root if is_tag(root) else own
-
-
 @lru_cache(maxsize=1)
 def _inherited() -> Context | None:
     """Return what the environment hands down, read once; None unless a causal tag is there."""
     context = _taken_up(os.environ, Context())
-    return context if _LOCAL_KEY in context else None
+    return context if LOCAL_KEY in context else None
 
 
 def _taken_up(headers: Any, context: Context) -> Context:
@@ -300,14 +213,10 @@ def _taken_up(headers: Any, context: Context) -> Context:
     if _span_in(remote).trace_id != _span_in(context).trace_id:
         context = remote
     pairs = baggage_pairs(found.get(BAGGAGE, ""))
-    ids = _valid(pairs.pop(semconv.CAUSAL_TAG_ID, None), pairs.pop(semconv.CAUSAL_TAG_ROOT_ID, None))
+    ids = valid_ids(pairs.pop(semconv.CAUSAL_TAG_ID, None), pairs.pop(semconv.CAUSAL_TAG_ROOT_ID, None))
     if pairs:
-        context = Context({**context, _BAGGAGE_KEY: {**baggage.get_all(context), **pairs}})
+        context = Context({**context, BAGGAGE_KEY: {**baggage.get_all(context), **pairs}})
     return context if ids is None else context_with(CausalTag(*ids, None, None, {}), context)
-
-
-def _without_ours(pairs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in pairs.items() if name not in _OURS}
 
 
 def _span_in(context: Context) -> trace.SpanContext:

@@ -10,7 +10,8 @@ from typing import Any
 
 from deltaspan._engine import Run
 from deltaspan._freeze import Unfreezable
-from deltaspan._plan import Options, make_plan
+from deltaspan._plan import Options
+from deltaspan._planning import make_plan
 from deltaspan.checks import change
 from deltaspan.exceptions import DefinitionTypeError, WindowStateError
 

@@ -151,6 +151,11 @@ class Jaeger:
                 )
             time.sleep(0.05)
 
+    def trace_ids(self, service: str) -> set[str]:
+        """Return the traces that a service is in, up to 100,000 of them."""
+        query = urlencode({"service": service, "limit": 100_000})
+        return {trace["traceID"] for trace in self._get(f"/api/traces?{query}")["data"]}
+
     def trace(self, trace_id: str) -> Trace:
         """Return one trace, read over the API that keeps attribute types."""
         result = self._get(f"/api/v3/traces/{trace_id}?raw_traces=true")["result"]

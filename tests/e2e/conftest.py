@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e._servers import Jaeger, ServerMissingError, running_jaeger
+from e2e._servers import Jaeger, ServerMissingError, binary, running_jaeger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +32,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def jaeger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jaeger]:
     """Run a real Jaeger for the session."""
+    need("jaeger")
+    with running_jaeger(tmp_path_factory.mktemp("jaeger")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def built() -> None:
+    """Skip a test when a server of `deploy/` has not been built; in CI, fail it."""
+    need("collector", "jaeger", "prometheus", "alertmanager")
+
+
+def need(*servers: str) -> None:
+    """Skip when a server has not been built; in CI, fail."""
     try:
-        with running_jaeger(tmp_path_factory.mktemp("jaeger")) as server:
-            yield server
+        for name in servers:
+            binary(name)
     except ServerMissingError as missing:
         if os.environ.get("CI"):
             pytest.fail(str(missing))

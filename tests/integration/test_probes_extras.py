@@ -44,14 +44,29 @@ def test_a_missing_library_is_told_with_the_extra_that_installs_it(probe, librar
         pytest.skip("it is not there yet")
     said = printed(IMPORTED_WITHOUT, probe, library)
 
-    assert said.startswith(f"deltaspan.probes.{probe} needs ")
+    assert " needs " in said
     assert said.endswith(f": pip install 'deltaspan[{extra}]'")
+
+
+FILES_WITHOUT = """
+import sys
+sys.modules["pathspec"] = None
+from deltaspan.exceptions import DefinitionError
+from deltaspan.probes import files
+files.tree(".")
+try:
+    files.tree(".", gitignore=True)
+except DefinitionError as error:
+    print(error)
+"""
+
+
+def test_files_needs_a_library_only_to_read_gitignore():
+    assert printed(FILES_WITHOUT).endswith("pip install 'deltaspan[files]'")
 
 
 def test_the_package_itself_and_git_need_no_library_at_all():
     libraries = sorted({library for _, library, _ in NEEDS} | {"pathspec"})
     code = f"import sys\nfor name in {libraries}: sys.modules[name] = None\n"
 
-    assert printed(f"{code}import deltaspan, deltaspan.probes, deltaspan.probes.git") == ""
-    if importlib.util.find_spec("deltaspan.probes.files") is not None:
-        assert printed(f"{code}import deltaspan.probes.files") == ""
+    assert printed(f"{code}import deltaspan, deltaspan.probes.files, deltaspan.probes.git") == ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import functools
+import threading
 
 import pytest
 
-from deltaspan import change, collect_reports, current_causal_tag, expects, unchanged
+from deltaspan import change, collect_reports, current_causal_tag, expects, unchanged, window
 from integration._redis import redis_server
 from integration._services import HOST
 
@@ -148,6 +148,28 @@ def test_keys_that_come_and_go_during_the_read_are_no_error(client, monkeypatch)
     assert set(probes.values(client, "n:*")()) == {f"n:{number}" for number in (0, 4, 5, 6, 7, 8, 9)}
 
 
+def test_what_is_there_throughout_is_told_once_whatever_others_write(client, port):
+    stable = {f"stable:{number}" for number in range(3000)}
+    client.mset(dict.fromkeys(stable, 1))
+    done = threading.Event()
+
+    def churn():
+        with redis.Redis(HOST, port) as other:
+            while not done.is_set():  # the table of keys grows and shrinks, so that SCAN tells some again
+                other.mset({f"other:{number}": 1 for number in range(20_000)})
+                other.delete(*[f"other:{number}" for number in range(20_000)])
+
+    churning = threading.Thread(target=churn)
+    churning.start()
+    try:
+        found = [(probes.keys(client, "stable:*")(), probes.count(client, "stable:*")()) for _ in range(5)]
+    finally:
+        done.set()
+        churning.join()
+
+    assert found == [(stable, 3000)] * 5
+
+
 # As checks --------------------------------------------------------------------------------------------------
 
 
@@ -171,10 +193,13 @@ def outcomes(reports):
 
 def test_a_sync_action_is_checked(client):
     client.set("stock:ham", 3)
+
+    @expects(*checks(client))
+    def add(tenant):
+        act(client, tenant)
+
     with collect_reports() as reports:
-        expects(*checks(client))(functools.wraps(act)(lambda client, tenant: act(client, tenant)))(
-            client, "acme"
-        )
+        add("acme")
 
     assert outcomes(reports) == ["pass"] * 4
     assert reports[0]["carts"].attribution == "scoped"
@@ -200,10 +225,8 @@ async def test_an_async_action_is_checked_with_a_client_of_either_kind(client, p
 
 def test_what_the_action_changed_besides_is_told_by_key(client):
     client.mset({"stock:ham": 3, "stock:egg": 5})
-    with collect_reports() as reports:
-        expects(change("stock", probes.values(client, "stock:*")).only("stock:ham"))(
-            lambda: client.mset({"stock:ham": 2, "stock:egg": 4})
-        )()
+    with window("sell", change("stock", probes.values(client, "stock:*")).only("stock:ham")) as w:
+        client.mset({"stock:ham": 2, "stock:egg": 4})
 
-    assert reports[0]["stock"].outcome == "fail"
-    assert "stock:egg" in reports[0]["stock"].sentence
+    assert w.report["stock"].outcome == "fail"
+    assert "stock:egg" in w.report["stock"].explanation

@@ -1,6 +1,7 @@
 """OpenTelemetry's instrumentation of threads carries the tag into threads that know nothing of contexts.
 
-In no dependency group: its releases pin an older OpenTelemetry than other packages here ask for.
+Run by `make services PYTHON=python3.10 VENV=build/py3.10`: from Python 3.11 on, other packages that we test
+with ask for a newer OpenTelemetry than its releases pin.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import pytest
 from deltaspan import current_causal_tag, expects, observe
 
 instrumentation = pytest.importorskip("opentelemetry.instrumentation.threading")
+
+pytestmark = pytest.mark.services
 
 
 @pytest.fixture(autouse=True)

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 
 import pytest
 
-from deltaspan import causal_environ, current_causal_tag, expects, observe
+from deltaspan import causal_environ, current_causal_tag
 from deltaspan.causal_tag import current_causal_root
-from deltaspan.stamps.git import HOOK, causal_tag_of, trailer_arguments
-from integration._git import WHO
+from deltaspan.stamps.git import causal_tag_of, trailer_arguments
+from integration._commits import act, commit, install_hook, new_repository
 
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
 
 @pytest.fixture
 def git(tmp_path):
-    def run(*arguments, **variables):
-        command = ["git", "-C", str(tmp_path), *arguments]
-        environ = {**os.environ, **WHO, **variables}
-        return subprocess.run(command, env=environ, check=True, capture_output=True, text=True).stdout.strip()
-
-    run("init", "--quiet")
-    return run
-
-
-@expects(observe("nothing", lambda: 0))
-def act(do):
-    do()
-    return current_causal_tag()
-
-
-def commit(git, message="Change it", **variables):
-    git("commit", "--allow-empty", "-m", message, *trailer_arguments(), **variables)
+    return new_repository(tmp_path)
 
 
 def test_a_commit_made_in_an_action_carries_its_tag(git, tmp_path):
@@ -86,10 +69,7 @@ def test_a_name_that_looks_like_an_option_is_no_option(git, tmp_path):
 
 @pytest.fixture
 def hooked(git, tmp_path):
-    path = tmp_path / ".git" / "hooks" / "prepare-commit-msg"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(HOOK)
-    path.chmod(0o755)
+    install_hook(tmp_path)
     return git
 
 
@@ -120,5 +100,20 @@ def test_the_hook_leaves_a_commit_without_a_valid_tag_alone(hooked, tmp_path, ba
 
 def test_the_hook_finds_the_tag_among_other_baggage(hooked):
     hooked("commit", "--allow-empty", "-m", "Change it", BAGGAGE=f"user=ada, delta.causal_tag.id={TAG} ,n=1")
+
+    assert trailers(hooked) == [f"Causal-Tag: {TAG}"]
+
+
+@pytest.mark.parametrize("property_", [";a=b", " ; a=b;c", ";"])
+def test_the_hook_reads_a_tag_without_its_properties(hooked, property_):
+    hooked("commit", "--allow-empty", "-m", "Change it", BAGGAGE=f"delta.causal_tag.id={TAG}{property_},n=1")
+
+    assert trailers(hooked) == [f"Causal-Tag: {TAG}"]
+
+
+def test_of_two_tags_in_the_environment_the_hook_takes_the_last_as_baggage_does(hooked):
+    other = TAG.replace("3", "4")
+    pairs = f"delta.causal_tag.id={other},delta.causal_tag.id={TAG}"
+    hooked("commit", "--allow-empty", "-m", "Change it", BAGGAGE=pairs)
 
     assert trailers(hooked) == [f"Causal-Tag: {TAG}"]

@@ -93,6 +93,22 @@ def test_the_demo_is_drawn_and_what_failed_shows_in_the_status(demo):
     ]
 
 
+def test_all_that_the_demo_wrote_can_be_named_at_once(demo):
+    done, spans_alone = tree("*.jsonl", cwd=demo), tree("spans.jsonl", cwd=demo)
+
+    assert (done.returncode, done.stdout) == (1, spans_alone.stdout)
+    assert done.stderr == "deltaspan: metrics.jsonl holds metrics, but no spans\n"
+
+
+def test_a_file_without_spans_among_others_fails_only_when_strict(written, tmp_path):
+    file = written(action(0))
+    (tmp_path / "metrics.jsonl").write_text('{"resourceMetrics": []}\n')
+
+    assert tree(file, "metrics.jsonl", cwd=tmp_path).returncode == 0
+    assert tree(file, "metrics.jsonl", "--strict", cwd=tmp_path).returncode == 3
+    assert tree("metrics.jsonl", cwd=tmp_path).returncode == 2
+
+
 def test_a_run_over_three_processes_is_put_together_from_their_files(handover):
     done = tree(handover / "*.jsonl")
 
@@ -130,6 +146,9 @@ def test_a_process_whose_spans_are_missing_leaves_an_orphan(handover):
         ([action(0, 7)], [], 3),
         ([action(0, 7, outcome="fail")], [], 1),
         ([action(0), other(1, "forged")], [], 3),
+        ([action(0, outcome="fail"), action(0, end=99)], [], 1),
+        ([action(0, outcome="observed"), action(0, end=99)], [], 3),
+        ([action(0), action(1, span=0, end=99)], [], 3),
         ([other(1, 0)], [], 3),
         ([action(0), other(1, 0, under=0), other(2, under=0)], [], 0),
         ([action(0), other(1, 0, under=0), other(2, under=0)], ["--strict"], 3),

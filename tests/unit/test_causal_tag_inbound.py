@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 from opentelemetry import baggage, context
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
 
 from deltaspan import collect_reports, current_causal_tag, expects, observe
 
@@ -69,6 +70,18 @@ def test_an_inbound_tag_never_replaces_the_tag_of_an_action(inbound):
     inbound(id=INBOUND)
 
     assert tag() != INBOUND
+
+
+@pytest.mark.parametrize("properties", [";a=b", ";a", ";a=%3B", ";a=b;c"])
+def test_properties_behind_an_inbound_tag_are_no_part_of_it(properties):
+    pairs = f"delta.causal_tag.id={INBOUND}{properties},delta.causal_tag.root_id={INBOUND_ROOT}{properties}"
+    token = context.attach(W3CBaggagePropagator().extract({"baggage": pairs}))
+    try:
+        seen, report = current_causal_tag(), report_of(tag)
+    finally:
+        context.detach(token)
+
+    assert (seen, report.parent_tag, report.root_tag) == (INBOUND, INBOUND, INBOUND_ROOT)
 
 
 WRONG = {

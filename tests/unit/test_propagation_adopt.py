@@ -126,10 +126,23 @@ def test_other_baggage_is_taken_up_too():
         assert baggage.get_baggage("tenant") == "Jürgen & Co"
 
 
+PROPERTIES = [";a=b", ";a", " ; a=b;c ", ";", ";a=%3B", "\t;\ta = b"]
+
+
+@pytest.mark.parametrize("properties", PROPERTIES)
+def test_properties_behind_a_tag_are_no_part_of_it(properties):
+    pairs = f"delta.causal_tag.id={TAG}{properties},delta.causal_tag.root_id={ROOT}{properties}"
+    with adopt({"baggage": pairs}):
+        tag, report, sent = current_causal_tag(), reported(act), causal_headers()
+
+    assert (tag, report.parent_tag, report.root_tag) == (TAG, TAG, ROOT)
+    assert sent == {"baggage": HEADERS["baggage"]}
+
+
 WRONG = {
     "nil": {"baggage": "delta.causal_tag.id=00000000-0000-0000-0000-000000000000"},
     "upper case": {"baggage": f"delta.causal_tag.id={TAG.upper()}"},
-    "a property": {"baggage": f"delta.causal_tag.id={TAG};a=b"},
+    "a property of nothing": {"baggage": f"delta.causal_tag.id=;{TAG}"},
     "white space within": {"baggage": f"delta.causal_tag.id=+{TAG[1:]}"},
     "garbage": {
         "baggage": "===,;;,\x00,delta.causal_tag.id",

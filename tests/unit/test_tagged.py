@@ -79,7 +79,7 @@ def test_nothing_mine_and_something_untagged_asks_whether_the_stamp_ran(table):
 
 def test_all_three_are_told_when_rows_are_named():
     table = Table(old="theirs")
-    with window("w", change("rows", table.probe).adding("a")) as w:
+    with window("w", change("rows", table.probe).adding("a").allowing_others()) as w:
         table.add("a")
         table.add("b", tag="theirs")
         table.add("c", tag=None)
@@ -90,7 +90,7 @@ def test_all_three_are_told_when_rows_are_named():
     assert check.actual_delta == {**EMPTY, "added": {"a": w.report.causal_tag}}
     assert check.others == {**EMPTY, "added": {"b": "theirs"}}
     assert check.untagged == {**EMPTY, "added": {"c": None}, "removed": {"old": "theirs"}}
-    assert explained(check).endswith("; 1 mine, 1 others, 2 untagged")
+    assert explained(check).endswith("; 1 mine, 1 others, 2 untagged: what was removed does not say by whom")
 
 
 def test_an_empty_text_is_no_tag(table):
@@ -147,13 +147,13 @@ def test_a_row_whose_tag_was_taken_away_is_untagged():
 
 def test_a_removed_row_that_was_not_mine_is_untagged():
     table = Table(a="theirs")
-    with window("w", change("rows", table.probe).removing("a")) as w:
+    with window("w", observe("rows", table.probe)) as w:
         table.remove("a")
 
-    assert w.report["rows"].outcome == "fail"
+    assert w.report["rows"].untagged == {**EMPTY, "removed": {"a": "theirs"}}
     assert w.report["rows"].explanation == (
-        "expected rows to change by removing 'a', but it did not change ({'a': 'theirs'} → {}); 0 mine, "
-        "1 untagged: what was removed does not say by whom"
+        "rows did not change ({'a': 'theirs'} → {}); no claim was made; 0 mine, 1 untagged: what was removed "
+        "does not say by whom"
     )
 
 
@@ -163,7 +163,7 @@ def test_a_row_that_an_ancestor_made_is_not_mine(table):
         with window("nested", change("rows", table.probe).by(-1)) as nested:
             table.remove("a")
 
-    assert (nested.report["rows"].outcome, nested.report["rows"].untagged) == ("fail", -1)
+    assert (nested.report["rows"].outcome, nested.report["rows"].untagged) == ("inconclusive", -1)
 
 
 def test_what_stays_within_a_row_is_not_looked_at(table):

@@ -25,7 +25,7 @@ def counted(check):
 
 
 def named(check):
-    return check.adding(1)
+    return check.adding(1).allowing_others()
 
 
 def test_rows_that_are_counted_are_told_as_numbers():
@@ -170,6 +170,10 @@ def test_a_redacted_check_that_has_no_verdict_shows_none_either():
 
     check = w.report["rows"]
     assert (check.reason, check.others) == ("contended", "(redacted)")
+    assert check.explanation == (
+        "rows: has no verdict, because it rests on changes that do not carry the tag of this action; its "
+        "states are redacted"
+    )
     assert "secret" not in f"{check}{check.to_dict()}"
 
 

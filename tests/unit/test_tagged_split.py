@@ -10,7 +10,7 @@ from deltaspan._deltas import TaggedDelta, split
 from deltaspan._difference import difference
 from deltaspan._lineage import Kin
 
-ME = Kin("me", ["my child"], is_root=True)
+ME = Kin("me", ["my child"], root="me")
 
 tags = st.sampled_from([None, "me", "my child", "another", "a third"])
 states = st.dictionaries(st.integers(0, 12) | st.text(max_size=1), tags, max_size=12)
@@ -99,10 +99,10 @@ def test_each_entry_is_whose_its_tag_says(before, after, part):
 
 
 def test_the_root_counts_for_nothing_where_the_run_is_not_the_outermost():
-    nested = Kin("me", is_root=False)
+    nested = Kin("me", root="the outermost")
 
-    assert not nested.includes("another", "me")
-    assert nested.includes("me", "another")
+    assert nested.owns("another", "me") is False
+    assert nested.owns("me", "another") is True
 
 
 def test_a_delta_of_other_states_stays_as_it_is():

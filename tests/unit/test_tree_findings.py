@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from deltaspan.tree import causal_tree
@@ -118,6 +120,45 @@ def test_one_tag_with_two_verdicts_is_a_duplicate_and_the_worst_counts():
     assert findings(*spans) == [("duplicate", tag(0), ())]
     assert causal_tree(spans).runs[0].outcome == "fail"
     assert sentence(*spans) == f"action0 ({tag(0)}) has 2 verdicts, of which the worst counts: fail, pass"
+
+
+@pytest.mark.parametrize("late", ["pass", "observed", "skipped", "inconclusive"])
+def test_copies_of_one_span_with_two_verdicts_are_a_conflict_and_the_worst_counts(late):
+    spans = action(0, outcome="fail"), action(0, outcome=late, end=99)
+
+    for order in (spans, spans[::-1]):
+        assert findings(*order) == [("copy_conflict", tag(0), ())]
+        assert [(run.outcome, len(run.spans)) for run in causal_tree(order)] == [("fail", 1)]
+        assert sentence(*order) == (
+            f"action0 ({tag(0)}) has one span with 2 verdicts, of which the worst counts: {late}, fail"
+        )
+
+
+def test_copies_of_one_span_with_two_tags_are_a_conflict_and_a_run_each():
+    spans = action(0, outcome="fail"), action(1, span=0, outcome="pass", end=99)
+    told = f"span {1:016x} of trace {'a' * 32} carries 2 tags, a run each: {tag(0)}, {tag(1)}"
+
+    for order in (spans, spans[::-1]):
+        tree = causal_tree(order)
+        assert [(run.tag, run.outcome) for run in tree] == [(tag(0), "fail"), (tag(1), "pass")]
+        assert findings(*order) == [
+            ("copy_conflict", tag(0), (tag(1),)),
+            ("copy_conflict", tag(1), (tag(0),)),
+        ]
+        assert {finding.explanation for finding in tree.findings} == {told}
+
+
+@pytest.mark.parametrize("late", [action(0, outcome=None), other(0), other(0, 0)])
+def test_a_copy_that_says_less_takes_no_verdict_away(late):
+    spans = action(0, outcome="fail"), replace(late, end=99)
+
+    for order in (spans, spans[::-1]):
+        assert findings(*order) == []
+        assert [run.outcome for run in causal_tree(order)] == ["fail"]
+
+
+def test_copies_that_say_the_same_verdict_are_no_conflict():
+    assert findings(action(0), action(0, end=99), action(0, end=99, name="action0", more="x")) == []
 
 
 def test_runs_that_cause_each_other_are_a_cycle_cut_at_the_first():

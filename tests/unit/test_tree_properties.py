@@ -107,6 +107,15 @@ def test_neither_order_nor_repetition_changes_the_tree(spans, data):
 
 
 @given(st.lists(whatever(), max_size=8))
+def test_no_span_hides_a_verdict_of_another(spans):
+    failed = {
+        span.tag for span in spans if span.is_action and span.attributes.get("delta.action.outcome") == "fail"
+    }
+
+    assert {run.tag for run in causal_tree(spans) if run.outcome == "fail"} == failed
+
+
+@given(st.lists(whatever(), max_size=8))
 def test_every_tag_of_an_action_is_one_run_and_stands_behind_what_caused_it(spans):
     tree = causal_tree(spans)
     place = {run.tag: number for number, run in enumerate(tree)}

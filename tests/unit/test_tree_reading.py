@@ -167,12 +167,68 @@ def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "is empty"),
+        ('{"resourceMetrics": []}\n{"resourceLogs": []}\n', "holds logs and metrics, but no spans"),
+    ],
+)
+def test_a_file_without_spans_among_others_is_told(tmp_path, content, sentence):
+    (tmp_path / "spans.jsonl").write_text(lines(export(ONE)))
+    (tmp_path / "metrics.jsonl").write_text(content)
+
+    assert read_files(tmp_path / "*.jsonl") == ((READ,), (f"{tmp_path / 'metrics.jsonl'} {sentence}",))
+
+
+def test_a_file_of_which_nothing_is_understood_is_an_error_also_among_others(tmp_path):
+    (tmp_path / "spans.jsonl").write_text(lines(export(ONE)))
+    (tmp_path / "cut.jsonl").write_text(lines(export(ONE))[:-20])
+
+    with pytest.raises(DeltaspanError, match=r"cut.jsonl is no OTLP/JSON"):
+        read_files(tmp_path / "*.jsonl")
+
+
+def test_files_that_all_hold_no_spans_are_an_error(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text('{"resourceMetrics": []}')
+
+    with pytest.raises(DeltaspanError, match=r"a.jsonl holds metrics, but no spans: name a file"):
+        read_files(tmp_path / "*.jsonl")
+
+
+def test_files_of_exports_that_hold_no_span_are_no_error(reading):
+    assert reading('{"resourceSpans": []}') == ([], [])
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"]
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_every_line_is_read_whatever_unicode_encoding_it_has(reading, encoding, indent):
+    second = export(ONE | {"spanId": "d" * 16, "name": "schön"})
+    text = json.dumps(second, indent=2) if indent else lines(export(ONE), second)
+    found, complaints = reading(text.encode(encoding))
+
+    assert complaints == []
+    assert [span.name for span in found] == (["schön"] if indent else ["load", "schön"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_files_put_together_may_each_begin_with_a_byte_order_mark(reading, encoding):
+    text = b"".join(lines(export(each)).encode(encoding) for each in (ONE, ONE | {"spanId": "d" * 16}))
+
+    assert [span.span_id for span in reading(text)[0]] == ["b" * 16, "d" * 16]
+
+
+@pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
         ("missing.jsonl", None, r"missing.jsonl does not exist$"),
         ("*.nothing", None, r"^no file matches .*\*\.nothing$"),
         ("", None, r" is a folder: name the files in it, such as .*\*\.jsonl$"),
-        ("empty.jsonl", "", r"empty.jsonl is no OTLP/JSON: name a file that a span exporter wrote"),
+        ("empty.jsonl", "", r"empty.jsonl is empty: name a file that a span exporter wrote"),
+        ("blank.jsonl", "\n\n", r"blank.jsonl is empty: name a file that a span exporter wrote"),
+        ("other.jsonl", "[]", r"other.jsonl is no OTLP/JSON: name a file that a span exporter wrote"),
         ("text.txt", "hello\n", r"text.txt is no OTLP/JSON"),
         ("metrics.jsonl", '{"resourceMetrics": []}\n', r"metrics.jsonl holds metrics, but no spans"),
     ],

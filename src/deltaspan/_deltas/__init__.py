@@ -6,7 +6,7 @@ words, and what plain value stands for it in a report.
 
 from deltaspan._deltas._collections import MappingDelta, SequenceDelta, SetDelta
 from deltaspan._deltas._scalars import Delta, NumberDelta, ValueDelta
-from deltaspan._deltas._tagged import Owned, TaggedDelta, split
+from deltaspan._deltas._tagged import Owned, TaggedDelta, merged, split
 from deltaspan._freeze import Path
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "SetDelta",
     "TaggedDelta",
     "ValueDelta",
+    "merged",
     "split",
 ]

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from deltaspan._deltas._collections import MappingDelta
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from deltaspan._deltas._scalars import Delta
     from deltaspan._freeze import Path
 
-__all__ = ["Owned", "TaggedDelta", "split"]
+__all__ = ["Owned", "TaggedDelta", "merged", "split"]
+
+V = TypeVar("V")
 
 
 class Owned(Protocol):
     """Knows what a run may be credited with."""
 
-    def includes(self, tag: str | None, root: str | None) -> bool:
-        """Return whether a row with this tag, of a run with this root, is the run's or a descendant's."""
+    def owns(self, tag: str | None, root: str | None) -> bool | None:
+        """Return whether a row with this tag, of a run with this root, is the run's or a descendant's.
+
+        None when nobody here can tell.
+        """
         ...
 
 
@@ -31,7 +36,8 @@ class TaggedDelta(MappingDelta):
 
     Attributes:
         others: the entries that carry the tag of somebody else.
-        untagged: the entries that carry no tag, and those that vanished without having been mine.
+        untagged: the entries that carry no tag, those that vanished without having been mine, and those that
+            carry the tag of a process of this run of which it is not known whose run it was.
         counted: whether rows are counted, or else named.
     """
 
@@ -65,11 +71,39 @@ class TaggedDelta(MappingDelta):
         said = f"{mine} mine"
         said += f", {others} others" if others else ""
         said += f", {untagged} untagged" if untagged else ""
-        if mine or not untagged:
-            return said
-        if not (self.untagged.added or self.untagged.modified):
-            return f"{said}: what was removed does not say by whom"
-        return f"{said}: did the stamp run? What this run writes must carry its causal tag"
+        mute = self.mute
+        unknown = len(mute.added) + len(mute.modified)
+        asked = []
+        if mute.removed:
+            asked.append("what was removed does not say by whom")
+        if unknown:
+            asked.append(f"{unknown} of this run, by a process that this one does not know")
+        if untagged > _changes(mute) and not mine:
+            asked.append("did the stamp run? What this run writes must carry its causal tag")
+        return f"{said}: {', and '.join(asked)}" if asked else said
+
+    @property
+    def mute(self) -> MappingDelta:
+        """Of what is untagged, what could not say whose it is, however carefully this run stamps.
+
+        A row that is gone says nothing, and a process that this one does not know cannot be asked.
+        """
+        untagged = self.untagged
+        return MappingDelta(
+            _where(untagged.added, lambda _, after: _stamp(after)[0] is not None),
+            untagged.removed,
+            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is not None),
+        )
+
+    def credited(self, part: MappingDelta) -> TaggedDelta:
+        """Return the delta as it would be if a part of what is untagged were mine."""
+        rest = MappingDelta(
+            _where(self.untagged.added, lambda path, _: path not in part.added),
+            _where(self.untagged.removed, lambda path, _: path not in part.removed),
+            _where(self.untagged.modified, lambda path, _: path not in part.modified),
+        )
+        mine = merged(self.mine, part)
+        return TaggedDelta(mine.added, mine.removed, mine.modified, self.others, rest, self.counted)
 
     def words(self) -> str:
         return f"changed by {self.amount}" if self.counted else MappingDelta.words(self)
@@ -93,10 +127,10 @@ def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
     mine, others, untagged = _Part(), _Part(), _Part()
 
     def whose(value: object) -> _Part:
-        tag, root = _stamp(value)
-        if owned.includes(tag, root):
-            return mine
-        return untagged if tag is None else others
+        owns = owned.owns(*_stamp(value))
+        if owns is None:
+            return untagged
+        return mine if owns else others
 
     for path, after in delta.added.items():
         whose(after).added[path] = after
@@ -106,6 +140,15 @@ def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
     for path, both in delta.modified.items():
         whose(both[1]).modified[path] = both
     return TaggedDelta(*mine.views, MappingDelta(*others.views), MappingDelta(*untagged.views), counted)
+
+
+def merged(one: MappingDelta, other: MappingDelta) -> MappingDelta:
+    """Return the entries of two parts of one delta."""
+    return MappingDelta(
+        MappingProxyType({**one.added, **other.added}),
+        MappingProxyType({**one.removed, **other.removed}),
+        MappingProxyType({**one.modified, **other.modified}),
+    )
 
 
 class _Part:
@@ -135,6 +178,10 @@ def _stamp(value: Any) -> tuple[str | None, str | None]:
 
 def _text(tag: Any) -> str | None:
     return tag if tag is None or isinstance(tag, str) else str(tag)
+
+
+def _where(entries: Mapping[Path, V], keep: Callable[[Path, V], bool]) -> Mapping[Path, V]:
+    return MappingProxyType({path: item for path, item in entries.items() if keep(path, item)})
 
 
 def _amount(part: MappingDelta) -> int:

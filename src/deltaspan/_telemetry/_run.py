@@ -13,6 +13,7 @@ from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
+from deltaspan._tag_context import context_without
 from deltaspan._telemetry._events import URGENT, add_span_events, emit_log_events, is_heard
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
@@ -25,7 +26,6 @@ from deltaspan.causal_tag import (
     ambient,
     attempt_of,
     context_with,
-    context_without,
     continued,
     headers_of,
     mint,

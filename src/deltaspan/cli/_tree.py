@@ -65,7 +65,9 @@ def add_to(commands: _SubParsersAction[ArgumentParser]) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--strict", action="store_true", help="also fail when effects carry no tag, or lines are unreadable"
+        "--strict",
+        action="store_true",
+        help="also fail when effects carry no tag, or something could not be read; for pipelines",
     )
     parser.set_defaults(run=_run, parser=parser)
 

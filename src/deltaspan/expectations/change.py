@@ -78,7 +78,7 @@ class ChangeExpectation:
             return inconclusive("expectation_failed", str(fact))
         except PredicateRaised as fact:
             return inconclusive("expectation_failed", str(fact), fact.error)
-        return PASS if moved and self._starts(pre_state) and self._arrives(post_state) else FAIL
+        return PASS if moved and self.starts(pre_state) and self.arrives(post_state) else FAIL
 
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
@@ -95,18 +95,20 @@ class ChangeExpectation:
         return sentence(metric, f"{demand}{ignoring}", happened, states, holds=holds)
 
     def _faults(self, delta: Delta, states: States) -> Iterator[str]:
-        if not self._starts(states[0]):
+        if not self.starts(states[0]):
             yield f"started at {show(states[0])}"
-        if not self._arrives(states[1]):
+        if not self.arrives(states[1]):
             yield f"ended at {show(states[1])}"
         fault = self.movement.fault(delta, states)
         if fault is not None:
             yield fault
 
-    def _starts(self, pre_state: object) -> bool:
+    def starts(self, pre_state: object) -> bool:
+        """Return whether the baseline is the start that is asked for, if any."""
         return self.start is UNREAD or self._same(self.start, pre_state)
 
-    def _arrives(self, post_state: object) -> bool:
+    def arrives(self, post_state: object) -> bool:
+        """Return whether the post-state is the end that is asked for, if any."""
         return self.end is UNREAD or self._same(self.end, post_state)
 
     def _same(self, expected: object, state: object) -> bool:

@@ -42,7 +42,7 @@ class Ignored:
     def leave_out(self, delta: Delta) -> Delta:
         """Return the delta without what is ignored; of states without members, the delta itself."""
         names = self._names
-        if not self.patterns or names is None or not delta.changed:
+        if not self.patterns or names is None:
             return delta
         match delta:
             case TaggedDelta():

@@ -128,6 +128,22 @@ class Named:
         beyond = [entry for entry in entries if not _taken(due, entry)]
         return [member for member in self.members if _taken(due, member)], beyond
 
+    def fitting(self, entries: Collection[Path], more: Collection[Path]) -> list[Path]:
+        """Return those of `more` that would serve this demand, beside the entries that there are."""
+        due: list[Path] = []
+        rest = list(more)
+        if self._names is not None:
+            hit: set[int] = set().union(*map(self._names.of_path, entries))
+            rest = []
+            for path in more:
+                found = self._names.of_path(path)
+                (rest if found <= hit else due).append(path)
+                hit |= found
+            if self.count is None or any(map(is_glob, self.members or ())):
+                rest = [path for path in rest if self._names.of_path(path)]
+        room = len(rest) if self.count is None else max(0, self.count - len(entries) - len(due))
+        return [*due, *rest[:room]]
+
     def faults(self, entries: Collection[Any], delta: Delta, tally: _Tally) -> Iterator[str]:
         """Say what of the demand itself was not met."""
         if tally.missing:

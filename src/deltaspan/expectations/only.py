@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from deltaspan._deltas import Delta, MappingDelta, SequenceDelta
+from deltaspan._freeze import Path
 from deltaspan.expectations._kinds import unfit
 from deltaspan.expectations._naming import joined, listed
 from deltaspan.expectations.base import NothingClaimed, States
@@ -65,6 +66,11 @@ class Only:
             strays += 1
         also = "also " if strays < _changes(delta) else ""
         return f"{also}{joined(said)}, which {'lies' if strays == 1 else 'lie'} outside"
+
+    def within(self, paths: Collection[Path]) -> list[Path]:
+        """Return those of the paths that lie within the members."""
+        assert self._names is not None  # noqa: S101  # computed members are filled in by now
+        return [path for path in paths if self._names.of_path(path)]
 
     def _beyond(self, delta: Delta, states: States) -> Iterator[tuple[Kind, list[Any]]]:
         entries = entries_of(delta)

@@ -132,8 +132,7 @@ def _plain(kind: str, value: Any) -> Any:
     if kind == "zset":
         return {_shown(member): score for member, score in value}
     return {
-        text(name): {text(field): _shown(held) for field, held in (fields or {}).items()}
-        for name, fields in value
+        text(name): {text(field): _shown(held) for field, held in fields.items()} for name, fields in value
     }
 
 

@@ -7,6 +7,7 @@ squashed commit may carry several, of which the last one was written last.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import Final
 
@@ -24,17 +25,31 @@ _UUID: Final = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 HOOK: Final = f"""\
 #!/bin/sh
 # Stamps a commit with the causal tag in the environment (deltaspan.causal_environ()), if there is one.
-stamp() {{
-    value=$(printf '%s' "$BAGGAGE" | tr ',' '\\n' | sed -nE "s/^ *$2=({_UUID}) *\\$/\\1/p")
-    [ -z "$value" ] || git interpret-trailers --in-place --trailer "$1: $value" "$3"
+found() {{
+    printf '%s' "$BAGGAGE" | tr ',' '\\n' | sed -nE "s/^ *$1=({_UUID}) *(;.*)?\\$/\\1/p" | tail -n 1
 }}
-stamp {TAG} 'delta\\.causal_tag\\.id' "$1" && stamp {ROOT} 'delta\\.causal_tag\\.root_id' "$1"
+tag=$(found 'delta\\.causal_tag\\.id')
+[ -n "$tag" ] || exit 0
+root=$(found 'delta\\.causal_tag\\.root_id')
+# Whatever the configuration says of trailers: ours are written, last, and as they are everywhere else.
+separators=$(git config trailer.separators)
+configured=$separators$(git config --get-regexp '^trailer\\.[Cc]ausal-([Tt]ag|[Rr]oot)\\.key$')
+git -c trailer.separators="$separators:" \\
+    ${{configured:+-c "trailer.{TAG}.key={TAG}: " -c "trailer.{ROOT}.key={ROOT}: "}} \\
+    interpret-trailers --in-place --no-divider \\
+    --where end --if-exists addIfDifferentNeighbor --if-missing add \\
+    --trailer "{TAG}=$tag" ${{root:+--trailer "{ROOT}=$root"}} "$1"
 """
 """A `prepare-commit-msg` hook, for commits by a program that knows nothing of tags, such as a shell."""
+
+_STAMP: Final = re.compile(rf"{TAG}: (\S+)", re.IGNORECASE)
 
 
 def trailer_arguments() -> list[str]:
     """Return the arguments of `git commit` that stamp it; empty outside any action. Git 2.32 or newer.
+
+    What git is configured to do with trailers it does with these: `trailer.ifMissing=doNothing` leaves them
+    out. `HOOK` is not moved by that.
 
     Example:
         >>> import subprocess
@@ -48,12 +63,16 @@ def trailer_arguments() -> list[str]:
         argument
         for name, value in found
         if value is not None
-        for argument in ("--trailer", f"{name}: {value}")
+        for argument in ("--trailer", f"{name}={value}")  # always understood, whatever trailer.separators
     ]
 
 
 def causal_tag_of(commit: str = "HEAD", repository: str | os.PathLike[str] = ".") -> str | None:
     """Return the causal tag of the action that made a commit.
+
+    Trailers at the end of the message count, and where none of them is a tag, those before the first line
+    `---`, which is where older versions of `git commit --trailer` write them. Whoever can write the message
+    can write any tag.
 
     Args:
         commit: names it in any way that git understands.
@@ -65,8 +84,38 @@ def causal_tag_of(commit: str = "HEAD", repository: str | os.PathLike[str] = "."
     Raises:
         subprocess.CalledProcessError: there is no such commit or repository.
     """
-    command = ["git", "-C", os.fspath(repository), "log", "-1", f"--format=%(trailers:key={TAG},valueonly)"]
-    shown = subprocess.run(  # noqa: S603  # git, with a name that cannot be an option
-        [*command, "--end-of-options", commit, "--"], check=True, capture_output=True, text=True
+    # The commit itself: what `git log` prints is encoded and decorated as the configuration says.
+    message = _git(repository, "cat-file", "commit", "--end-of-options", commit).partition(b"\n\n")[2]
+    parse = (*_as_written(repository), "interpret-trailers", "--parse")
+    return next(
+        (
+            tag
+            for arguments in ((*parse, "--no-divider"), parse)
+            for tag in _tags_in(_git(repository, *arguments, given=message))
+        ),
+        None,
+    )
+
+
+def _tags_in(trailers: bytes) -> list[str]:
+    """Return the valid tags, the last one first."""
+    lines = trailers.decode("ascii", "replace").splitlines()
+    found = [match[1] for line in lines if (match := _STAMP.fullmatch(line))]
+    return [tag for tag in reversed(found) if is_tag(tag)]
+
+
+def _as_written(repository: str | os.PathLike[str]) -> list[str]:
+    """Return options by which git sees our trailers as they are written, whatever its configuration says."""
+    listed = os.fsdecode(_git(repository, "config", "--null", "--list"))
+    configured = dict(each.partition("\n")[::2] for each in listed.split("\0"))
+    settings = {"core.commentChar": "#", "trailer.separators": f":{configured.get('trailer.separators', '')}"}
+    if any(name.lower() == f"trailer.{TAG}.key".lower() for name in configured):
+        settings[f"trailer.{TAG}.key"] = TAG  # only then: a name that is configured makes prose a trailer
+    return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+
+
+def _git(repository: str | os.PathLike[str], *arguments: str, given: bytes = b"") -> bytes:
+    command = ["git", "-C", os.fspath(repository), *arguments]
+    return subprocess.run(  # noqa: S603  # git, with a name that cannot be an option
+        command, check=True, capture_output=True, input=given
     ).stdout
-    return next(filter(is_tag, reversed(shown.split())), None)

@@ -7,6 +7,9 @@ the action. What stamps it, and what does not:
 - `insert()` and `update()` in bulk, through the ORM or on `Model.__table__`, and the legacy `bulk_*` methods:
   where the statement does not name the columns itself. As with any default, SQLAlchemy refuses
   `from_select` of a UNION: make it a subquery.
+- Not: in joined-table inheritance, rows changed in bulk by values of the child's table alone, since the stamp
+  is a column of the parent's, which such a statement does not touch. Change objects of a session, or name
+  the columns: with each set of values of an update by primary key, or in a second `update(Parent)`.
 - Not: `on_conflict_do_update` and `on_duplicate_key_update` (name the columns in `set_`), statements written
   as text, triggers, other clients. A row that they change keeps the stamp that it had. Nothing marks a
   deletion.
@@ -14,13 +17,14 @@ the action. What stamps it, and what does not:
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from deltaspan.causal_tag import current_causal_root, current_causal_tag
 
 try:
     from sqlalchemy import String, event
-    from sqlalchemy.orm import Mapped, mapped_column, object_session
+    from sqlalchemy.orm import Mapped, declared_attr, mapped_column, object_session
 except ImportError as error:
     raise ImportError(
         "deltaspan.stamps.sqlalchemy needs SQLAlchemy 2: pip install 'deltaspan[sqlalchemy]'"
@@ -33,6 +37,9 @@ _LENGTH = 36  # of a UUID's canonical text
 
 class CausalStamp:
     """A mixin for a declarative model: which action wrote the row last; NULL outside any action.
+
+    It stands before or behind the base. In a model that is a dataclass the two are attributes like those of
+    any model but no fields: `__init__` does not take them, `repr` and `==` do not look at them.
 
     Attributes:
         causal_tag: the tag of the action, indexed.
@@ -48,11 +55,19 @@ class CausalStamp:
         ['id', 'causal_tag', 'causal_root']
     """
 
-    causal_tag: Mapped[str | None] = mapped_column(
-        String(_LENGTH), index=True, default=current_causal_tag, onupdate=current_causal_tag, sort_order=1
-    )
-    causal_root: Mapped[str | None] = mapped_column(
-        String(_LENGTH), default=current_causal_root, onupdate=current_causal_root, sort_order=1
+    if TYPE_CHECKING:
+        causal_tag: Mapped[str | None]
+        causal_root: Mapped[str | None]
+    else:
+        # Without an annotation that is there at run time a column is mapped and is no field: a model that is
+        # a dataclass would refuse fields of a mixin that is none, and a plain model one that is.
+        causal_tag = declared_attr(lambda _: _stamp(current_causal_tag, index=True))
+        causal_root = declared_attr(lambda _: _stamp(current_causal_root))
+
+
+def _stamp(current: Callable[[], str | None], *, index: bool = False) -> Any:
+    return mapped_column(
+        String(_LENGTH), nullable=True, index=index, insert_default=current, onupdate=current, sort_order=1
     )
 
 

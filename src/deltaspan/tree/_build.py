@@ -12,7 +12,7 @@ from dataclasses import replace
 from deltaspan import semconv
 from deltaspan.tree._findings import findings_of
 from deltaspan.tree._lineage import Lineage
-from deltaspan.tree._merging import Merged, merged
+from deltaspan.tree._merging import Merged, merged, verdict_of
 from deltaspan.tree._records import CausalTree, Finding, Run, Span, SpanId
 
 __all__ = ["causal_tree"]
@@ -23,7 +23,8 @@ def causal_tree(spans: Iterable[Span], *, root: str | None = None) -> CausalTree
 
     Args:
         spans: in any order, any of them any number of times; also those that carry no tag, which show what is
-            missing. Of two that have one id, the one that ended later and says more counts.
+            missing. Of two that have one id, the one that ended later and says more counts; but of two
+            verdicts the worse, and each tag.
         root: the causal tag of an outermost run: only what belongs to it is returned.
 
     Example:
@@ -33,10 +34,10 @@ def causal_tree(spans: Iterable[Span], *, root: str | None = None) -> CausalTree
         >>> print(causal_tree([Span("1" * 32, "2" * 16, end=1_500_000, attributes=named)]))
         ✓ load pass, 1.5 ms, 3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f
     """
-    distinct = _distinct(spans)
+    distinct, dissenting = _distinct(spans)
     of_runs: dict[str, list[Span]] = {}
     effects: dict[str, list[Span]] = {}
-    for span in distinct.values():
+    for span in sorted((*distinct.values(), *dissenting), key=_place):
         if span.tag is not None:
             (of_runs if span.is_action else effects).setdefault(span.tag, []).append(span)
     runs = {tag: merged(tag, own, effects.get(tag, ())) for tag, own in of_runs.items()}
@@ -46,14 +47,31 @@ def causal_tree(spans: Iterable[Span], *, root: str | None = None) -> CausalTree
     return CausalTree(rows, findings) if root is None else _of_one(root, rows, findings, effects)
 
 
-def _distinct(spans: Iterable[Span]) -> dict[SpanId, Span]:
-    """Return each span once, in order of their starts."""
+def _distinct(spans: Iterable[Span]) -> tuple[dict[SpanId, Span], list[Span]]:
+    """Return each span once, in order of their starts, and copies that say what the chosen one does not.
+
+    A verdict is not lost because a copy of its span, whoever sent that, ended later.
+    """
     found: dict[SpanId, Span] = {}
+    copies: dict[SpanId, list[Span]] = {}
     for span in spans:
         other = found.setdefault(span.id, span)
         if other is not span and other != span:
-            found[span.id] = max(other, span, key=_said)
-    return {span.id: span for span in sorted(found.values(), key=lambda span: (span.start, span.id))}
+            copies.setdefault(span.id, [other]).append(span)
+    dissenting: list[Span] = []
+    for at, several in copies.items():
+        several.sort(key=_said)
+        found[at] = chosen = several[-1]
+        claims = {(span.tag, verdict_of(span)): span for span in several if span.is_action}
+        if chosen.is_action:
+            claims.pop((chosen.tag, verdict_of(chosen)))
+            claims.pop((chosen.tag, None), None)
+        dissenting += claims.values()
+    return {span.id: span for span in sorted(found.values(), key=_place)}, dissenting
+
+
+def _place(span: Span) -> tuple[int, SpanId]:
+    return span.start, span.id
 
 
 def _said(span: Span) -> tuple[int, int, str]:

@@ -6,8 +6,9 @@ import glob
 import json
 import os
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from deltaspan.exceptions import SourceError
 from deltaspan.tree._otlp import Reading, holds_spans, signals_in, spans_in
@@ -16,19 +17,23 @@ from deltaspan.tree._records import Span
 __all__ = ["read_files"]
 
 _NOT_JSON: Final = object()
+_MARK: Final = "\ufeff"
+"""A byte order mark, which stands inside a file that was put together from several."""
 
 
 def read_files(*paths: str | os.PathLike[str]) -> Reading:
     """Read the spans in files of OTLP/JSON.
 
     Lines that are no such thing, as the last one of a process that was killed, are left out and complained
-    of. Metrics and logs may stand between them.
+    of. Metrics and logs may stand between them; a file that holds nothing else, or nothing at all, is
+    complained of where others hold spans. Text is UTF-8, or what its first bytes say, such as UTF-16.
 
     Args:
         *paths: files, or patterns like `traces/*.jsonl`.
 
     Raises:
-        SourceError: a file is missing, cannot be read, or holds nothing that could be understood.
+        SourceError: a file is missing, cannot be read, or holds something and none of it could be understood;
+            or no file holds spans.
 
     Example:
         >>> import json, tempfile
@@ -43,9 +48,11 @@ def read_files(*paths: str | os.PathLike[str]) -> Reading:
     """
     spans: list[Span] = []
     complaints: list[str] = []
-    for path in dict.fromkeys(each for given in paths for each in _matching(given)):
-        _read(path, spans, complaints)
-    return Reading(tuple(spans), tuple(complaints))
+    files = list(dict.fromkeys(each for given in paths for each in _matching(given)))
+    without = [told for path in files if (told := _read(path, spans, complaints)) is not None]
+    if files and len(without) == len(files):
+        raise SourceError(f"{without[0]}: name a file that a span exporter wrote, one export a line")
+    return Reading(tuple(spans), (*complaints, *without))
 
 
 def _matching(given: str | os.PathLike[str]) -> list[Path]:
@@ -58,30 +65,38 @@ def _matching(given: str | os.PathLike[str]) -> list[Path]:
     return [Path(each) for each in found]
 
 
-def _read(path: Path, spans: list[Span], complaints: list[str]) -> None:
-    understood, others, unreadable = 0, set[str](), 0
+def _read(path: Path, spans: list[Span], complaints: list[str]) -> str | None:
+    """Add what a file holds; return what there is to say of one that holds no export of spans."""
+    understood, others, strange, unreadable = False, set[str](), False, 0
     for number, document in _documents(path):
         if holds_spans(document):
-            understood += 1
+            understood = True
             read = list(spans_in(document))
             spans += [span for span in read if span is not None]
             unreadable += read.count(None)
         elif signals := signals_in(document):
             others.update(signals)
         else:
+            strange = True
             what = "not JSON" if document is _NOT_JSON else "JSON, but no OTLP"
             complaints.append(f"{path}, line {number}: {what}; left out")
     if unreadable:
         complaints.append(f"{path}: spans without valid ids, left out: {unreadable}")
-    if not understood:
-        held = f"holds {' and '.join(sorted(others))}, but no spans" if others else "is no OTLP/JSON"
-        raise SourceError(f"{path} {held}: name a file that a span exporter wrote, one export a line")
+    if understood:
+        return None
+    if others:
+        return f"{path} holds {' and '.join(sorted(others))}, but no spans"
+    if strange:
+        raise SourceError(
+            f"{path} is no OTLP/JSON: name a file that a span exporter wrote, one export a line"
+        )
+    return f"{path} is empty"
 
 
 def _documents(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield each line's document and number; a file that is one document over many lines is the first."""
     try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
+        with path.open("rb") as raw, TextIOWrapper(raw, _encoding(raw), errors="replace") as file:
             first = next((line for line in file if line.strip()), "")
             if _parsed(first) is _NOT_JSON:
                 whole = _parsed(first + file.read())
@@ -100,8 +115,15 @@ def _documents(path: Path) -> Iterator[tuple[int, Any]]:
         raise SourceError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
+def _encoding(raw: BinaryIO) -> str:
+    """Return the encoding that the first bytes show, by a byte order mark or as JSON begins in it."""
+    encoding = json.detect_encoding(raw.read(4))
+    raw.seek(0)
+    return encoding
+
+
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text.removeprefix(_MARK))
     except (ValueError, RecursionError):
         return _NOT_JSON

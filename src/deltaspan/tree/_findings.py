@@ -42,6 +42,7 @@ def findings_of(
         *_roots(in_order, runs, lineage),
         *_disagreeing(in_order, runs, spans, above, lineage),
         *_actions(in_order),
+        *_copies(in_order),
         *_duplicates(in_order),
         *_cycles(runs, lineage),
         *_invalid(spans),
@@ -146,15 +147,38 @@ def _actions(in_order: Iterable[Merged]) -> Iterator[Finding]:
             yield _about(run, "action_conflict", f"one tag, {len(run.actions)} actions: {names} ({run.tag})")
 
 
+def _copies(in_order: Iterable[Merged]) -> Iterator[Finding]:
+    tags: dict[SpanId, list[str]] = {}
+    for run in in_order:
+        verdicts: dict[SpanId, list[str]] = {}
+        for span in run.verdicts:
+            verdicts.setdefault(span.id, []).append(span.attributes[semconv.ACTION_OUTCOME])
+        for at, outcomes in verdicts.items():
+            if len(outcomes) > 1:
+                sentence = (
+                    f"{_name(run)} has one span with {len(outcomes)} verdicts, of which the worst counts"
+                )
+                yield Finding("copy_conflict", run.tag, (), (at,), f"{sentence}: {', '.join(outcomes)}")
+        for at in dict.fromkeys(span.id for span in run.spans):
+            tags.setdefault(at, []).append(run.tag)
+    for at, several in tags.items():
+        if len(several) > 1:
+            sentence = f"span {at.span_id} of trace {at.trace_id} carries {len(several)} tags, a run each"
+            for tag in several:
+                others = tuple(other for other in several if other != tag)
+                yield Finding("copy_conflict", tag, others, (at,), f"{sentence}: {', '.join(several)}")
+
+
 def _duplicates(in_order: Iterable[Merged]) -> Iterator[Finding]:
     for run in in_order:
-        if len(run.verdicts) > 1:
+        verdicts = {span.id: span for span in run.verdicts}
+        if len(verdicts) > 1:
             outcomes = ", ".join(span.attributes[semconv.ACTION_OUTCOME] for span in run.verdicts)
             yield Finding(
                 "duplicate",
                 run.tag,
                 (),
-                tuple(span.id for span in run.verdicts),
+                tuple(verdicts),
                 f"{_name(run)} has {len(run.verdicts)} verdicts, of which the worst counts: {outcomes}",
             )
 

@@ -11,7 +11,7 @@ from deltaspan import semconv
 from deltaspan.tree._records import Run, Span
 from deltaspan.typing import Outcome
 
-__all__ = ["Merged", "merged"]
+__all__ = ["Merged", "merged", "verdict_of"]
 
 _WORST_FIRST: Final = ("fail", "inconclusive", "pass", "observed", "skipped")
 
@@ -22,7 +22,7 @@ class Merged:
 
     Attributes:
         tag: its causal tag.
-        spans: its own spans, in order of their starts.
+        spans: its own spans, in order of their starts; several of one id where copies disagree.
         effects: the other spans that carry its tag.
         actions: the names that it has.
         parents: the tags of the parents that it has.
@@ -75,7 +75,7 @@ class Merged:
             span_id=first.span_id,
             depth=depth,
             children=children,
-            spans=tuple(span.id for span in self.spans),
+            spans=tuple(dict.fromkeys(span.id for span in self.spans)),
             effects=tuple(self.effects),
         )
 
@@ -88,8 +88,8 @@ def merged(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> Merged:
         spans: the spans of actions among them, in order of their starts; at least one.
         effects: the others.
     """
-    verdicts = [span for span in spans if span.attributes.get(semconv.ACTION_OUTCOME) in _WORST_FIRST]
-    outcomes = [span.attributes[semconv.ACTION_OUTCOME] for span in verdicts]
+    verdicts = [span for span in spans if verdict_of(span) is not None]
+    outcomes = [outcome for span in verdicts if (outcome := verdict_of(span)) is not None]
     return Merged(
         tag,
         spans,
@@ -98,8 +98,14 @@ def merged(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> Merged:
         _tags(spans, semconv.CAUSAL_TAG_PARENT_ID),
         _tags(spans, semconv.CAUSAL_TAG_ROOT_ID),
         verdicts,
-        cast("Outcome | None", min(outcomes, key=_WORST_FIRST.index, default=None)),
+        min(outcomes, key=_WORST_FIRST.index, default=None),
     )
+
+
+def verdict_of(span: Span) -> Outcome | None:
+    """Return the verdict of an action's span; None when it has none that we know."""
+    outcome = span.attributes.get(semconv.ACTION_OUTCOME)
+    return cast("Outcome", outcome) if outcome in _WORST_FIRST else None
 
 
 def _tags(spans: Sequence[Span], attribute: str) -> list[str]:

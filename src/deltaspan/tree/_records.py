@@ -20,6 +20,7 @@ FindingKind: TypeAlias = Literal[
     "root_conflict",
     "span_conflict",
     "action_conflict",
+    "copy_conflict",
     "duplicate",
     "cycle",
     "invalid_tag",
@@ -29,7 +30,8 @@ FindingKind: TypeAlias = Literal[
 
 `orphan`: a run whose parent's tag nobody has. `unclaimed_effects`: spans stamped with a tag that no run has.
 `parent_conflict`, `root_conflict`, `action_conflict`: one tag with two parents, roots or actions.
-`span_conflict`: a run whose span is below that of another run than its tag says. `duplicate`: one tag with
+`span_conflict`: a run whose span is below that of another run than its tag says. `copy_conflict`: copies of
+one span with two verdicts or tags. `duplicate`: one tag with
 two verdicts. `cycle`: runs that cause each other. `invalid_tag`: a tag that is not a UUID's canonical text.
 `untagged_effects`: spans below a run that leave or enter a process without a tag, while others are stamped.
 """

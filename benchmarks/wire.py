@@ -1,0 +1,138 @@
+"""What one action sends: bytes of its span as OTLP protobuf, plain and gzipped, and how many series it makes.
+
+Run: python benchmarks/wire.py
+
+The numbers depend on names and values, not on the machine: sixteen actions with names of the usual length,
+states that are random integers, batches of 512 spans as the SDK's batch processor sends them. docs/scaling.md
+starts from them. Gzip does well on spans that resemble each other: what remains is mostly ids and times.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from deltaspan import change, expects
+from deltaspan._telemetry import Instruments, install
+
+BATCH = 512
+RESOURCE = Resource.create(
+    {
+        "service.name": "provisioning-agent",
+        "service.namespace": "agents",
+        "service.instance.id": "8f2a4c1e-5d53-4f0e-9d55-3f0f6e3f1a11",
+    }
+)
+VERBS = ("create", "update", "archive", "restore")
+NOUNS = ("flow", "tenant_account", "invoice", "subscription")
+METRICS = ("active_flows", "tenant_rows", "audit_entries", "queue_depth")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was sent by actions of so many checks.
+
+    Attributes:
+        span_bytes: bytes of one span, its share of the batch's frame included.
+        span_gzip_bytes: the same after gzip of the whole batch.
+        metric_bytes: bytes that one action in one process adds to an export of metrics.
+        metric_gzip_bytes: the same after gzip.
+        series: time series that it is in Prometheus; a histogram is its buckets, its sum and its count.
+    """
+
+    span_bytes: float
+    span_gzip_bytes: float
+    metric_bytes: float
+    metric_gzip_bytes: float
+    series: float
+
+
+def series(metrics: Any) -> int:
+    """Count the Prometheus series that an OTLP export of metrics becomes."""
+    total = 0
+    for resource in metrics.resource_metrics:
+        for scope in resource.scope_metrics:
+            for metric in scope.metrics:
+                if not metric.name.startswith("delta."):
+                    continue  # some SDKs count themselves
+                total += len(metric.sum.data_points)
+                total += sum(len(p.bucket_counts) + 2 for p in metric.histogram.data_points)
+    return total
+
+
+def action_of(name: str, checks: int) -> Callable[[], None]:
+    """Return an action that adds a little to each of so many states, and proves it."""
+    states = dict.fromkeys(METRICS[:checks], 0)
+    chosen = random.Random(name)  # noqa: S311  # the same bytes in each run
+
+    def act(amount: int) -> None:
+        for metric in states:
+            states[metric] += amount
+
+    probes = [change(m, lambda m=m: states[m]).by(lambda amount: amount) for m in states]
+    verified = expects(*probes, name=name)(act)
+
+    def call() -> None:
+        for metric in states:
+            states[metric] = chosen.randrange(100_000)
+        verified(chosen.randrange(1, 50))
+
+    return call
+
+
+def batch_of(checks: int, verbs: int = len(VERBS), nouns: int = len(NOUNS)) -> tuple[Any, Any]:
+    """Return the OTLP messages of a batch of calls of verbs by nouns actions: spans, and metrics."""
+    spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
+    tracers = TracerProvider(resource=RESOURCE, shutdown_on_exit=False)
+    tracers.add_span_processor(SimpleSpanProcessor(spans))
+    meters = MeterProvider([reader], RESOURCE, shutdown_on_exit=False)
+    install(Instruments(tracers, meters, LoggerProvider(RESOURCE, shutdown_on_exit=False)))
+    try:
+        calls = [action_of(f"{verb}_{noun}", checks) for verb in VERBS[:verbs] for noun in NOUNS[:nouns]]
+        for n in range(BATCH):
+            calls[n % len(calls)]()
+    finally:
+        install(None)
+    metrics = encode_metrics(reader.get_metrics_data())
+    return encode_spans(spans.get_finished_spans()), metrics
+
+
+def measured(checks: int) -> Sent:
+    """Run a batch of actions of so many checks and weigh what leaves."""
+    span_message, metric_message = batch_of(checks)
+    actions = len(VERBS) * len(NOUNS)
+    spans, metrics = span_message.SerializeToString(), metric_message.SerializeToString()
+    return Sent(
+        span_bytes=len(spans) / BATCH,
+        span_gzip_bytes=len(gzip.compress(spans, 6)) / BATCH,
+        metric_bytes=len(metrics) / actions,
+        metric_gzip_bytes=len(gzip.compress(metrics, 6)) / actions,
+        series=series(metric_message) / actions,
+    )
+
+
+def main() -> None:
+    print(f"{'checks':>6} {'span B':>8} {'gzip B':>8} {'metrics B':>10} {'gzip B':>8} {'series':>7}")
+    for checks in (1, 2, 4):
+        sent = measured(checks)
+        print(
+            f"{checks:>6} {sent.span_bytes:>8.0f} {sent.span_gzip_bytes:>8.0f}"
+            f" {sent.metric_bytes:>10.0f} {sent.metric_gzip_bytes:>8.0f} {sent.series:>7.0f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The workspace of a data agent: raw sales as CSV, a lake of Parquet that has May already, and the checks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypedDict
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv, parquet
+
+from deltaspan import change, probe, unchanged
+from deltaspan.probes.files import lines, tree
+
+REGIONS = ("north", "south", "west")
+
+
+class Written(TypedDict):
+    """What an agent says that it wrote."""
+
+    files: int
+    rows: int
+
+
+def create(workspace: Path) -> None:
+    """Make a workspace: the sales of June, of which some came twice and some without an amount."""
+    (workspace / "raw").mkdir(parents=True)
+    sales = [f"{n},{REGIONS[n % 3]},{'' if n % 20 == 0 else n * 100 - 900}" for n in range(1, 111)]
+    (workspace / "raw" / "june.csv").write_text("\n".join(["id,region,cents", *sales, *sales[:7]]) + "\n")
+    (workspace / "agent.log").write_text("may: wrote 40 rows\n")
+    write(workspace, pa.table({"id": range(40), "region": ["north"] * 40, "cents": [100] * 40}), "may")
+
+
+def read_sales(workspace: Path) -> pa.Table:
+    """Read the raw sales of June."""
+    return csv.read_csv(workspace / "raw" / "june.csv")
+
+
+def clean(sales: pa.Table) -> pa.Table:
+    """Leave out what has no amount, and keep once what came twice."""
+    return sales.filter(pc.is_valid(sales["cents"])).group_by(sales.column_names).aggregate([])
+
+
+def write(workspace: Path, sales: pa.Table, month: str) -> int:
+    """Write sales into the lake, one file a region; return how many files that makes."""
+    parquet.write_to_dataset(
+        sales.append_column("month", pa.repeat(month, len(sales))),
+        workspace / "lake",
+        partition_cols=["month", "region"],
+        basename_template="part-{i}.parquet",
+    )
+    return len(sales["region"].unique())
+
+
+# What is checked: the lake and its surroundings, never the word of the agent alone --------------------------
+
+
+@probe(blocking=True)
+def count_rows(workspace: Path) -> int:
+    """Count the rows of the lake, by what each file says of itself: no row is read."""
+    files = (workspace / "lake").rglob("*.parquet")
+    return sum(parquet.read_metadata(file).num_rows for file in files)
+
+
+@probe(blocking=True)
+def sum_cents(workspace: Path) -> int:
+    """Add up the amounts in the lake: one column is read."""
+    files = (workspace / "lake").rglob("*.parquet")
+    return sum(pc.sum(parquet.ParquetFile(file).read(["cents"])["cents"]).as_py() or 0 for file in files)
+
+
+def cents_to_come(workspace: Path) -> int:
+    """Add up what the raw sales owe the lake: each sale once, whatever an agent makes of them."""
+    sales = read_sales(workspace).to_pydict()
+    return sum(cents or 0 for cents in dict(zip(sales["id"], sales["cents"], strict=True)).values())
+
+
+CHECKS = (
+    unchanged("source", tree("{workspace}/raw", content=True)),
+    change("lake", tree("{workspace}/lake")).adding(
+        "month=june/region=*/*.parquet", count=lambda result: result["files"]
+    ),
+    change("rows", count_rows).by(lambda result: result["rows"]),
+    change("cents", sum_cents).by(cents_to_come),
+    change("log", lines("{workspace}/agent.log")).adding(lambda result: f"june: wrote {result['rows']} rows"),
+)

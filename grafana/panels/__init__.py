@@ -1,0 +1,1 @@
+"""The dashboards, one a file, and the parts that they share."""

@@ -1,0 +1,181 @@
+"""The kinds of panel, each as all dashboards use it."""
+
+from collections.abc import Mapping, Sequence
+
+from grafana_foundation_sdk.builders import common as c
+from grafana_foundation_sdk.builders import dashboard as d
+from grafana_foundation_sdk.builders import stat, table, timeseries
+from grafana_foundation_sdk.models import common as cm
+from grafana_foundation_sdk.models import dashboard as dm
+
+from panels._links import show_below
+from panels._queries import JAEGER, PROMETHEUS, now, over_time, runs, trace
+
+OUTCOMES = {
+    "pass": "green",
+    "fail": "red",
+    "inconclusive": "orange",
+    "observed": "blue",
+    "skipped": "#808080",
+}
+HEADERS = {
+    "job": "Agent",
+    "delta_action_name": "Action",
+    "delta_check_metric": "Metric",
+    "delta_check_reason": "Reason",
+}
+NONE_YET = "No checks in this time range"
+NO_DURATIONS = "No durations: nothing ran, or each process exported only once"
+"""A rate needs two samples of a process, or Prometheus' created-timestamp-zero-ingestion."""
+
+
+def limits(start: str, *steps: tuple[float, str]) -> d.ThresholdsConfig:
+    """Return thresholds: the colour from below, and from each value on."""
+    colours = [dm.Threshold(None, start), *(dm.Threshold(value, colour) for value, colour in steps)]
+    return d.ThresholdsConfig().mode(dm.ThresholdsMode.ABSOLUTE).steps(colours)
+
+
+def number(
+    title: str,
+    description: str,
+    expression: str,
+    *,
+    unit: str,
+    colours: d.ThresholdsConfig,
+    decimals: int = 0,
+) -> stat.Panel:
+    """Show one number, coloured."""
+    panel = stat.Panel().title(title).description(description).datasource(PROMETHEUS)
+    panel = panel.with_target(now(expression)).unit(unit).decimals(decimals).no_value(NONE_YET)
+    panel = panel.thresholds(colours).color_mode(cm.BigValueColorMode.BACKGROUND)
+    reduced = c.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False)
+    return panel.graph_mode(cm.BigValueGraphMode.NONE).reduce_options(reduced)
+
+
+def curves(
+    title: str,
+    description: str,
+    queries: Mapping[str, str],
+    *,
+    unit: str,
+    exemplars: bool = False,
+    limit: float | None = None,
+    link: dict[str, object] | None = None,
+    empty: str = NONE_YET,
+) -> timeseries.Panel:
+    """Show curves over time.
+
+    Args:
+        title: what is shown.
+        description: what it says, and what to do when it is bad.
+        queries: expressions by their legend.
+        unit: Grafana's name of it.
+        exemplars: whether to show the runs behind the points, each a link to its trace.
+        limit: where an alert begins; drawn as a line.
+        link: what a click on a curve offers.
+        empty: the text when there is nothing to show.
+    """
+    panel = timeseries.Panel().title(title).description(description).datasource(PROMETHEUS)
+    for ref, (legend, expression) in zip("ABCD", queries.items(), strict=False):
+        panel = panel.with_target(over_time(expression, legend, ref, exemplars=exemplars))
+    # A recording rule has one value a minute; below that a step would be empty.
+    panel = panel.unit(unit).min(0).no_value(empty).interval("1m")
+    panel = panel.legend(
+        c.VizLegendOptions()
+        .show_legend(True)
+        .display_mode(cm.LegendDisplayMode.LIST)
+        .placement(cm.LegendPlacement.BOTTOM)
+    )
+    panel = panel.tooltip(
+        c.VizTooltipOptions().mode(cm.TooltipDisplayMode.MULTI).sort(cm.SortOrder.DESCENDING)
+    )
+    if limit is not None:
+        style = c.GraphThresholdsStyleConfig().mode(cm.GraphThresholdsStyleMode.DASHED)
+        panel = panel.thresholds(limits("transparent", (limit, "orange"))).thresholds_style(style)
+    # By type, so that the link does not take the place of those that exemplars have on their trace ids.
+    return panel.override_by_field_type("number", [dm.DynamicConfigValue("links", [link])]) if link else panel
+
+
+def counts(
+    title: str,
+    description: str,
+    queries: Mapping[str, str],
+    *,
+    link: dict[str, object] | None = None,
+    empty: str,
+) -> timeseries.Panel:
+    """Show how many there were over time, as stacked bars; outcomes in their own colours."""
+    panel = curves(title, description, queries, unit="short", link=link, empty=empty).decimals(0)
+    panel = panel.draw_style(cm.GraphDrawStyle.BARS).fill_opacity(80).line_width(0)
+    panel = panel.stacking(c.StackingConfig().mode(cm.StackingMode.NORMAL).group("A"))
+    for outcome, colour in OUTCOMES.items():
+        fixed = {"mode": "fixed", "fixedColor": colour}
+        panel = panel.override_by_name(outcome, [dm.DynamicConfigValue("color", fixed)])
+    return panel
+
+
+def rows(
+    title: str,
+    description: str,
+    labels: Sequence[str],
+    columns: Mapping[str, tuple[str, str]],
+    *,
+    link: dict[str, object] | None = None,
+    empty: str = NONE_YET,
+    limited: Mapping[str, d.ThresholdsConfig] | None = None,
+) -> table.Panel:
+    """Show a table: a row for each set of labels, a column for each expression.
+
+    Args:
+        title: what is shown.
+        description: what it says, and what to do about a bad row.
+        labels: what all expressions are aggregated by.
+        columns: expression and unit by the column's header; the first sorts the table.
+        link: what a click on the action offers.
+        empty: the text when there is no row.
+        limited: the colours of columns that have any.
+    """
+    panel = table.Panel().title(title).description(description).datasource(PROMETHEUS).no_value(empty)
+    values = {}
+    for ref, (header, (expression, unit)) in zip("ABCDEF", columns.items(), strict=False):
+        values[f"Value #{ref}" if len(columns) > 1 else "Value"] = header
+        panel = panel.with_target(now(expression, ref))
+        config = [dm.DynamicConfigValue("unit", unit)]
+        if limited and header in limited:
+            config.append(dm.DynamicConfigValue("thresholds", limited[header].build().to_json()))
+            config.append(dm.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}))
+        panel = panel.override_by_name(header, config)
+    if link:
+        panel = panel.override_by_name(HEADERS["delta_action_name"], [dm.DynamicConfigValue("links", [link])])
+    names = {label: HEADERS[label] for label in labels} | values
+    order = {name: position for position, name in enumerate(names)}
+    organised = {"excludeByName": {"Time": True}, "renameByName": names, "indexByName": order}
+    panel = panel.with_transformation(dm.DataTransformerConfig("merge", options={}))
+    panel = panel.with_transformation(dm.DataTransformerConfig("organize", options=organised))
+    return panel.sort_by([c.TableSortByFieldState().display_name(next(iter(columns))).desc(True)])
+
+
+def found(title: str, description: str, tags: str, *, link: str | None = None, empty: str) -> table.Panel:
+    """Show the traces that a search finds: an id opens the trace, a name puts it in the variable `link`."""
+    panel = table.Panel().title(title).description(description).datasource(JAEGER).no_value(empty)
+    panel = panel.with_target(runs(tags)).sort_by(
+        [c.TableSortByFieldState().display_name("Start time").desc(True)]
+    )
+    # On the name: a link of ours on the id would take the place of the data source's own.
+    return (
+        panel.override_by_name("traceName", [dm.DynamicConfigValue("links", [show_below(link)])])
+        if link
+        else panel
+    )
+
+
+def spans(title: str, description: str, variable: str) -> d.Panel:
+    """Show the spans of the trace whose id is in a variable, with their attributes and events."""
+    return (
+        d.Panel()
+        .type("traces")
+        .title(title)
+        .description(description)
+        .datasource(JAEGER)
+        .with_target(trace(variable))
+    )

@@ -1,0 +1,65 @@
+"""Iterators that were read before: a second read of one finds nothing, which is no state."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+from deltaspan._freeze import Unfreezable
+
+__all__ = ["Spent"]
+
+_MAX_HELD: Final = 8
+"""How many iterators are remembered that cannot be remembered weakly; held on to, so few."""
+
+
+class Spent:
+    """Remembers the iterators that one probe gave, for as long as they live.
+
+    A fresh one for each read, as a generator function makes them, is as good as a list. A cursor that is run
+    again for each read cannot be told from one that is spent, so it is refused as well.
+    """
+
+    __slots__ = ("_held", "_lock", "_seen")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._held: deque[Any] = deque(maxlen=_MAX_HELD)
+
+    def refuse(self, rows: Any, source: str) -> None:
+        """Refuse an iterator that was read before, or is known to be at its end.
+
+        Args:
+            rows: what the probe gave.
+            source: where rows come from, for a sentence.
+
+        Raises:
+            Unfreezable: it is such an iterator.
+        """
+        if not isinstance(rows, Iterator):
+            return
+        closed = inspect.isgenerator(rows) and inspect.getgeneratorstate(rows) == inspect.GEN_CLOSED
+        if closed or self._is_known(rows):
+            raise Unfreezable(
+                f"{source} gave an iterator that was read before ({type(rows).__name__}), so what it leaves "
+                f"is not the state: return list(rows), read anew each time"
+            )
+
+    def _is_known(self, rows: Any) -> bool:
+        """Return whether the iterator was given before, and remember it."""
+        with self._lock:
+            if self._seen.get(id(rows)) is rows or any(rows is held for held in self._held):
+                return True
+            try:
+                self._seen[id(rows)] = rows
+            except TypeError:  # most of Python's own take no weak reference
+                self._held.append(rows)
+            return False
+
+    def __reduce__(self) -> tuple[type[Spent], tuple[()]]:
+        return Spent, ()  # elsewhere there are other iterators

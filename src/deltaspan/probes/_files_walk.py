@@ -1,0 +1,152 @@
+"""The walk over a tree: every file that is wanted, once, without following a link."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from deltaspan.probes._files_ignored import GIT, NAME, GitIgnore
+from deltaspan.probes._files_open import chunks, kind_of, opened
+from deltaspan.probes._files_patterns import Patterns, Places
+
+__all__ = ["Walk", "content_of", "printable"]
+
+_NONE: Places = frozenset()
+
+
+class _Folder(NamedTuple):
+    """A folder that is still to be read.
+
+    Attributes:
+        path: where it lies.
+        raw: relative to the root, with a `/` at its end, as the system decodes it; empty for the root.
+        shown: the same as states show it.
+        wanted: how far the wanted patterns have come.
+        unwanted: how far the others have.
+        rules: what `.gitignore` files say in it.
+    """
+
+    path: str
+    raw: str
+    shown: str
+    wanted: Places
+    unwanted: Places
+    rules: GitIgnore | None
+
+
+class Walk:
+    """Which files of a tree are read.
+
+    Args:
+        wanted: what a path must match; None for all.
+        unwanted: what it, and every folder above it, must not match.
+        git: the class that understands `.gitignore`; None to take those for files like others.
+    """
+
+    def __init__(self, wanted: Patterns | None, unwanted: Patterns | None, git: Any) -> None:
+        self._wanted = wanted
+        self._unwanted = unwanted
+        self._git = git
+
+    def files(self, root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        """Yield each file as its path relative to the root, in POSIX form, and its entry; in no order.
+
+        A link is an entry of its own, wherever it leads, and so is a pipe, a socket or a device.
+
+        Raises:
+            OSError: the root, or a folder in it, cannot be listed. One that has vanished has no files.
+        """
+        wanted, unwanted = self._wanted, self._unwanted
+        start = _Folder(
+            root, "", "", wanted.start if wanted else _NONE, unwanted.start if unwanted else _NONE, None
+        )
+        below: list[_Folder] = []
+        yield from self._read(start, below)
+        while below:
+            folder = below.pop()
+            with suppress(FileNotFoundError):  # it has vanished since it was listed, and its files with it
+                yield from self._read(folder, below)
+
+    def _read(self, folder: _Folder, below: list[_Folder]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        takes = self._wanted.of_files(folder.wanted) if self._wanted else None
+        leaves = self._unwanted.of_files(folder.unwanted) if self._unwanted else None
+        prefix = folder.shown
+        with os.scandir(folder.path) as listed:
+            entries: Iterable[os.DirEntry[str]] = listed
+            if self._git is not None:
+                folder, entries = self._with_rules(folder, list(listed))
+            for entry in entries:
+                name = entry.name
+                shown = name if name.isascii() and "\\" not in name else printable(name)
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if self._git is not None and _is_ignored(folder, name, is_folder=is_folder):
+                    continue
+                if is_folder:
+                    self._add(folder, entry, shown, below)
+                elif not (leaves and leaves(shown)) and (takes is None or takes(shown)):
+                    yield prefix + shown, entry
+
+    def _add(self, folder: _Folder, entry: os.DirEntry[str], shown: str, below: list[_Folder]) -> None:
+        """Note a folder that is to be read, unless nothing below it is wanted."""
+        wanted = unwanted = _NONE
+        if self._wanted is not None:
+            wanted = self._wanted.after(folder.wanted, shown)
+            if not self._wanted.lead_on(wanted):
+                return
+        if self._unwanted is not None:
+            unwanted = self._unwanted.after(folder.unwanted, shown)
+            if self._unwanted.match(unwanted):
+                return
+        raw = f"{folder.raw}{entry.name}/"
+        below.append(_Folder(entry.path, raw, f"{folder.shown}{shown}/", wanted, unwanted, folder.rules))
+
+    def _with_rules(
+        self, folder: _Folder, entries: list[os.DirEntry[str]]
+    ) -> tuple[_Folder, list[os.DirEntry[str]]]:
+        for entry in entries:
+            # As git does, a link of that name is not followed: it could lead out of the tree.
+            if entry.name == NAME and entry.is_file(follow_symlinks=False):
+                with suppress(FileNotFoundError):  # it has vanished since it was listed
+                    rules = GitIgnore(self._git, folder.rules, folder.raw, entry.path)
+                    return folder._replace(rules=rules), entries
+        return folder, entries
+
+
+def _is_ignored(folder: _Folder, name: str, *, is_folder: bool) -> bool:
+    """Return whether git takes no notice of what has this name in a folder."""
+    if name == GIT:
+        return True
+    return folder.rules is not None and folder.rules.leaves_out(folder.raw + name, is_folder=is_folder)
+
+
+def printable(name: str) -> str:
+    r"""Return a name as text that can be printed and sent; two names never become one.
+
+    A byte that is not UTF-8 becomes `\xNN`; so that no other name reads the same, a backslash is doubled.
+    """
+    return os.fsencode(name.replace("\\", "\\\\")).decode("utf-8", "backslashreplace")
+
+
+def content_of(entry: os.DirEntry[str]) -> tuple[int, str]:
+    """Return the size of a file and the SHA-256 of its content; what is no file is never opened.
+
+    Raises:
+        OSError: it cannot be read, or has become something else since it was listed.
+    """
+    if entry.is_symlink():
+        target = os.readlink(entry.path)  # noqa: PTH115  # a Path would not keep what is written
+        return len(os.fsencode(target)), f"link to {printable(target)}"
+    kind = (
+        None if entry.is_file(follow_symlinks=False) else kind_of(entry.stat(follow_symlinks=False).st_mode)
+    )
+    if kind is not None:
+        return 0, kind
+    digest, size = sha256(), 0
+    with opened(entry.path, follow=False) as descriptor:
+        for chunk in chunks(descriptor):
+            digest.update(chunk)
+            size += len(chunk)
+    return size, digest.hexdigest()

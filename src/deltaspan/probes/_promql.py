@@ -1,0 +1,57 @@
+"""PromQL with fields: `"$name"` in a query stands for the argument of that name of the action."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes._fields import filled as text_of
+
+__all__ = ["fields_in", "filled_in"]
+
+_LITERAL: Final = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`")
+_FIELD: Final = re.compile(r"\$(?:(?P<escaped>\$)|\{(?P<braced>[^\W\d]\w*)\}|(?P<named>[^\W\d]\w*))")
+
+
+def fields_in(query: str) -> tuple[str, ...]:
+    """Return the names that a query has as fields, each once, in order.
+
+    Raises:
+        DefinitionTypeError: it is no text.
+        DefinitionValueError: a field stands outside quotes, where its value would be a part of the language.
+    """
+    if not isinstance(query, str) or not query.strip():
+        raise DefinitionTypeError(f"expected PromQL, not {query!r}")
+    for field in _FIELD.finditer(_LITERAL.sub("", query) + "".join(_raw(query))):
+        if not field["escaped"]:
+            raise DefinitionValueError(
+                f"{query!r}: {field[0]} stands outside of quotes, where an argument would be a part of the "
+                f"query; write it between \"...\" or '...', and $$ for a dollar sign"
+            )
+    names = (field["braced"] or field["named"] for field in _FIELD.finditer(query) if not field["escaped"])
+    return tuple(dict.fromkeys(names))
+
+
+def filled_in(query: str, values: Mapping[str, Any]) -> str:
+    """Return the query with each field replaced by its value, so written that it stays within its quotes."""
+
+    def literal(found: re.Match[str]) -> str:
+        quote = found[0][0]
+        return _FIELD.sub(lambda field: _written(field, values, quote), found[0])
+
+    return _LITERAL.sub(literal, query)
+
+
+def _raw(query: str) -> Iterator[str]:
+    """Yield the literals in which nothing can be escaped."""
+    return (found[0] for found in _LITERAL.finditer(query) if found[0].startswith("`"))
+
+
+def _written(field: re.Match[str], values: Mapping[str, Any], quote: str) -> str:
+    if field["escaped"]:
+        return "$"
+    name = field["braced"] or field["named"]
+    text = text_of(f"{{{name}}}", values)
+    return text.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n")

@@ -1,0 +1,239 @@
+"""What `make up` says is in the way, and what it does when nothing is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from integration._compose import DEPLOY, settings
+
+FAKE = DEPLOY.parent / "tests" / "integration" / "_fake_docker.py"
+PORTS = [name for name in settings() if name.endswith("_PORT")]
+RUNNING = "collector jaeger prometheus alertmanager grafana"
+NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere/docker.sock"}
+
+
+@pytest.fixture
+def stack(tmp_path):
+    """Run a copy of deploy/stack.py, so that no password is left in the repository."""
+    for name in ("stack.py", ".env", "compose.yaml"):
+        (tmp_path / "deploy").mkdir(exist_ok=True)
+        shutil.copy(DEPLOY / name, tmp_path / "deploy" / name)
+
+    def run(*arguments, **environment):
+        inherited = {key: value for key, value in os.environ.items() if key not in settings()}
+        return subprocess.run(
+            [sys.executable, "deploy/stack.py", *arguments],
+            cwd=tmp_path,
+            env={**inherited, "FAKE_LOG": str(tmp_path / "docker.log"), **environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def docker(tmp_path):
+    """Put the docker that starts nothing first on PATH; return that PATH."""
+    script = tmp_path / "bin" / "docker"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE}" "$@"\n')
+    script.chmod(0o755)
+    return {"PATH": f"{script.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.fixture
+def free():
+    """Return a free port for every port of .env."""
+    sockets = [socket.socket() for _ in PORTS]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = {name: str(each.getsockname()[1]) for name, each in zip(PORTS, sockets, strict=True)}
+    for each in sockets:
+        each.close()
+    return ports
+
+
+class Healthy(BaseHTTPRequestHandler):
+    """Answers 200 to everything."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def answering():
+    """Return a port for every port of .env, at each of which something answers as if healthy."""
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), Healthy) for _ in PORTS]
+    for server in servers:
+        Thread(target=server.serve_forever, daemon=True).start()
+    yield {name: str(server.server_port) for name, server in zip(PORTS, servers, strict=True)}
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_without_docker_it_says_what_to_install(stack, tmp_path):
+    done = stack("up", PATH=str(tmp_path))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "Docker is missing: install Docker Engine and its compose plugin (docs.docker.com/engine/install)\n"
+    )
+
+
+@pytest.mark.skipif(not shutil.which("docker"), reason="docker is not installed")
+def test_with_the_real_docker_and_no_engine_it_says_how_to_start_it(stack):
+    done = stack("up", **NO_ENGINE)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("Docker is installed, but its engine does not answer (")
+    assert done.stderr.endswith("\nStart it: sudo systemctl start docker, or open Docker Desktop\n")
+
+
+def test_a_user_who_may_not_talk_to_docker_is_told_how_he_may(stack, docker):
+    done = stack(
+        "up", **docker, FAKE_INFO="permission denied while trying to connect to the Docker daemon socket"
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Docker is running, but this user may not talk to it: sudo usermod -aG docker $USER, "
+        "then log in again\n"
+    )
+
+
+def test_a_docker_without_compose_is_told_from_one_with_the_old_one(stack, docker):
+    done = stack("up", **docker, FAKE_NO_COMPOSE="1")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("Docker has no `docker compose`, version 2: install it")
+
+
+def test_a_port_that_is_taken_is_named_with_who_has_it_and_what_to_set(stack, docker, free):
+    with socket.create_server(("127.0.0.1", int(free["GRAFANA_PORT"]))):
+        done = stack("check", **docker, **free)
+
+    port = int(free["GRAFANA_PORT"])
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Port {port}, for grafana, is taken by ")
+    assert done.stderr.endswith(f": stop that, or choose another: make up GRAFANA_PORT={port + 10000}\n")
+    if shutil.which("ss") or shutil.which("lsof"):
+        assert f"(process {os.getpid()})" in done.stderr
+
+
+def test_everything_in_the_way_is_said_at_once(stack, docker, free, tmp_path):
+    with (
+        socket.create_server(("127.0.0.1", int(free["JAEGER_PORT"]))),
+        socket.create_server(("127.0.0.1", int(free["OTLP_GRPC_PORT"]))),
+    ):
+        done = stack("up", **docker, **free, FAKE_MOUNTS=str(tmp_path / "gone.yaml"))
+
+    missing, *ports = done.stderr.splitlines()
+    assert (
+        missing
+        == "gone.yaml is missing, and compose.yaml mounts it: bring it back with git checkout gone.yaml"
+    )
+    assert [line.rpartition(" ")[2].partition("=")[0] for line in ports] == ["OTLP_GRPC_PORT", "JAEGER_PORT"]
+    assert not (tmp_path / "docker.log").exists()
+
+
+def test_an_address_of_another_machine_is_refused(stack, docker, free):
+    done = stack("check", **docker, **free, BIND="192.0.2.1")
+
+    assert (done.returncode, done.stderr) == (
+        1,
+        "BIND=192.0.2.1 is no address of this machine: set it to one that is\n",
+    )
+
+
+def test_nothing_in_the_way_is_silence(stack, docker, free, tmp_path):
+    done = stack("check", **docker, **free)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (tmp_path / "docker.log").exists()
+
+
+def test_up_again_waits_until_all_answer_and_says_where_they_are(stack, docker, answering, tmp_path):
+    done = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "docker.log").read_text() == "up --detach --remove-orphans\n"
+    assert (
+        f"export OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:{answering['OTLP_HTTP_PORT']}   "
+        f"(gRPC: localhost:{answering['OTLP_GRPC_PORT']})\n"
+    ) in done.stdout
+    assert (
+        f"Grafana       http://localhost:{answering['GRAFANA_PORT']}   "
+        "user admin, password in deploy/secrets/grafana-admin-password\n"
+    ) in done.stdout
+    assert "BIND" not in done.stdout
+
+
+def test_alerts_that_go_nowhere_are_said_to_until_there_is_an_address(stack, docker, answering, tmp_path):
+    first = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
+    for name in ("page_url", "ticket_url"):
+        (tmp_path / "deploy" / "secrets" / "alertmanager" / name).write_text("http://localhost:1")
+    second = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
+
+    said = (
+        "Alerts are shown there and sent to nobody: write the address of a webhook into "
+        "deploy/secrets/alertmanager/page_url and deploy/secrets/alertmanager/ticket_url.\n"
+    )
+    assert (said in first.stdout, said in second.stdout) == (True, False)
+
+
+def test_the_password_is_made_once_and_other_users_cannot_reach_it(stack, docker, answering, tmp_path):
+    file = tmp_path / "deploy" / "secrets" / "grafana-admin-password"
+
+    stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
+    first = file.read_text()
+    stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
+
+    assert file.read_text() == first
+    assert len(first) >= 24
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_new_password_beside_an_old_grafana_comes_with_how_to_set_it(stack, docker, answering, tmp_path):
+    done = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING, FAKE_VOLUME="1")
+
+    password = (tmp_path / "deploy" / "secrets" / "grafana-admin-password").read_text()
+    assert done.stdout.endswith(
+        "  docker compose -f deploy/compose.yaml exec grafana grafana cli admin reset-admin-password "
+        f"{password}\n"
+    )
+
+
+def test_opening_the_ports_to_the_network_is_warned_of(stack, docker, answering):
+    done = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING, BIND="0.0.0.0")  # noqa: S104  # nothing binds it
+
+    assert "\nBIND opens all of this to the network, and Grafana alone asks for a password" in done.stdout
+
+
+def test_down_stops_and_keeps_what_is_stored_unless_told(stack, docker, tmp_path):
+    assert stack("down", **docker).returncode == 0
+    assert stack("down", "--volumes", **docker).returncode == 0
+
+    assert (tmp_path / "docker.log").read_text() == "down --remove-orphans\ndown --remove-orphans --volumes\n"
+
+
+def test_what_it_does_not_know_prints_what_it_does(stack):
+    done = stack("restart")
+
+    assert done.returncode == 2
+    assert "python3 deploy/stack.py up" in done.stderr

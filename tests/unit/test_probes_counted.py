@@ -1,0 +1,106 @@
+"""How far counters have counted: never less than before, whatever resets them."""
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes._counted import Counted
+from deltaspan.probes._promql import fields_in, filled_in
+
+STEPS = st.lists(
+    st.one_of(st.integers(0, 9).map(lambda n: ("count", n)), st.just(("reset", 0)), st.just(("read", 0)))
+)
+
+
+@given(STEPS)
+def test_the_total_is_what_was_counted_however_often_it_was_reset(steps):
+    counted, value, truth, at = Counted(), 0, 0, 0.0
+    counted.add(counted.known(), at, {"orders": [0]})
+    samples = []
+    for step, n in steps:
+        if step == "count":
+            value, truth = value + n, truth + n
+            samples.append(value)
+        elif step == "reset":
+            value = 0
+            samples.append(value)
+        else:
+            at += 1
+            assert counted.add(counted.known(), at, {"orders": samples}) == truth
+            samples = []
+
+
+def test_a_series_that_is_new_counts_from_zero_and_one_that_has_vanished_keeps_what_it_had():
+    counted = Counted()
+
+    assert counted.add(counted.known(), 1, {"a": [5]}) == 5
+    assert counted.add(counted.known(), 2, {"b": [3]}) == 8
+    assert counted.add(counted.known(), 3, {"a": [6], "b": [3]}) == 9
+
+
+def test_an_answer_that_was_overtaken_counts_nothing():
+    counted = Counted()
+    counted.add(counted.known(), 1, {"a": [5]})
+    known = counted.known()
+    counted.add(known, 3, {"a": [9]})
+
+    assert counted.add(known, 2, {"a": [7]}) == 9
+
+
+def test_a_read_that_began_with_what_is_no_longer_known_begins_anew():
+    counted = Counted()
+    known = counted.known()
+    counted.add(known, 1, {"a": [5]})
+
+    assert counted.add(known, 2, {"a": [6]}) is None
+
+
+def test_reads_of_many_threads_count_each_step_once():
+    counted, value, lock = Counted(), [0], threading.Lock()
+
+    def work():
+        for _ in range(200):
+            total = None
+            while total is None:
+                known = counted.known()
+                with lock:
+                    value[0] += 1
+                    at, seen = float(value[0]), value[0]
+                total = counted.add(known, at, {"a": [seen]})
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert counted.add(counted.known(), value[0] + 1.0, {"a": [value[0]]}) == value[0]
+
+
+def test_fields_stand_between_quotes():
+    query = """sum(orders{shop="$shop", city='${city}', path=~"a$$"}) > 3"""
+
+    assert fields_in(query) == ("shop", "city")
+    assert filled_in(query, {"shop": 'a"b\\', "city": "it's"}) == (
+        """sum(orders{shop="a\\"b\\\\", city='it\\'s', path=~"a$"}) > 3"""
+    )
+
+
+@pytest.mark.parametrize("query", ["up > $n", "sum by ($label) (up)", "up{job=`$job`}"])
+def test_a_field_outside_of_quotes_would_be_language_and_is_refused(query):
+    with pytest.raises(DefinitionValueError, match="stands outside of quotes"):
+        fields_in(query)
+
+
+@pytest.mark.parametrize("query", ["", "  ", 3, None])
+def test_what_is_no_query_is_refused(query):
+    with pytest.raises(DefinitionTypeError, match="expected PromQL"):
+        fields_in(query)
+
+
+def test_a_value_that_is_no_text_is_refused():
+    with pytest.raises(TypeError, match="takes text, a number or a path"):
+        filled_in('up{job="$job"}', {"job": ["a"]})
