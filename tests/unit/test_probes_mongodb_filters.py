@@ -9,7 +9,7 @@ from bson import Code, Decimal128, MinKey, ObjectId
 from pymongo import MongoClient
 
 from deltaspan import change, window
-from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import mongodb
 from deltaspan.probes._mongodb_values import as_key, fields_of_filter, filled_filter, plain
 
@@ -84,3 +84,12 @@ def test_a_probe_reads_as_it_was_written(orders):
         "mongodb.documents(shop.orders, key='sku', fields=['price'], limit=5)"
     )
     assert repr(mongodb.count(orders)) == "mongodb.count(shop.orders)"
+
+
+def test_the_password_of_the_client_is_hidden_wherever_an_error_repeats_it():
+    refused = {"username": "ann", "password": "refused", "serverSelectionTimeoutMS": 50}
+    with MongoClient("127.0.0.1", 1, **refused) as client, pytest.raises(ProbeError) as caught:
+        mongodb.count(client["shop"]["orders"])()
+
+    assert "ServerSelectionTimeoutError: " in str(caught.value)
+    assert "refused" not in str(caught.value)

@@ -103,7 +103,7 @@ def count(
 
     Args:
         collection: see the module.
-        filter: as `find()` takes it, with fields; all documents by default.
+        filter: as `count_documents()` takes it, without `$where` and `$near`; all documents by default.
 
     Raises:
         DefinitionTypeError: it is no collection of PyMongo, or the filter is no mapping.
@@ -160,7 +160,7 @@ def documents(
 
     Args:
         collection: see the module.
-        filter: as for `count`.
+        filter: as `find()` takes it; all documents by default.
         key: what is unique among them, a dotted path too.
         fields: what is told of each, besides `_id` and the key; dotted paths too. Everything when None.
         limit: how many documents there may be; with more the check is inconclusive.

@@ -152,9 +152,9 @@ def values(
     """Read what the keys hold that match a pattern: key → value.
 
     A string is text; a hash, a mapping of texts; a list, a list; a set, a set; a sorted set, member → score;
-    a stream, id → fields. A text of more than 256 bytes, or one that is no UTF-8, is its size and a digest.
-    How long a key has to live is not told. What others write between the round trips of a read is seen in one
-    key and not in another; a key that changes its type then is inconclusive.
+    a stream, id → fields. A text of more than 256 bytes, or one that is no UTF-8, is its size and a digest;
+    it is fetched all the same. How long a key has to live is not told. What others write between the round
+    trips of a read is seen in one key and not in another; a key that changes its type then is inconclusive.
 
     States are recorded: where keys hold secrets, `redacted()` keeps them in.
 
