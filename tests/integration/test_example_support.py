@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from integration._examples import printed_by
 from integration._services import HOST, postgresql
 
 pytestmark = pytest.mark.services
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "support"
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     with postgresql(tmp_path_factory) as address:
         port = address.split("port=")[1].split()[0]
-        command = [sys.executable, str(EXAMPLE), f"postgresql+psycopg://postgres@{HOST}:{port}/postgres"]
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("DELTASPAN_")}
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+        return printed_by("support", f"postgresql+psycopg://postgres@{HOST}:{port}/postgres")
 
 
 @pytest.mark.parametrize(
