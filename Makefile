@@ -49,12 +49,8 @@ e2e: $(VENV)/.e2e ## run the end-to-end tests against those servers
 frameworks: $(VENV)/.frameworks ## run the tests under agent frameworks, numpy and pandas
 	$(BIN)/python -m pytest tests/integration/frameworks tests/unit/test_freeze.py tests/unit/test_freeze_honesty.py $(ARGS)
 
-services: $(VENV)/.services ## run the tests against real databases, a web server and Celery (Debian, Ubuntu: apt-get install redis-server postgresql)
-	$(BIN)/python -m pytest -m services \
-	  tests/integration/test_locks_redis.py tests/integration/test_locks_postgresql.py \
-	  tests/integration/test_forty_writers.py \
-	  tests/integration/test_propagation_http.py tests/integration/test_propagation_celery.py \
-	  tests/integration/test_propagation_threading.py $(ARGS)
+services: $(VENV)/.services ## run the tests against real databases, a web server and Celery (Debian, Ubuntu: apt-get install redis-server postgresql mariadb-server)
+	$(BIN)/python -m pytest -m services tests/integration $(ARGS)
 
 dashboards: $(VENV)/.deploy ## write grafana/dashboards anew from grafana/panels (Python 3.11 or newer)
 	@$(BIN)/python -c 'import grafana_foundation_sdk' 2>/dev/null || { \

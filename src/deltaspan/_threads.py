@@ -14,10 +14,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final
 
-__all__ = ["MOST_THREADS", "Pool", "on_asyncio", "submit"]
+__all__ = ["MOST_THREADS", "THREAD_NAME", "Pool", "on_asyncio", "submit"]
 
 MOST_THREADS: Final = 32
 """The most probes that are read off their own thread at once; further ones wait for a free thread."""
+
+THREAD_NAME: Final = "deltaspan-probe"
+"""What these threads are called."""
 
 
 class _Work(Future[Any]):
@@ -97,7 +100,7 @@ class Pool:
             del work  # or an idle thread would keep the last state alive
 
 
-_pool = Pool(MOST_THREADS, "deltaspan-probe")
+_pool = Pool(MOST_THREADS, THREAD_NAME)
 
 
 def submit(call: Callable[[], Any]) -> Future[Any]:
@@ -127,7 +130,7 @@ def on_asyncio() -> bool:
 
 def _forget() -> None:
     global _pool  # noqa: PLW0603  # a forked child has none of its parent's threads
-    _pool = Pool(MOST_THREADS, "deltaspan-probe")
+    _pool = Pool(MOST_THREADS, THREAD_NAME)
 
 
 if hasattr(os, "register_at_fork"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from deltaspan._reports import ActionReport
@@ -41,7 +41,8 @@ class Probe(Protocol[S_co]):
     It must not change what it reads, and should return a number, text, or a collection of them.
     """
 
-    def __call__(self, *args: object, **kwargs: object) -> S_co: ...
+    # Any, not object: to a type checker it then stands for whatever parameters a probe names.
+    def __call__(self, *args: Any, **kwargs: Any) -> S_co: ...
 
 
 class ReportHook(Protocol):

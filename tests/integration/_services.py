@@ -87,6 +87,26 @@ def postgresql(factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@contextlib.contextmanager
+def mariadb(factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    """Run a MariaDB server of its own until the block ends; give its host and port. root has no password."""
+    import pymysql  # noqa: PLC0415  # installed for these tests alone
+
+    user, port = other_than_root(), free_port()
+    home = factory.mktemp("mariadb")
+    for folder in (home, home.parent, home.parent.parent):
+        folder.chmod(0o777)  # the server does not run as root, who may have made them
+    data = f"--datadir={home / 'data'}"
+    install = [program("mariadb-install-db", "mariadb-server"), "--no-defaults", data, "--skip-test-db"]
+    install.append("--auth-root-authentication-method=normal")
+    subprocess.run(install, check=True, capture_output=True, cwd=home, user=user)
+    server = program("mariadbd", "mariadb-server")
+    command = [server, "--no-defaults", data, f"--port={port}", f"--bind-address={HOST}"]
+    command += [f"--socket={home / 's'}", f"--pid-file={home / 'pid'}", "--innodb-flush-log-at-trx-commit=0"]
+    with running(command, lambda: pymysql.connect(host=HOST, port=port, user="root").close(), home, user):
+        yield HOST, port
+
+
 def _wait(server: subprocess.Popen[bytes], is_ready: Callable[[], object], log: Path) -> None:
     ends = time.monotonic() + _START_SECONDS
     while not _answers(is_ready):

@@ -50,10 +50,3 @@ def test_the_commands_it_names_are_targets_of_the_makefile():
 
     assert named
     assert named <= set(targets)
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_file_that_a_document_links_to_is_there(document):
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
-
-    assert [link for link in links if not (document.parent / link).exists()] == []

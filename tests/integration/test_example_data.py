@@ -1,30 +1,15 @@
 """A data agent on files and Parquet: the honest one passes, and each of the others is caught by one delta."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "data"
+from integration._examples import printed_by
 
 
 @pytest.fixture(scope="module")
 def told():
     """By agent, the lines that the example prints of it."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("DELTASPAN_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLE)],
-        env={**environ, "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
     agents = {}
-    for line in done.stdout.splitlines():
+    for line in printed_by("data").splitlines():
         if not line.startswith(" "):
             found = agents.setdefault(line.partition(":")[0], [])
         else:

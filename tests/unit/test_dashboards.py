@@ -42,7 +42,7 @@ def test_the_dashboards_are_what_the_generator_writes(tmp_path):
     subprocess.run([sys.executable, GENERATOR, tmp_path], check=True)
 
     written = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
-    stored = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
+    stored = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")}
     assert stored == written, "run: make dashboards"
 
 
@@ -66,7 +66,7 @@ def test_the_sdk_knows_all_that_a_dashboard_says(board):
 
 def test_the_three_dashboards_have_the_uids_that_alerts_and_links_name():
     assert {board["uid"] for board in DASHBOARDS} == UIDS
-    assert {path.stem for path in FOLDER.iterdir()} == UIDS
+    assert {path.stem for path in FOLDER.glob("*.json")} == UIDS
 
 
 @ON_EACH

@@ -138,7 +138,8 @@ async def test_a_read_that_was_given_up_is_not_given_to_the_others(desk):
 
     counts = combine(read)
     hasty = change("open", counts["open"]).by(-1).timeout(0.05)
-    async with window("close", hasty, change("closed", counts["closed"]).by(1)) as w:
+    patient = change("closed", counts["closed"]).by(1).timeout(30)
+    async with window("close", hasty, patient) as w:
         desk.close()
 
     assert [(check.outcome, check.reason) for check in w.report] == [

@@ -43,6 +43,21 @@ def test_credentials_in_a_url_are_hidden_though_nobody_named_them():
     assert without("GET https://ann:pw@host/x failed", ()) == "GET https://***@host/x failed"
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("host=db password=s3cr user=ann", "host=db password=*** user=ann"),
+        (r"password = 's3 \'cr' host=db", "password = *** host=db"),
+        ("Server=db;PWD=s3cr;UID=ann", "Server=db;PWD=***;UID=ann"),
+        ("sslpassword=s3cr", "sslpassword=***"),
+        ("password = :password", "password = :password"),
+        ("password = ?", "password = ?"),
+    ],
+)
+def test_a_password_that_is_assigned_is_hidden_and_a_parameter_for_one_is_none(text, shown):
+    assert without(text, ()) == shown
+
+
 def test_an_address_without_credentials_stays_whole():
     assert without("GET https://host/x?to=ann@host failed", ()) == "GET https://host/x?to=ann@host failed"
 

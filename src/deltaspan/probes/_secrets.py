@@ -11,6 +11,10 @@ __all__ = ["secrets_of", "without"]
 
 _HIDDEN: Final = "***"
 _CREDENTIALS: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#'\"]*@")
+_ASSIGNED: Final = re.compile(
+    r"""(?P<name>\b(?:\w*password|passwd|pwd)\s*=\s*)(?![:?$%*])(?:'(?:[^'\\]|\\.)*'|[^\s'";&,]+)""",
+    re.IGNORECASE,
+)
 
 
 def secrets_of(url: str) -> frozenset[str]:
@@ -23,8 +27,12 @@ def secrets_of(url: str) -> frozenset[str]:
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """Return the text with secrets hidden, plain or as URLs write them, and the credentials of any URL."""
+    """Return the text with secrets hidden, plain or as URLs write them.
+
+    Hidden too, though nobody named them, are the credentials of any URL and `password=...` as in any DSN.
+    """
     said = {form for secret in secrets if secret for form in (secret, quote(secret, ""), quote_plus(secret))}
     for secret in sorted(said, key=len, reverse=True):  # one may be the beginning of another
         text = text.replace(secret, _HIDDEN)
+    text = _ASSIGNED.sub(rf"\g<name>{_HIDDEN}", text)
     return _CREDENTIALS.sub(rf"\g<scheme>{_HIDDEN}@", text)

@@ -22,7 +22,12 @@ class _Described:
         words: the call that made the probe, as it reads in source, for `repr()` and errors.
         needs: the names of the arguments that a read takes, of the action's parameters or `causal_tag`.
         secrets: texts that no error may show.
+
+    Attributes:
+        table: what the rows that it reads are called, for whoever speaks of them.
     """
+
+    table: str
 
     def __init__(self, words: str, needs: Iterable[str] = (), secrets: Iterable[str] = ()) -> None:
         self._secrets = frozenset(secrets)
@@ -50,17 +55,24 @@ class StateProbe(_Described, Generic[S]):
     Args:
         read: reads the state, given what the probe needs by keyword.
         words: see above, with `needs` and `secrets`.
+        blocking: False where only the thread of the action may read.
 
     Raises:
         ProbeError: at a read, for whatever `read` raised, in its words without the secrets.
     """
 
     def __init__(
-        self, read: Callable[..., S], words: str, needs: Iterable[str] = (), secrets: Iterable[str] = ()
+        self,
+        read: Callable[..., S],
+        words: str,
+        needs: Iterable[str] = (),
+        secrets: Iterable[str] = (),
+        *,
+        blocking: bool = True,
     ) -> None:
         super().__init__(words, needs, secrets)
         self._read = read
-        probe(blocking=True)(self)
+        probe(blocking=blocking)(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> S:
         try:

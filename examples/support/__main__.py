@@ -1,0 +1,41 @@
+"""A support agent on PostgreSQL: it says each time that all is done, and the database says what was.
+
+    python examples/support postgresql+psycopg://user:password@host/database
+
+It works in a schema of its own, `support_example`, which it makes and drops.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import tools
+from desk import closing, opened, refunding
+
+from deltaspan import collect_reports, expects
+
+
+def main(url: str) -> int:
+    """Let the agent work, and return how many of its calls were not what it said."""
+    caught = 0
+    with opened(url) as engine, collect_reports() as reports:
+        refund = expects(*refunding(engine), name="refund_order")
+        close = expects(*closing(engine), name="close_ticket")
+        for tool, number in [
+            (refund(tools.refund_order), 10),
+            (refund(tools.refund_order_and_forget), 11),
+            (refund(tools.refund_order_of_another), 12),
+            (close(tools.close_ticket), 100),
+            (close(tools.close_ticket_and_tidy), 101),
+        ]:
+            print(f"\nagent     {tool(engine, number)}")
+            report = reports[-1]
+            caught += not report.passed
+            for check in report:
+                print(f"{check.outcome:<9} {check.explanation.partition(' ({')[0]}")
+    print(f"\n{len(reports)} calls, {caught} of them not what the agent said.")
+    return caught
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

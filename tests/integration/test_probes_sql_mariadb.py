@@ -1,0 +1,152 @@
+"""SQL probes against a real MariaDB server, over pymysql."""
+
+from __future__ import annotations
+
+import pymysql
+import pytest
+from pymysql.cursors import DictCursor
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.orm import Session
+
+from deltaspan import change, unchanged, window
+from deltaspan.exceptions import ProbeError
+from deltaspan.probes import sql
+from deltaspan.probes._sql import _whole
+from integration._services import mariadb
+
+pytestmark = pytest.mark.services
+
+SCHEMA = (
+    "DROP DATABASE IF EXISTS shop",
+    "CREATE DATABASE shop",
+    "USE shop",
+    "CREATE TABLE flows (id int AUTO_INCREMENT PRIMARY KEY, tenant text, photo blob, kinds set('a', 'b'))",
+    "CREATE TABLE `order` (`Group` varchar(9), id int, PRIMARY KEY (`Group`, id))",
+    "CREATE TABLE log (entry text)",
+    "INSERT INTO flows (tenant, photo, kinds) VALUES ('acme', x'00', 'a,b'), ('acme', NULL, NULL)",
+    "INSERT INTO flows (tenant, kinds) VALUES ('o''hara', '')",
+    "INSERT INTO `order` VALUES ('a', 1)",
+    "INSERT INTO log VALUES ('x'), ('x')",
+)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with mariadb(tmp_path_factory) as found:
+        yield found
+
+
+@pytest.fixture
+def connect(address):
+    host, port = address
+
+    def opened(database="shop"):
+        return pymysql.connect(host=host, port=port, user="root", database=database, cursorclass=DictCursor)
+
+    with opened(None) as connection, connection.cursor() as cursor:
+        for statement in SCHEMA:
+            cursor.execute(statement)
+        connection.commit()
+    return opened
+
+
+@pytest.fixture
+def engine(connect, address):
+    made = create_engine("mysql+pymysql://root@{}:{}/shop".format(*address))
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def statements(engine):
+    seen = []
+    event.listen(engine, "before_cursor_execute", lambda c, cursor, statement, *_: seen.append(statement))
+    return seen
+
+
+def run(engine, statement):
+    with engine.begin() as connection:
+        connection.execute(text(statement))
+
+
+def test_a_count_is_one_statement_in_a_read_only_transaction(engine, statements):
+    assert sql.rows(engine, "flows", where=r"tenant = :tenant OR tenant = 'it\'s :x'")(tenant="o'hara") == 1
+    assert [s.split()[0] for s in statements] == ["START", "SELECT"]
+
+
+def test_nothing_can_be_written(engine):
+    with pytest.raises(ProbeError, match="Cannot execute statement in a READ ONLY transaction"):
+        sql.query(engine, "DELETE FROM flows RETURNING id")()
+    run(engine, "DELETE FROM flows WHERE id = 1")
+
+    assert sql.rows(engine, "flows")() == 2
+
+
+def test_records_and_databases_over_a_function_that_opens_connections(engine, connect):
+    assert sql.records(connect, "order")() == {("a", 1): {"Group": "a", "id": 1}}
+    assert sql.records(connect, "flows")() == sql.records(engine, "flows")()
+    assert sql.database(connect)() == sql.database(engine)()
+
+
+@pytest.mark.parametrize(
+    ("statement", "damage"),
+    [
+        ("SELECT 1", {}),
+        ("DELETE FROM flows WHERE id = 2", {"removed": ["flows/2"]}),
+        ("UPDATE flows SET photo = x'01' WHERE id = 1", {"modified": ["flows/1"]}),
+        ("UPDATE flows SET kinds = 'a' WHERE id = 1", {"modified": ["flows/1"]}),
+        ("DELETE FROM `order`", {"removed": ["order/('a', 1)"]}),
+        ("CREATE TABLE new (id int)", {"added": ["new"]}),
+        ("DROP TABLE log", {"removed": ["log"]}),
+    ],
+)
+def test_whatever_is_done_to_a_table_shows(engine, statement, damage):
+    with window("act", unchanged("db", sql.database(engine))) as w:
+        run(engine, statement)
+    delta = w.report["db"].actual_delta or {}
+
+    assert {kind: sorted(map(str, changes)) for kind, changes in delta.items() if changes} == damage
+
+
+def test_everything_is_of_one_moment(engine, monkeypatch):
+    collected = _whole.collected
+
+    def interrupted(*args, **options):
+        found = collected(*args, **options)
+        run(engine, "UPDATE log SET entry = concat(entry, 'y')")
+        run(engine, "UPDATE `order` SET id = id + 1")
+        return found
+
+    before = sql.database(engine)()
+    monkeypatch.setattr(_whole, "collected", interrupted)
+
+    assert sql.database(engine)() == before
+
+
+def test_uncommitted_work_is_seen_inside_only(engine):
+    with Session(engine) as session:
+        with window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
+            session.execute(text("INSERT INTO flows (tenant) VALUES ('new')"))
+        assert sql.rows(session, "flows")() == 4
+        session.commit()
+
+    assert w.report["flows"].outcome == "fail"
+
+
+def test_inside_a_connection_of_pymysql_nothing_is_begun_or_ended(connect):
+    with connect() as connection, connection.cursor() as cursor:
+        assert sql.rows(connection, "flows", where="tenant LIKE 'a%'")() == 2
+        assert connection.server_status & 1 == 0
+        cursor.execute("INSERT INTO flows (tenant) VALUES ('new')")
+        assert sql.records(connection, "flows", key="id", columns="tenant")()[4] == {"tenant": "new"}
+        assert connection.server_status & 1 == 1
+        connection.rollback()
+
+
+def test_a_wrong_password_is_said_in_the_databases_words(address):
+    engine = create_engine("mysql+pymysql://ann:s3cr%2Ft@{}:{}/shop".format(*address))
+    with pytest.raises(ProbeError, match="Access denied for user 'ann'") as caught:
+        sql.rows(engine, "flows")()
+
+    assert "s3cr" not in str(caught.value)
+    engine.dispose()

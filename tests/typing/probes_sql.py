@@ -1,0 +1,48 @@
+"""What each SQL probe reads, and so which words fit it."""
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+from sqlalchemy.orm import Session
+from typing_extensions import assert_type
+
+from deltaspan import change, unchanged
+from deltaspan.checks import Change, Unchanged
+from deltaspan.probes import sql
+
+
+def check(
+    engine: Engine, session: Session, connection: Connection, later: AsyncEngine, later_session: AsyncSession
+) -> None:
+    change("x", sql.rows(engine, "flows", where="tenant = :tenant", params={"tenant": "acme"})).by(1)
+    assert_type(change("x", sql.rows(engine, "flows")), Change[int])
+    assert_type(change("x", sql.rows(session, "flows")), Change[int])
+    assert_type(change("x", sql.rows(connection, "flows")), Change[int])
+    assert_type(change("x", sql.rows(sqlite3.connect(""), "flows")), Change[int])
+    assert_type(change("x", sql.rows(lambda: sqlite3.connect(""), "flows")), Change[int])
+    assert_type(change("x", sql.rows(later, "flows")), Change[int])
+    assert_type(change("x", sql.rows(later_session, "flows")), Change[int])
+    change("x", sql.rows(engine, "flows")).adding(1)  # type: ignore[misc]
+    change("x", sql.rows(later, "flows")).adding(1)  # type: ignore[misc]
+    sql.rows("sqlite://", "flows")  # type: ignore[call-overload]
+    sql.rows(engine)  # type: ignore[call-overload]
+
+    assert_type(change("x", sql.records(engine, "flows")), Change[Mapping[Any, Mapping[str, Any]]])
+    assert_type(change("x", sql.records(later, "flows")), Change[Mapping[Any, Mapping[str, Any]]])
+    change("x", sql.records(engine, "flows", key="id", columns=["a", "b"])).adding(7).modifying("8/a")
+    change("x", sql.records(engine, "flows", tag="causal_tag")).by(1)
+    change("x", sql.records(later, "flows", tag="causal_tag", root="causal_root")).by(1)
+    sql.records(engine, "flows", tag="causal_tag", columns="a")  # type: ignore[call-overload]
+
+    change("x", sql.scalar(engine, "SELECT 1")).by(1)
+    change("x", sql.scalar(later, "SELECT 1")).from_("paid")
+    change("x", sql.query(engine, "SELECT 1")).adding({"a": 1})
+    change("x", sql.query(engine, "SELECT 1")).by(1)  # type: ignore[misc]
+
+    database = sql.database(engine, exclude=["flows"])
+    assert_type(unchanged("x", database), Unchanged[dict[str, dict[Any, Any]]])
+    change("x", sql.database(later)).only("flows/*")
+    sql.database(engine, exclude="flows", limit="1")  # type: ignore[call-overload]

@@ -1,0 +1,95 @@
+"""How the MongoDB probes fill filters, what they make of documents, and what they refuse without a server."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from bson import Code, Decimal128, MinKey, ObjectId
+from pymongo import MongoClient
+
+from deltaspan import change, window
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
+from deltaspan.probes import mongodb
+from deltaspan.probes._mongodb_values import as_key, fields_of_filter, filled_filter, plain
+
+
+@pytest.fixture
+def orders():
+    with MongoClient(connect=False) as client:
+        yield client["shop"]["orders"]
+
+
+def test_fields_are_found_however_deep_and_each_once():
+    assert fields_of_filter({"$or": [{"a": "{x}"}, {"b": {"$in": ["{y}", "-{x}"]}}], "{z}": 1}) == ("x", "y")
+
+
+def test_a_field_alone_keeps_the_type_of_its_value_and_one_within_a_text_does_not():
+    name = ObjectId()
+
+    assert filled_filter({"a": "{x}", "b": "n-{y}", "c": "{{y}}"}, {"x": name, "y": 5}) == {
+        "a": name,
+        "b": "n-5",
+        "c": "{y}",
+    }
+
+
+def test_a_value_that_could_be_an_operator_is_refused():
+    for value in ({"$ne": None}, ["a"], ("a",), {"a"}, re.compile("a"), object()):
+        with pytest.raises(TypeError, match="takes a plain value to compare with"):
+            filled_filter({"a": "{x}"}, {"x": value})
+
+
+def test_a_field_in_a_pattern_is_matched_as_it_is():
+    assert filled_filter({"a": {"$regex": "^{x}.*"}}, {"x": "a.*"}) == {"a": {"$regex": r"^a\.\*.*"}}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"$where": "this.a == '{x}'"}, {"$expr": {"$eq": ["$a", "{x}"]}}, {"$expr": {"$in": [["{x}"], "$a"]}}],
+)
+def test_a_field_that_would_be_run_is_refused(given):
+    with pytest.raises(DefinitionValueError, match="would be run as code"):
+        fields_of_filter(given)
+
+
+def test_an_exact_number_stays_exact():
+    assert repr(plain(Decimal128("1.10"))) == "Decimal('1.10')"
+
+
+def test_a_value_that_python_has_no_type_for_is_its_repr():
+    assert plain({"a": [MinKey(), Code("f()")]}) == {"a": ["MinKey()", "Code('f()', None)"]}
+
+
+def test_a_document_can_be_a_key():
+    assert as_key({"a": [1, {"b": Decimal128("2")}]}) == (("a", (1, (("b", 2),))),)
+
+
+def test_a_wrong_definition_is_refused_where_it_is_written(orders):
+    for other in (None, orders.database, "orders"):
+        with pytest.raises(DefinitionTypeError, match=r"mongodb.count\(\) reads a collection of PyMongo"):
+            mongodb.count(other)
+    with pytest.raises(DefinitionTypeError, match="a filter is a mapping"):
+        mongodb.count(orders, "a")
+    with pytest.raises(DefinitionTypeError, match="fields= as a list"):
+        mongodb.documents(orders, fields="ab")
+    with pytest.raises(DefinitionValueError, match="limit= is a number of documents, not 0"):
+        mongodb.documents(orders, limit=0)
+    with pytest.raises(DefinitionTypeError, match="needs 'tennant', which does not exist"):
+        window("fix", change("n", mongodb.count(orders, {"a": "{tennant}"})), args={"tenant": "a"})
+
+
+def test_a_probe_reads_as_it_was_written(orders):
+    assert repr(mongodb.documents(orders, key="sku", fields=("price",), limit=5)) == (
+        "mongodb.documents(shop.orders, key='sku', fields=['price'], limit=5)"
+    )
+    assert repr(mongodb.count(orders)) == "mongodb.count(shop.orders)"
+
+
+def test_the_password_of_the_client_is_hidden_wherever_an_error_repeats_it():
+    refused = {"username": "ann", "password": "refused", "serverSelectionTimeoutMS": 50}
+    with MongoClient("127.0.0.1", 1, **refused) as client, pytest.raises(ProbeError) as caught:
+        mongodb.count(client["shop"]["orders"])()
+
+    assert "ServerSelectionTimeoutError: " in str(caught.value)
+    assert "refused" not in str(caught.value)

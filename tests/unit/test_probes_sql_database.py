@@ -1,0 +1,185 @@
+"""A whole database held to account: what is damaged anywhere shows, by table and row."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from deltaspan import change, collect_reports, expects, unchanged, window
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
+from deltaspan.probes import sql
+
+SCHEMA = """
+    CREATE TABLE flows (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, photo BLOB);
+    CREATE TABLE lines ("order" INTEGER, line INTEGER, item TEXT, PRIMARY KEY ("order", line));
+    CREATE TABLE log (entry TEXT);
+    CREATE TABLE loose (name TEXT PRIMARY KEY, n INTEGER);
+    CREATE VIEW names AS SELECT name FROM customers;
+    INSERT INTO flows VALUES (1, 'a');
+    INSERT INTO customers VALUES (1, 'Ada', x'00'), (2, 'Bo', NULL);
+    INSERT INTO lines VALUES (1, 1, 'ink'), (1, 2, 'paper');
+    INSERT INTO log VALUES ('x'), ('x'), ('y');
+    INSERT INTO loose VALUES (NULL, 1), (NULL, 2);
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = str(tmp_path / "shop.sqlite")
+    with closing(sqlite3.connect(found)) as connection:
+        connection.executescript(SCHEMA)
+    return found
+
+
+@pytest.fixture
+def engine(path):
+    made = create_engine(f"sqlite:///{path}")
+    yield made
+    made.dispose()
+
+
+def run(engine, *statements):
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+
+
+def found(engine, probe, *statements):
+    """Return what an action that runs these statements is said to have changed."""
+    with window("act", unchanged("db", probe)) as w:
+        run(engine, *statements)
+    check = w.report["db"]
+    delta = check.actual_delta or {}
+    return check.outcome, {kind: sorted(map(str, changes)) for kind, changes in delta.items() if changes}
+
+
+def test_a_deletion_in_another_table_than_the_actions_is_named(engine):
+    @expects(
+        change("flows", sql.rows(engine, "flows")).by(1),
+        unchanged("db", sql.database(engine, exclude=["flows"])),
+    )
+    def create_flow():
+        run(engine, "INSERT INTO flows (name) VALUES ('b')", "DELETE FROM customers WHERE id = 2")
+
+    with collect_reports() as reports:
+        create_flow()
+    report = reports[0]
+
+    assert [check.outcome for check in report] == ["pass", "fail"]
+    assert report["db"].explanation.startswith(
+        "expected db to stay unchanged, but it removed 'customers/2' ("
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "damage"),
+    [
+        ("SELECT 1", None),
+        ("INSERT INTO customers VALUES (3, 'Cy', NULL)", {"added": ["customers/3"]}),
+        ("UPDATE customers SET name = 'Al' WHERE id = 1", {"modified": ["customers/1"]}),
+        ("UPDATE customers SET photo = x'01' WHERE id = 1", {"modified": ["customers/1"]}),
+        ("UPDATE customers SET photo = '' WHERE id = 2", {"modified": ["customers/2"]}),
+        ("UPDATE customers SET id = 9 WHERE id = 1", {"added": ["customers/9"], "removed": ["customers/1"]}),
+        ("DELETE FROM lines WHERE line = 2", {"removed": ["lines/(1, 2)"]}),
+        ("UPDATE loose SET n = 3 WHERE n = 2", {"modified": ["loose/None"]}),
+        ("CREATE TABLE new (id INTEGER)", {"added": ["new"]}),
+        ("DROP TABLE lines", {"removed": ["lines"]}),
+        ("ALTER TABLE customers RENAME COLUMN photo TO picture", {"modified": ["customers/(columns)"]}),
+        ("DROP VIEW names", None),
+    ],
+)
+def test_whatever_is_done_to_a_table_shows(engine, statement, damage):
+    expected = ("pass", {}) if damage is None else ("fail", damage)
+
+    assert found(engine, sql.database(engine), statement) == expected
+
+
+def test_rows_without_a_key_are_counted_by_content(engine):
+    outcome, damage = found(engine, sql.database(engine), "DELETE FROM log WHERE rowid = 1")
+
+    assert (outcome, list(damage)) == ("fail", ["modified"])
+    assert damage["modified"][0].startswith("log/")
+
+
+def test_only_says_where_changes_may_be(engine):
+    with window("act", change("db", sql.database(engine)).only("flows/*")) as w:
+        run(engine, "INSERT INTO flows (name) VALUES ('b')")
+
+    assert w.report["db"].outcome == "pass"
+
+
+def test_tables_are_left_out_by_name_or_pattern(engine):
+    assert list(sql.database(engine, exclude=["c*", "lines", "l?g"])()) == ["flows", "loose"]
+
+
+def test_a_database_of_a_connection_that_a_function_opens_is_the_same(engine, path):
+    assert sql.database(lambda: sqlite3.connect(path))() == sql.database(engine)()
+
+
+def test_a_database_without_tables_is_empty_and_its_first_table_shows(tmp_path):
+    empty = create_engine(f"sqlite:///{tmp_path / 'empty.sqlite'}")
+
+    assert found(empty, sql.database(empty), "CREATE TABLE t (a)") == ("fail", {"added": ["t"]})
+    empty.dispose()
+
+
+def test_a_schema_that_is_not_there_is_no_empty_one(engine):
+    with pytest.raises(ProbeError, match="there is no schema 'nope'"):
+        sql.database(engine, schema="nope")()
+
+
+def test_a_schema_is_named(engine):
+    assert sql.database(engine, schema="main")() == sql.database(engine)()
+
+
+def test_more_rows_than_the_limit_name_the_largest_table_and_the_cheaper_probe(engine):
+    with pytest.raises(ProbeError) as caught:
+        sql.database(engine, limit=14)()
+
+    assert str(caught.value) == (
+        "database(engine) could not be read: there are more than 14 rows, most of them in 'log': leave that "
+        "out, exclude=['log'], and count its rows with rows()"
+    )
+    assert len(sql.database(engine, limit=15)()) == 5
+
+
+def test_everything_is_of_one_moment(engine, monkeypatch):
+    # Another connection writes to both tables after the first was read: either all of it is seen, or nothing.
+    from deltaspan.probes._sql import _whole  # noqa: PLC0415  # where the tables are read in turn
+
+    run(engine, "PRAGMA journal_mode = WAL")
+    collected = _whole.collected
+
+    def interrupted(*args, **options):
+        rows = collected(*args, **options)
+        run(engine, "INSERT INTO flows (name) VALUES ('late')", "INSERT INTO log VALUES ('late')")
+        return rows
+
+    before = sql.database(engine)()
+    monkeypatch.setattr(_whole, "collected", interrupted)
+
+    assert sql.database(engine)() == before
+
+
+@pytest.mark.parametrize("limit", [0, True, 1.5, 1_000_001])
+def test_a_limit_is_a_number_of_rows_that_can_be_compared(engine, limit):
+    with pytest.raises(DefinitionValueError, match="limit= is a number of rows, at most 1000000"):
+        sql.database(engine, limit=limit)
+
+
+@pytest.mark.parametrize("exclude", ["flows", [1]])
+def test_tables_to_leave_out_are_a_list(engine, exclude):
+    with pytest.raises(DefinitionTypeError, match="exclude= takes a list of tables"):
+        sql.database(engine, exclude=exclude)
+
+
+def test_an_open_connection_of_a_driver_is_refused(path):
+    with (
+        closing(sqlite3.connect(path)) as connection,
+        pytest.raises(DefinitionTypeError, match="pass an engine"),
+    ):
+        sql.database(connection)

@@ -1,0 +1,326 @@
+"""Where SQL is read: over a connection of our own, which sees what is committed, or inside the caller's."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import closing
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
+from sqlalchemy.pool import StaticPool
+
+from deltaspan import change, collect_reports, expects, unchanged, window
+from deltaspan._probes import is_blocking
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes import sql
+
+INSERT = text("INSERT INTO flows (name) VALUES ('new')")
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Flow(Base):
+    __tablename__ = "flows"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "flows.sqlite")
+
+
+@pytest.fixture
+def engine(path):
+    made = create_engine(f"sqlite:///{path}")
+    Base.metadata.create_all(made)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture(params=["SingletonThreadPool", "StaticPool"])
+def memory(request):
+    options = {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
+    made = create_engine("sqlite://", **(options if request.param == "StaticPool" else {}))
+    Base.metadata.create_all(made)
+    yield made
+    made.dispose()
+
+
+def outcome(w, metric="flows"):
+    return w.report[metric].outcome, w.report[metric].actual_delta
+
+
+# Our own --------------------------------------------------------------------------------------------------
+
+
+def test_what_a_session_has_not_committed_is_not_taken_for_done(engine):
+    with Session(engine) as session:
+        with window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
+            session.add(Flow(name="new"))
+            session.flush()
+        session.commit()
+
+    assert outcome(w) == ("fail", 0)
+
+
+def test_what_it_has_committed_is(engine):
+    with Session(engine) as session, window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
+        session.add(Flow(name="new"))
+        session.commit()
+
+    assert outcome(w) == ("pass", 1)
+
+
+def test_a_connection_is_given_back_as_it_was(engine):
+    sql.database(engine)()
+    sql.rows(engine, "flows")()
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA query_only").scalar() == 0
+        assert not connection.connection.driver_connection.in_transaction
+    assert engine.pool.checkedout() == 0
+
+
+def test_a_connection_that_its_owner_keeps_read_only_stays_so(path, engine):
+    from sqlalchemy import event  # noqa: PLC0415  # for this test
+
+    event.listen(engine, "connect", lambda raw, record: raw.execute("PRAGMA query_only = ON"))
+    engine.dispose()
+    sql.rows(engine, "flows")()
+
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA query_only").scalar() == 1
+
+
+def test_an_opened_connection_is_closed(path, engine):
+    opened = []
+
+    class Watched(sqlite3.Connection):
+        def close(self):
+            opened.remove(self)
+            super().close()
+
+    def connect():
+        opened.append(sqlite3.connect(path, factory=Watched))
+        return opened[-1]
+
+    assert sql.rows(connect, "flows")() == 0
+    assert opened == []
+
+
+async def test_in_an_async_action_our_own_is_read_in_another_thread(engine):
+    threads = []
+
+    def connect():
+        threads.append(threading.current_thread())
+        return sqlite3.connect(engine.url.database)
+
+    @expects(unchanged("flows", sql.rows(connect, "flows")))
+    async def act(): ...
+
+    with collect_reports() as reports:
+        await act()
+
+    assert reports[0]["flows"].outcome == "pass"
+    assert threading.current_thread() not in threads
+
+
+# In memory ------------------------------------------------------------------------------------------------
+
+
+def test_a_database_in_memory_is_read_on_the_connection_that_it_lives_on(memory):
+    with (
+        window("create", change("flows", sql.rows(memory, "flows")).by(1)) as w,
+        memory.begin() as connection,
+    ):
+        connection.execute(INSERT)
+
+    assert outcome(w) == ("pass", 1)
+    assert len(sql.database(memory)()["flows"]) == 2
+
+
+async def test_in_an_async_action_it_is_read_by_the_thread_of_the_action(memory):
+    probe = sql.rows(memory, "flows")
+
+    @expects(change("flows", probe).by(1))
+    async def act():
+        with memory.begin() as connection:
+            connection.execute(INSERT)
+
+    with collect_reports() as reports:
+        await act()
+
+    assert not is_blocking(probe)
+    assert reports[0]["flows"].outcome == "pass"
+
+
+def test_what_is_open_on_that_connection_is_neither_counted_nor_ended(memory):
+    with Session(memory) as session:
+        with window("create", change("flows", sql.rows(memory, "flows")).by(1)) as w:
+            session.add(Flow(name="new"))
+            session.flush()
+        session.commit()
+
+    assert w.report["flows"].reason == "probe_failed"
+    assert "the action has left a transaction open" in w.report["flows"].explanation
+    assert sql.rows(memory, "flows")() == 1
+
+
+def test_with_a_timeout_a_database_of_each_thread_is_refused_and_a_shared_one_read(memory):
+    with window("create", unchanged("flows", sql.rows(memory, "flows")).timeout(30)) as w:
+        pass
+
+    if isinstance(memory.pool, StaticPool):
+        assert w.report["flows"].outcome == "pass"
+    else:
+        assert "a database in memory is another one in each thread" in w.report["flows"].explanation
+
+
+# Inside the caller's --------------------------------------------------------------------------------------
+
+
+def test_inside_a_session_what_it_has_sent_is_seen_and_what_it_has_not_is_not_flushed(engine):
+    with Session(engine) as session:
+        session.add(Flow(name="sent"))
+        session.flush()
+        pending = Flow(name="not sent")
+        session.add(pending)
+
+        assert sql.rows(session, "flows")() == 1
+        assert pending in session.new
+        assert session.in_transaction()
+        session.rollback()
+
+    assert sql.rows(engine, "flows")() == 0
+
+
+def test_a_session_outside_any_transaction_stays_outside(engine):
+    with Session(engine) as session:
+        assert sql.rows(session, "flows")() == 0
+        assert not session.in_transaction()
+        with session.begin():  # which would refuse
+            session.add(Flow(name="new"))
+        assert sql.rows(session, "flows")() == 1
+
+
+def test_a_connection_outside_any_transaction_stays_outside(engine):
+    with engine.connect() as connection:
+        assert len(sql.records(connection, "flows")()) == 0
+        assert not connection.in_transaction()
+        with connection.begin():
+            connection.execute(INSERT)
+            assert sql.rows(connection, "flows")() == 1
+            assert connection.in_transaction()
+
+
+def test_a_session_on_a_connection_is_read_there(engine):
+    with engine.connect() as connection, Session(connection) as session:
+        assert sql.rows(session, "flows")() == 0
+        assert not connection.in_transaction()
+
+
+def test_inside_a_connection_of_a_driver_nothing_is_ended(path, engine):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(str(INSERT))
+        assert sql.rows(connection, "flows")() == 1
+        assert connection.in_transaction
+        connection.rollback()
+        assert sql.rows(connection, "flows")() == 0
+
+
+async def test_inside_is_read_by_the_thread_of_the_action(path, engine):
+    with closing(sqlite3.connect(path)) as connection:  # which refuses any other thread
+
+        @expects(change("flows", sql.rows(connection, "flows")).by(1))
+        async def act():
+            connection.execute(str(INSERT))
+
+        with collect_reports() as reports:
+            await act()
+
+    assert reports[0]["flows"].outcome == "pass"
+
+
+# Awaited --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["file", "memory"])
+async def later(request, path):
+    made = create_async_engine("sqlite+aiosqlite://" + (f"/{path}" if request.param == "file" else ""))
+    async with made.begin() as connection:
+        await connection.run_sync(Base.metadata.create_all)
+    yield made
+    await made.dispose()
+
+
+async def test_an_async_engine_is_awaited(later):
+    everything = sql.database(later, exclude=["flows"])
+
+    @expects(
+        change("flows", sql.rows(later, "flows", where="name = :name")).by(1),
+        change("records", sql.records(later, "flows")).adding(1),
+        change("newest", sql.scalar(later, "SELECT max(id) FROM flows")).from_(None).to(1),
+        change("names", sql.query(later, "SELECT name FROM flows ORDER BY id")).adding({"name": "new"}),
+        unchanged("everything", everything),
+    )
+    async def create(name):
+        async with AsyncSession(later) as session:
+            session.add(Flow(name=name))
+            await session.commit()
+
+    with collect_reports() as reports:
+        await create("new")
+
+    assert [check.outcome for check in reports[0]] == ["pass"] * 5
+
+
+async def test_inside_an_async_session_and_connection(later):
+    async with AsyncSession(later) as session:
+        assert await sql.rows(session, "flows")() == 0
+        assert not session.in_transaction()
+        session.add(Flow(name="new"))
+        await session.flush()
+        assert await sql.rows(session, "flows")() == 1
+        await session.rollback()
+    async with later.connect() as connection:
+        await connection.execute(INSERT)
+        assert await sql.rows(connection, "flows")() == 1
+        assert connection.in_transaction()
+        await connection.rollback()
+
+
+async def test_an_async_read_that_fails_tells_no_parameters(later):
+    async with later.connect() as connection:
+        with pytest.raises(Exception, match="no such table") as caught:
+            await sql.rows(connection, "nope", where="x = :who")(who="ann")
+
+    assert "ann" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+# Refused --------------------------------------------------------------------------------------------------
+
+
+async def test_an_async_connection_of_a_driver_is_refused(path):
+    import aiosqlite  # noqa: PLC0415  # for this test
+
+    async with aiosqlite.connect(path) as connection:
+        with pytest.raises(DefinitionTypeError, match="pass create_async_engine"):
+            sql.rows(connection, "flows")
+
+
+def test_what_makes_sessions_is_refused(engine):
+    with pytest.raises(DefinitionTypeError, match="nowhere to read from"):
+        sql.rows(sessionmaker(engine), "flows")
+
+
+def test_an_engine_of_one_connection_for_all_is_refused():
+    engine = create_engine("postgresql+psycopg://", poolclass=StaticPool)
+
+    with pytest.raises(DefinitionValueError, match="one connection for all"):
+        sql.rows(engine, "flows")
