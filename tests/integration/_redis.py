@@ -19,7 +19,7 @@ def redis_server(factory: pytest.TempPathFactory, *options: str) -> Iterator[int
 
     port = free_port()
     command = [program("redis-server", "redis-server"), "--port", str(port), "--bind", HOST, "--save", ""]
-    with redis.Redis(HOST, port) as client:
+    with redis.Redis(HOST, port, protocol=2) as client:  # that of every server, however it is configured
 
         def is_ready() -> None:
             with contextlib.suppress(redis.AuthenticationError):

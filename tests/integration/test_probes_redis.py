@@ -170,6 +170,22 @@ def test_what_is_there_throughout_is_told_once_whatever_others_write(client, por
     assert found == [(stable, 3000)] * 5
 
 
+def test_a_client_of_one_connection_is_read_in_the_database_that_it_has_selected(client, port):
+    async def awaited():
+        async with redis.asyncio.Redis(host=HOST, port=port, single_connection_client=True) as one:
+            await one.select(3)
+            return await probes.values(one, "*")()
+
+    with redis.Redis(HOST, port, single_connection_client=True) as one:
+        one.select(3)
+        one.set("a", 1)
+        one.zadd("ranks", {"ann": 1.5})
+
+        assert probes.keys(one, "*")() == {"a", "ranks"}
+        assert probes.values(one, "*")() == {"a": "1", "ranks": {"ann": 1.5}}
+        assert asyncio.run(awaited()) == {"a": "1", "ranks": {"ann": 1.5}}
+
+
 # As checks --------------------------------------------------------------------------------------------------
 
 

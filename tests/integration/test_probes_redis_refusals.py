@@ -84,6 +84,18 @@ def test_a_password_that_the_server_repeats_is_hidden(client):
     assert PASSWORD not in text
 
 
+@pytest.mark.parametrize("password", [PASSWORD, "x" * 300])
+def test_a_password_is_hidden_though_the_server_repeats_but_its_beginning(tmp_path_factory, password):
+    provider = redis.UsernamePasswordCredentialProvider("ann", password)
+    with redis_server(tmp_path_factory, "--rename-command", "HELLO", "") as port:  # as before Redis 6
+        for given in ({"password": password}, {"credential_provider": provider}):
+            with redis.Redis(HOST, port, protocol=3, **given) as client:
+                text = said(probes.size(client))
+
+            assert "unknown command 'HELLO', with args beginning with: ***" in text
+            assert password[:6] not in text
+
+
 def test_a_command_that_the_user_may_not_run_is_told_in_the_servers_words(client, port):
     client.execute_command(
         "ACL", "SETUSER", "reader", "on", f">{PASSWORD}", "~a:*", "+@all", "-scan", "-dbsize"

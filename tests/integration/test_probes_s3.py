@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -20,15 +23,38 @@ PASSWORD = "s3cr3t-of-the-proxy"  # noqa: S105  # likewise
 ONCE = Config(retries={"total_max_attempts": 1}, connect_timeout=2, read_timeout=30)
 
 
-def connected(port, host=HOST):
+def connected(port, host=HOST, **given):
+    credentials = {"aws_access_key_id": "AKIAEXAMPLE", "aws_secret_access_key": SECRET, **given}
     return boto3.client(
-        "s3",
-        region_name="us-east-1",
-        endpoint_url=f"http://{host}:{port}",
-        aws_access_key_id="AKIAEXAMPLE",
-        aws_secret_access_key=SECRET,
-        config=ONCE,
+        "s3", region_name="us-east-1", endpoint_url=f"http://{host}:{port}", config=ONCE, **credentials
     )
+
+
+@contextlib.contextmanager
+def answering(body):
+    """Serve one body, with 200, whatever is asked for; give the port."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET  # noqa: N815  # as http.server calls it
+
+        def log_message(self, *args):
+            pass
+
+    with ThreadingHTTPServer((HOST, 0), Answers) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            serving.join()
 
 
 @pytest.fixture(scope="module")
@@ -230,6 +256,37 @@ def test_what_the_user_may_not_do_is_told_in_the_words_of_s3(client, bucket):
         text = said(make(client, bucket, "a", missing_ok=True))
         assert "An error occurred (403) when calling the GetObject operation" in text
         assert text.endswith(": Forbidden")
+
+
+def test_what_answers_but_is_no_s3_is_never_an_empty_bucket():
+    for body in (b"", b"<html><body>please log in</body></html>"):
+        with answering(body) as port:
+            client = connected(port)
+            for probe in (s3.count(client, "reports"), s3.objects(client, "reports")):
+                assert said(probe).endswith("and at proxies in between")
+            for make in (s3.head, s3.text, s3.digest):
+                assert "S3ReadError: what answers is no S3" in said(make(client, "reports", "a"))
+            client.close()
+
+
+def test_a_list_that_ends_before_its_end_is_told():
+    cut = b"<ListBucketResult><Name>reports</Name><IsTruncated>true</IsTruncated></ListBucketResult>"
+    with answering(cut) as port:
+        client = connected(port)
+        text = said(s3.count(client, "reports"))
+        client.close()
+
+    assert "the store does not say where its list goes on after 0 objects" in text
+
+
+def test_credentials_that_are_no_header_are_not_shown(port):
+    for given in ({"aws_session_token": f"{SECRET}\n"}, {"aws_access_key_id": f"{SECRET}\n"}):
+        client = connected(port, **given)
+        text = said(s3.count(client, "reports"))
+        client.close()
+
+        assert "Invalid header value" in text
+        assert SECRET not in text
 
 
 def test_what_is_too_much_names_what_is_cheaper(client, bucket, monkeypatch):

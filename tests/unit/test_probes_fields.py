@@ -1,5 +1,6 @@
 """Fields in what a probe is given: plain names, filled with plain values."""
 
+from enum import Enum
 from pathlib import Path
 from uuid import UUID
 
@@ -54,3 +55,19 @@ def test_what_is_neither_text_nor_a_path_is_refused(text):
 def test_a_value_that_has_no_plain_text_is_refused(value):
     with pytest.raises(TypeError, match=r"the field \{a\} takes text, a number or a path, not a "):
         filled("{a}", {"a": value})
+
+
+class Tenant(str, Enum):  # its str() is another text, that of a StrEnum is not
+    ACME = "acme"
+
+
+class Level(int, Enum):
+    HIGH = 3
+
+
+@pytest.mark.parametrize(
+    ("value", "own", "text"), [(Tenant.ACME, "acme", "Tenant.ACME"), (Level.HIGH, 3, "Level.HIGH")]
+)
+def test_a_member_of_an_enum_that_is_two_texts_is_refused(value, own, text):
+    with pytest.raises(TypeError, match=rf"may be written as '{own}' or as '{text}'; pass its value"):
+        filled("cart:{a}", {"a": value})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import pytest
-from bson import Code, Decimal128, MinKey, ObjectId
+from bson import Code, Decimal128, MinKey, ObjectId, Regex
 from pymongo import MongoClient
 
-from deltaspan import change, window
+from deltaspan import change, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import mongodb
 from deltaspan.probes._mongodb_values import as_key, fields_of_filter, filled_filter, plain
@@ -21,7 +22,10 @@ def orders():
 
 
 def test_fields_are_found_however_deep_and_each_once():
-    assert fields_of_filter({"$or": [{"a": "{x}"}, {"b": {"$in": ["{y}", "-{x}"]}}], "{z}": 1}) == ("x", "y")
+    assert fields_of_filter({"$or": [{"a": "{x}"}, {"b": {"$in": ["{y}", "-{x}"]}}], "{{z}}": 1}) == (
+        "x",
+        "y",
+    )
 
 
 def test_a_field_alone_keeps_the_type_of_its_value_and_one_within_a_text_does_not():
@@ -46,11 +50,43 @@ def test_a_field_in_a_pattern_is_matched_as_it_is():
 
 @pytest.mark.parametrize(
     "given",
-    [{"$where": "this.a == '{x}'"}, {"$expr": {"$eq": ["$a", "{x}"]}}, {"$expr": {"$in": [["{x}"], "$a"]}}],
+    [
+        {"$where": "this.a == '{x}'"},
+        {"$expr": {"$eq": ["$a", "{x}"]}},
+        {"$expr": {"$in": [["{x}"], "$a"]}},
+        {"$text": {"$search": "{x}"}},
+    ],
 )
 def test_a_field_that_would_be_run_is_refused(given):
     with pytest.raises(DefinitionValueError, match="would be run as code"):
         fields_of_filter(given)
+
+
+@pytest.mark.parametrize("pattern", [re.compile("^{x}$"), Regex("^{x}$"), re.compile(b"^{x}$")])
+def test_a_field_that_would_not_be_filled_is_refused(pattern):
+    for given in ({"a": pattern}, {"a": {"$in": [pattern]}}, {"a": {"$not": pattern}}):
+        with pytest.raises(DefinitionValueError, match="within a compiled pattern is not filled"):
+            fields_of_filter(given)
+    for given in ({"owner.{x}": 1}, {"$or": [{"owner.{x}": 1}]}):
+        with pytest.raises(DefinitionValueError, match="never within the name of what is compared"):
+            fields_of_filter(given)
+    assert fields_of_filter({"a": re.compile("a{2}b{1,3}")}) == ()
+    assert filled_filter({"{{a}}": 1}, {}) == {"{a}": 1}
+
+
+@dataclass
+class Euro:
+    cents: int
+
+    __repr__ = object.__repr__
+
+
+def test_a_value_that_the_codec_options_decode_is_told_by_what_it_holds():
+    price = Euro(1)
+    with window("pay", unchanged("price", lambda: plain({"price": price}))) as w:
+        price.cents = 2
+
+    assert w.report["price"].outcome == "fail"
 
 
 def test_an_exact_number_stays_exact():

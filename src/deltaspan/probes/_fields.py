@@ -31,7 +31,8 @@ def filled(template: Template, values: Mapping[str, Any]) -> str:
     """Return the text with each field replaced by its value.
 
     Raises:
-        TypeError: a value is neither text, nor a number, a UUID or a path.
+        TypeError: a value is neither text, nor a number, a UUID or a path; or it is text of two kinds, as
+            members of an enum can be.
     """
     return "".join(
         literal + ("" if name is None else _text(name, values[name])) for literal, name in _parts(template)
@@ -60,5 +61,16 @@ def _parts(template: Template) -> Iterator[tuple[str, str | None]]:
 
 def _text(name: str, value: Any) -> str:
     if isinstance(value, str | int | UUID | PurePath) and not isinstance(value, bool):
-        return str(value)
+        text = own = str(value)
+        if isinstance(value, str):
+            own = str.__str__(value)
+        elif isinstance(value, int):
+            own = int.__repr__(value)
+        if text != own:
+            # A wrong guess reads where nobody writes, and finds nothing changed there.
+            raise TypeError(
+                f"the field {{{name}}} takes plain text: a {type(value).__name__} may be written as {own!r} "
+                f"or as {text!r}; pass its value"
+            )
+        return text
     raise TypeError(f"the field {{{name}}} takes text, a number or a path, not a {type(value).__name__}")

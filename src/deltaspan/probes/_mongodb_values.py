@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any, Final
 from uuid import UUID
 
-from bson import Binary, Decimal128, Int64, ObjectId
+from bson import Binary, Decimal128, Int64, ObjectId, Regex
 from bson.binary import ALL_UUID_SUBTYPES
 
 from deltaspan._freeze import SCALARS
@@ -19,7 +19,8 @@ from deltaspan.probes._fields import fields_of, filled
 __all__ = ["as_key", "fields_of_filter", "filled_filter", "part_of", "plain"]
 
 _ALONE: Final = re.compile(r"\{(\w+)\}")
-_RUNS: Final = frozenset({"$where", "$expr", "$function", "$accumulator"})
+_FIELD: Final = re.compile(r"\{[^\W\d]\w*\}")
+_RUNS: Final = frozenset({"$where", "$expr", "$function", "$accumulator", "$text", "$jsonSchema"})
 _PLAIN: Final = (str, int, float, bytes, datetime, UUID, ObjectId, Decimal128, type(None))
 _MOST_SHOWN: Final = 64
 """How many bytes of binary are told; of more, a digest."""
@@ -40,15 +41,26 @@ def fields_of_filter(given: Any) -> tuple[str, ...]:
 def _fields(part: Any, within: str) -> Iterator[str]:
     if isinstance(part, Mapping):
         for name, value in part.items():
+            if isinstance(name, str) and fields_of(name):
+                raise DefinitionValueError(
+                    f"{name!r}: a field stands for a value, never within the name of what is compared"
+                )
             yield from _fields(value, name if within not in _RUNS else within)
     elif isinstance(part, list | tuple):
         for value in part:
             yield from _fields(value, within)
+    elif isinstance(part, re.Pattern | Regex):
+        if _FIELD.search(str(part.pattern)):
+            raise DefinitionValueError(
+                f"{part.pattern!r}: a field within a compiled pattern is not filled; write it as the text of "
+                f"a $regex"
+            )
     elif isinstance(part, str):
         found = fields_of(part)
         if found and within in _RUNS:
             raise DefinitionValueError(
-                f"{part!r}: a field within {within} would be run as code; compare with it outside of that"
+                f"{part!r}: a field within {within} would be run as code or as a query; compare with it "
+                f"outside of that"
             )
         yield from found
 
@@ -60,7 +72,10 @@ def filled_filter(part: Any, values: Mapping[str, Any], within: str = "") -> Any
         TypeError: a value is none that can only be compared with.
     """
     if isinstance(part, Mapping):
-        return {name: filled_filter(value, values, name) for name, value in part.items()}
+        return {
+            filled(name, {}) if isinstance(name, str) else name: filled_filter(value, values, name)
+            for name, value in part.items()
+        }
     if isinstance(part, list | tuple):
         return [filled_filter(value, values, within) for value in part]
     if not isinstance(part, str):
@@ -109,7 +124,10 @@ def plain(value: Any) -> Any:  # noqa: PLR0911  # a table of kinds
         return value.to_decimal()
     if isinstance(value, Int64):
         return int(value)
-    return str(value) if isinstance(value, ObjectId) else repr(value)
+    if isinstance(value, ObjectId):
+        return str(value)
+    # What codec options have decoded is frozen as what it is: its repr may tell nothing of it.
+    return repr(value) if type(value).__module__.partition(".")[0] == "bson" else value
 
 
 def as_key(value: Any) -> Hashable:

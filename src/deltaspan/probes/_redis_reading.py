@@ -79,28 +79,40 @@ def content(client: Any, keys: Sequence[bytes]) -> Steps[dict[str, Any]]:
     total = 0
     for start in range(0, len(keys), _PAGE):
         page = keys[start : start + _PAGE]
-        kinds = zip(page, (yield _together(client, (("TYPE", name) for name in page))), strict=True)
+        types = yield from _together(client, [("TYPE", name) for name in page])
+        kinds = zip(page, types, strict=True)
         kept = {name: kind for name, kind in ((name, _kind(name, kind)) for name, kind in kinds) if kind}
-        sizes = yield _together(client, ((SIZES[kind], name) for name, kind in kept.items()))
+        sizes = yield from _together(client, [(SIZES[kind], name) for name, kind in kept.items()])
         total += sum(1 if kind == "string" else size for kind, size in zip(kept.values(), sizes, strict=True))
         if total > MOST_VALUES:
             raise RedisReadError(
                 f"the keys hold more than {MOST_VALUES} values: narrow the pattern, or read `keys`, or the "
                 f"`length` of one"
             )
-        read = yield _together(client, (_reading(name, kind) for name, kind in kept.items()))
+        read = yield from _together(client, [_reading(name, kind) for name, kind in kept.items()])
         for (name, kind), value in zip(kept.items(), read, strict=True):
             if value or kind == "stream" or (kind == "string" and value is not None):
                 found[text(name)] = _plain(kind, value)
     return found
 
 
-def _together(client: Any, commands: Iterable[tuple[object, ...]]) -> Any:
+def _together(client: Any, commands: Iterable[tuple[object, ...]]) -> Steps[Sequence[Any]]:
+    if client.connection is not None:
+        # A client of one connection has another for pipelines, which no SELECT has moved to its database.
+        replies = []
+        for command in commands:
+            reply = yield client.execute_command(*command, **_options(command))
+            replies.append(reply)
+        return replies
     pipeline = client.pipeline(transaction=False)
     for command in commands:
-        options = _RAW if command[0] != "ZRANGE" else {**_RAW, "withscores": True}
-        pipeline.execute_command(*command, **options)
-    return pipeline.execute()
+        pipeline.execute_command(*command, **_options(command))
+    found: Sequence[Any] = yield pipeline.execute()
+    return found
+
+
+def _options(command: tuple[object, ...]) -> Mapping[str, object]:
+    return {**_RAW, "withscores": True} if command[0] == "ZRANGE" else _RAW
 
 
 def _kind(name: bytes, kind: bytes | str) -> str | None:

@@ -15,6 +15,10 @@ _ASSIGNED: Final = re.compile(
     r"""(?P<name>\b(?:\w*password|passwd|pwd)\s*=\s*)(?![:?$%*])(?:'(?:[^'\\]|\\.)*'|[^\s'";&,]+)""",
     re.IGNORECASE,
 )
+_REPEATED: Final = re.compile(
+    r"(?P<before>with args beginning with: |(?:invalid|illegal) header value ).+", re.IGNORECASE | re.DOTALL
+)
+"""Input that a refusal repeats, cut or escaped, so that no secret in it can be found as it was given."""
 
 
 def secrets_of(url: str) -> frozenset[str]:
@@ -29,10 +33,12 @@ def secrets_of(url: str) -> frozenset[str]:
 def without(text: str, secrets: Iterable[str]) -> str:
     """Return the text with secrets hidden, plain or as URLs write them.
 
-    Hidden too, though nobody named them, are the credentials of any URL and `password=...` as in any DSN.
+    Hidden too, though nobody named them, are the credentials of any URL, `password=...` as in any DSN, and
+    what Redis repeats of a command it does not know (AUTH may be one), an HTTP client of a header.
     """
     said = {form for secret in secrets if secret for form in (secret, quote(secret, ""), quote_plus(secret))}
     for secret in sorted(said, key=len, reverse=True):  # one may be the beginning of another
         text = text.replace(secret, _HIDDEN)
+    text = _REPEATED.sub(rf"\g<before>{_HIDDEN}", text)
     text = _ASSIGNED.sub(rf"\g<name>{_HIDDEN}", text)
     return _CREDENTIALS.sub(rf"\g<scheme>{_HIDDEN}@", text)

@@ -12,8 +12,9 @@
 A collection is PyMongo's, of a `MongoClient`, or for async actions of an `AsyncMongoClient`. In the texts of
 a filter, `{name}` stands for the action's argument of that name, or `{causal_tag}`, which scopes the check.
 A text that is one field alone gives the value as it is, a number as a number; in `$regex` it is matched as it
-is. What could be an operator, a mapping or a list, is no value, and within `$where` and `$expr` no field may
-stand. Write a brace itself twice.
+is. What could be an operator, a mapping or a list, is no value, and no field may stand within `$where`,
+`$expr`, `$text`, `$jsonSchema`, a compiled pattern or the name of what is compared. Write a brace itself
+twice.
 
 From the cheapest: `size` reads a number that the server keeps; `count` walks an index, or without one that
 fits the whole collection; `documents` fetches what it tells: name the fields that matter.
@@ -107,7 +108,7 @@ def count(
 
     Raises:
         DefinitionTypeError: it is no collection of PyMongo, or the filter is no mapping.
-        DefinitionValueError: a field is no plain name, or stands where it would be run as code.
+        DefinitionValueError: a field is no plain name, or stands where none may.
 
     Example:
         >>> from deltaspan import change
@@ -152,9 +153,10 @@ def documents(
 ) -> StateProbe[Documents] | AsyncStateProbe[Documents]:
     """Read the documents that match a filter: key → document, in values of Python's own.
 
-    An ObjectId is the text of its 24 digits, a Decimal128 a Decimal, a UUID a UUID (of whatever order its
-    bytes were written in), binary of more than 64 bytes its size and a digest, and what Python has no type
-    for (Timestamp, Regex, Code) the text of its `repr`.
+    An ObjectId is the text of its 24 digits, so that one that becomes such a text reads as before. A
+    Decimal128 is a Decimal, a UUID a UUID (of whatever order its bytes were written in), binary of more than
+    64 bytes its size and a digest, and what Python has no type for (Timestamp, Regex, Code) the text of its
+    `repr`. What the codec options of the collection decode is told as they do.
 
     States are recorded: where documents hold secrets, name the fields that do not, or `redacted()` it.
 

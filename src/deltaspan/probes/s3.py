@@ -33,8 +33,7 @@ The module needs boto3: `pip install 'deltaspan[s3]'`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
@@ -50,6 +49,8 @@ try:
     from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 except ImportError:
     raise ImportError("deltaspan.probes.s3 needs boto3: pip install 'deltaspan[s3]'") from None
+
+from deltaspan.probes._s3_reading import S3ReadError, code_of, fetched, listed, of_a_store
 
 __all__ = ["Object", "count", "digest", "head", "objects", "text"]
 
@@ -76,10 +77,6 @@ class Object(NamedTuple):
     etag: str
 
 
-class S3ReadError(Exception):
-    """Why a store that answers was not read all the same."""
-
-
 def count(client: BaseClient, bucket: str, prefix: str = "") -> StateProbe[int]:
     """Count the objects whose keys begin with a prefix; at most a million.
 
@@ -101,7 +98,7 @@ def count(client: BaseClient, bucket: str, prefix: str = "") -> StateProbe[int]:
     """
 
     def read(bucket: str, prefix: str) -> int:
-        return sum(1 for _ in _listed(client, bucket, prefix, _MOST_COUNTED, "narrow the prefix"))
+        return sum(1 for _ in listed(client, bucket, prefix, _MOST_COUNTED, "narrow the prefix"))
 
     return _probe("count", client, read, bucket, prefix)
 
@@ -129,7 +126,7 @@ def objects(client: BaseClient, bucket: str, prefix: str = "") -> StateProbe[dic
     """
 
     def read(bucket: str, prefix: str) -> dict[str, Object]:
-        found = _listed(client, bucket, prefix, _MOST_OBJECTS, "narrow the prefix, or use `count`")
+        found = listed(client, bucket, prefix, _MOST_OBJECTS, "narrow the prefix, or use `count`")
         return {each["Key"]: Object(each["Size"], each["ETag"].strip('"')) for each in found}
 
     return _probe("objects", client, read, bucket, prefix)
@@ -170,10 +167,11 @@ def head(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = False)
         try:
             found = client.head_object(Bucket=bucket, Key=key)
         except ClientError as error:
-            if not (missing_ok and _code(error) in {"404", "NoSuchKey"}):
+            if not (missing_ok and code_of(error) in {"404", "NoSuchKey"}):
                 raise
             client.head_bucket(Bucket=bucket)  # HEAD does not say which of the two is not there
             return None
+        of_a_store(found)
         return {
             "size": found["ContentLength"],
             "etag": found["ETag"].strip('"'),
@@ -219,7 +217,7 @@ def text(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = False)
             except UnicodeDecodeError:
                 raise S3ReadError("it is no text in UTF-8: read its `digest`") from None
 
-        return _fetched(client, bucket, key, decoded, missing_ok=missing_ok)
+        return fetched(client, bucket, key, decoded, missing_ok=missing_ok)
 
     return _probe("text", client, read, bucket, key, missing_ok=missing_ok)
 
@@ -257,37 +255,9 @@ def digest(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = Fals
                 sha.update(chunk)
             return f"sha256:{sha.hexdigest()}"
 
-        return _fetched(client, bucket, key, digested, missing_ok=missing_ok)
+        return fetched(client, bucket, key, digested, missing_ok=missing_ok)
 
     return _probe("digest", client, read, bucket, key, missing_ok=missing_ok)
-
-
-def _listed(client: Any, bucket: str, prefix: str, most: int, instead: str) -> Iterator[Any]:
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-    told = 0
-    for page in pages:
-        found = page.get("Contents", ())
-        told += len(found)
-        if told > most:
-            raise S3ReadError(f"there are more than {most} objects: {instead}")
-        yield from found
-
-
-def _fetched(
-    client: Any, bucket: str, key: str, use: Callable[[Any], str], *, missing_ok: bool
-) -> str | None:
-    try:
-        found = client.get_object(Bucket=bucket, Key=key)
-    except ClientError as error:
-        if missing_ok and _code(error) == "NoSuchKey":
-            return None
-        raise
-    with closing(found["Body"]):
-        return use(found)
-
-
-def _code(error: Any) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def _probe(
