@@ -320,6 +320,37 @@ def test_no_report_error_or_telemetry_shows_a_secret(api, recorded, options):
     assert not [text for text in told if "s3cret" in text]
 
 
+def read_with_headers(url, headers):
+    return fault_of(http.json(url, headers=headers))
+
+
+def read_with_headers_of_the_client(url, headers):
+    with httpx.Client(headers=headers) as client:
+        return fault_of(http.json(url, client=client))
+
+
+@pytest.mark.parametrize("read", [read_with_headers, read_with_headers_of_the_client])
+def test_a_token_that_was_read_with_its_line_end_is_not_quoted(api, read):
+    said = read(api.url, {"Authorization": "Bearer t0ken\n"})
+
+    assert "LocalProtocolError: Illegal header value" in said
+    assert "t0ken" not in said
+
+
+@pytest.mark.parametrize("read", [read_with_headers, read_with_headers_of_the_client])
+def test_a_token_is_hidden_where_it_comes_back_without_its_scheme(api, read):
+    api.answer = lambda path, query: (200, {"Content-Type": "not-for-t0ken"}, b"no")
+    said = read(api.url, {"Authorization": "Bearer t0ken"})
+
+    assert "the answer is no JSON (not-for-***, 2 bytes)" in said
+
+
+def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
+    api.answer = lambda path, query: (302, {"Location": f"/login/{query['key']}"}, b"")
+
+    assert "302 Found to /login/***" in fault_of(http.json(f"{api.url}/x?size=20&key=s3%2Dcret"))
+
+
 def test_a_word_for_what_is_wrong_at_definition():
     with pytest.raises(
         DefinitionTypeError, match="timout= is no option of a read over HTTP; there are params"

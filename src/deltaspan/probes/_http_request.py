@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypedDict, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote
 
 from deltaspan._threads import on_asyncio
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -45,6 +45,8 @@ _AGAIN: Final = frozenset({429, 502, 503, 504})
 """Statuses of a server that may well answer in a moment."""
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
+_TOLD: Final = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
+"""Headers of every client, which are no secret."""
 _MISSING: Final = frozenset({404, 410})
 _SUCCESS: Final = range(200, 300)
 _REDIRECT: Final = range(300, 400)
@@ -163,12 +165,9 @@ class Source:
     def secrets(self) -> set[str]:
         """What no error may show: header values, credentials, the query."""
         auth = set(self.auth[1:]) if isinstance(self.auth, tuple) else set()
-        query = (
-            {urlsplit(self.url).query, *self.params.values()}
-            if "?" in self.url
-            else set(self.params.values())
-        )
-        return {*self.headers.values(), *auth, *query, *secrets_of(self.url)} - {""}
+        query = self.url.partition("?")[2].partition("#")[0]
+        of_query = {query, *(text for _, text in parse_qsl(query)), *self.params.values()}
+        return {*_secrets_in(self.headers), *auth, *of_query, *secrets_of(self.url)} - {""}
 
     def filled(self, values: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         """Return the URL and the query of a read, with the arguments in their places."""
@@ -342,20 +341,34 @@ def http_probe(
     Raises:
         DefinitionTypeError: the client is none of httpx.
     """
+    needed = (*source.fields, *needs)
+    secrets = source.secrets | _secrets_of_client(client)
     if isinstance(client, httpx.AsyncClient):
         its = client
 
         async def read_async(**values: Any) -> T:
             return await drive_async(source, its, steps(values))
 
-        return AsyncStateProbe(read_async, words, (*source.fields, *needs), source.secrets)
+        return AsyncStateProbe(read_async, words, needed, secrets)
     if client is not None and not isinstance(client, httpx.Client):
         raise DefinitionTypeError(f"client= takes an httpx.Client or httpx.AsyncClient, not {client!r}")
 
     def read(**values: Any) -> T:
         return drive(source, client, steps(values))
 
-    return StateProbe(read, words, (*source.fields, *needs), source.secrets)
+    return StateProbe(read, words, needed, secrets)
+
+
+def _secrets_in(headers: Mapping[str, str]) -> set[str]:
+    """Return what headers say, and without the scheme before it, as in `Bearer t0ken`."""
+    return {form for text in headers.values() for form in (text, text.partition(" ")[2].strip())}
+
+
+def _secrets_of_client(client: object) -> set[str]:
+    if not isinstance(client, httpx.Client | httpx.AsyncClient):
+        return set()
+    own = {name: text for name, text in client.headers.items() if name not in _TOLD}
+    return {*_secrets_in(own), *secrets_of(str(client.base_url))} - {""}
 
 
 def _plain(url: str) -> str:

@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from urllib.parse import unquote
 
-__all__ = ["secrets_of", "without"]
+__all__ = ["PASSWORD_MOST", "secrets_of", "without"]
 
 _HIDDEN: Final = "***"
-_CREDENTIALS: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#'\"]*@")
+PASSWORD_MOST: Final = 200
+"""How long a password that nobody named may be; else a long text would be looked through again and again."""
+_PORT: Final = r"(?:\d*|\{\w+\})(?=[/?#'\"\s]|$)"
+_CREDENTIALS: Final = re.compile(
+    # A slash, `?` or `#` in a password should be encoded, and often is not; no port follows the colon then.
+    rf"(?<=://)(?:[^\s/?#'\"]*@|(?!\[)[^\s/?#'\"@:]*:(?!{_PORT})[^\s'\"]{{0,{PASSWORD_MOST}}}@)"
+)
+_USER_AND_PASSWORD: Final = re.compile(
+    rf"[^:]*://(?:[^/?#@:]*:(?P<plain>[^/?#]*)@|(?!\[)[^/?#@:]*:(?!{_PORT})(?P<odd>.*)@)", re.DOTALL
+)
 
 
 def secrets_of(url: str) -> frozenset[str]:
     """Return the password of a URL or DSN, as it is written there and as it is meant; none if it has none."""
-    try:
-        password = urlsplit(url).password
-    except ValueError:  # no URL; what shows credentials in it is hidden all the same
-        password = None
+    found = _USER_AND_PASSWORD.match(url)
+    password = (found["plain"] or found["odd"]) if found else None
     return frozenset({password, unquote(password)}) if password else frozenset()
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """Return the text with secrets hidden, plain or as URLs write them, and the credentials of any URL."""
-    said = {form for secret in secrets if secret for form in (secret, quote(secret, ""), quote_plus(secret))}
-    for secret in sorted(said, key=len, reverse=True):  # one may be the beginning of another
-        text = text.replace(secret, _HIDDEN)
-    return _CREDENTIALS.sub(rf"\g<scheme>{_HIDDEN}@", text)
+    """Return the text with secrets hidden, however they are quoted there, and the credentials of any URL."""
+    for secret in sorted({secret for secret in secrets if secret}, key=len, reverse=True):
+        # The longest first: one may be the beginning of another.
+        text = re.sub("".join(map(_however, secret)), _HIDDEN, text)
+    return _CREDENTIALS.sub(f"{_HIDDEN}@", text)
+
+
+def _however(character: str) -> str:
+    """Return the pattern of a character: plain, encoded as in a URL, or escaped as in a `repr` or in JSON."""
+    data = character.encode("utf-8", "surrogatepass")
+    escaped = {
+        character,
+        repr(character)[1:-1],
+        ascii(character)[1:-1],
+        repr(data)[2:-1],
+        json.dumps(character)[1:-1],
+        *(["+"] if character == " " else []),
+        *([f"\\{character}"] if character in "'\"" else []),
+    }
+    encoded = "".join(f"%{byte:02x}" for byte in data)
+    plain = "|".join(re.escape(form) for form in sorted(escaped, key=len, reverse=True))
+    return f"(?:(?i:{encoded})|{plain})"
