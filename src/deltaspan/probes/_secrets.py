@@ -27,7 +27,10 @@ def secrets_of(url: str) -> frozenset[str]:
     """Return the password of a URL or DSN, as it is written there and as it is meant; none if it has none."""
     found = _USER_AND_PASSWORD.match(url)
     password = (found["plain"] or found["odd"]) if found else None
-    return frozenset({password, unquote(password)}) if password else frozenset()
+    if not password:
+        return frozenset()
+    # Of one that was not encoded, others take the beginning for a port, and say so.
+    return frozenset({password, unquote(password), re.split("[/?#]", password)[0]} - {""})
 
 
 def without(text: str, secrets: Iterable[str]) -> str:

@@ -30,8 +30,8 @@ from typing_extensions import Unpack
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._counted import Counted
+from deltaspan.probes._http_answer import AnswerError
 from deltaspan.probes._http_request import (
-    AnswerError,
     Client,
     Options,
     Source,
