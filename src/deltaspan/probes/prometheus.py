@@ -15,8 +15,8 @@ What a read sees was scraped or pushed up to an interval ago: give the check `.e
 intervals, or `.holding_for(...)`. A query over several series sees each as it came last. Permission to query
 is all that is needed. From the cheapest: `value` of an aggregation, `counter`, `series`.
 
-A query that the server refuses, one that matches nothing, and a server that does not answer are inconclusive,
-in the server's words. `client` and the options (`headers`, `auth`, `timeout`, ...) are those of
+A query that the server refuses, warns of or answers in part, one that matches nothing, and a server that does
+not answer are inconclusive, in the server's words. `client` and the options (`headers`, `auth`, `timeout`, ...) are those of
 `deltaspan.probes.http.json`, secrets are kept as there.
 """
 
