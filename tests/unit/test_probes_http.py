@@ -330,6 +330,12 @@ def test_what_is_no_json_says_what_it_is(api):
     assert "the answer is no JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
 
 
+def test_a_part_of_a_document_is_not_taken_for_all_of_it(api):
+    api.answer = lambda path, query: (206, {"Content-Range": "bytes 0-2/9"}, b"123")
+
+    assert "the server answered 206 Partial Content" in fault_of(http.json(api.url))
+
+
 def test_an_answer_over_the_limit_stops_and_says_what_is_cheaper(api):
     api.answer = lambda path, query: (200, {}, ["x"] * 1000)
 

@@ -21,7 +21,8 @@ _CODINGS: Final = frozenset({"identity", "gzip", "deflate"})
 _PARAMETER: Final = r'\s*;\s*([^\s=;,"]+)(?:\s*=(?:\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]+)))?)?'
 _LINK_PARAMETER: Final = re.compile(_PARAMETER)
 _LINK: Final = re.compile(rf"<(?P<url>[^<>]*)>(?P<parameters>(?:{_PARAMETER})*)")
-_SUCCESS: Final = range(200, 300)
+_SUCCESS: Final = frozenset(range(200, 300)) - {206}
+"""Without Partial Content: no part was asked for, and one may read as JSON all the same."""
 _REDIRECT: Final = range(300, 400)
 
 

@@ -20,8 +20,8 @@ needed. From the cheapest: a total that the API tells, by `json(..., pointer="/t
 which is a request for each page.
 
 Neither headers nor credentials nor the query of a URL are in any report, telemetry or error. A status other
-than success, what is no JSON, a pointer to nothing, and a host that does not answer are inconclusive. So is an
-argument `.` or `..`, which would lead the URL to another place.
+than success, what is no JSON, a pointer to nothing, and a host that does not answer are inconclusive. So
+is an argument `.` or `..`, which would lead the URL to another place.
 """
 
 from __future__ import annotations

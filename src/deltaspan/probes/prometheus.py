@@ -16,8 +16,8 @@ intervals, or `.holding_for(...)`. A query over several series sees each as it c
 is all that is needed. From the cheapest: `value` of an aggregation, `counter`, `series`.
 
 A query that the server refuses, warns of or answers in part, one that matches nothing, and a server that does
-not answer are inconclusive, in the server's words. `client` and the options (`headers`, `auth`, `timeout`, ...) are those of
-`deltaspan.probes.http.json`, secrets are kept as there.
+not answer are inconclusive, in the server's words. `client` and the options (`headers`, `auth`, `timeout`,
+...) are those of `deltaspan.probes.http.json`, secrets are kept as there.
 """
 
 from __future__ import annotations
