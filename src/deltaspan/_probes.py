@@ -51,19 +51,20 @@ def probe(function: Any = None, /, *, name: str | None = None, blocking: bool = 
 
 def is_blocking(function: Any) -> bool:
     """Return whether a probe said that it waits."""
-    return bool(getattr(_inner(function), _BLOCKING, False))
+    return bool(_setting(function, _BLOCKING))
 
 
 def name_of_probe(function: Any) -> str | None:
     """Return the name that a probe was given; None when it goes by its own."""
-    name: str | None = getattr(_inner(function), _NAME, None)
+    name: str | None = _setting(function, _NAME)
     return name
 
 
-def _inner(function: Any) -> Any:
-    while isinstance(function, partial):
+def _setting(function: Any, setting: str) -> Any:
+    # A partial may have been configured itself; otherwise it is what it was made of.
+    while isinstance(function, partial) and not hasattr(function, setting):
         function = function.func
-    return function
+    return getattr(function, setting, None)
 
 
 def _configured(function: Any, name: str | None, *, blocking: bool) -> Any:

@@ -232,3 +232,28 @@ def test_propagators_that_leave_the_tag_at_home_are_wrong(propagators, said):
 
     assert [line for line in done.stdout.splitlines() if line.startswith(said)], done
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("host", ["collector..internal", "a" * 80 + ".internal"])
+def test_a_name_that_could_be_none_is_not_known(doctor, host):
+    status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=f"http://{host}:4318")
+
+    assert any(line.startswith(f"✗ the name {host} is not known here: correct OTEL_") for line in lines)
+    assert status == 1
+
+
+def test_a_port_that_is_none_is_not_taken_for_another(doctor):
+    _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:0")
+
+    assert any("OTEL_EXPORTER_OTLP_ENDPOINT is no URL" in line for line in lines)
+
+
+def test_a_token_that_an_exporter_quotes_is_not_shown(doctor, collector):
+    _, lines = doctor(
+        OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint,
+        OTEL_EXPORTER_OTLP_HEADERS="x=1,authorization=Bearer%20t0ken%0Ax",
+        OTEL_EXPORTER_OTLP_LOGS_HEADERS="authorization=l0gs%0Ax",
+    )
+
+    assert any("was refused" in line for line in lines)
+    assert not [line for line in lines if "t0ken" in line or "l0gs" in line]

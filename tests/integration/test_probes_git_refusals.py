@@ -111,6 +111,16 @@ def test_a_repository_above_is_not_read_in_its_place(repo):
         assert "not a git repository" in said(probe)
 
 
+def test_a_repository_above_is_not_read_either_where_its_path_holds_what_separates_paths(tmp_path):
+    above = Repository(tmp_path / "run 15:35" / "repo")
+    above.commit(a="1")
+    (above.path / "below").mkdir()
+
+    for probe in probes(above.path / "below"):
+        assert "not a git repository" in said(probe)
+    assert git.commits(above.path)() == 1
+
+
 def test_a_working_tree_that_a_configuration_puts_elsewhere_is_not_read(repo, tmp_path):
     repo.write("a", "2")
     other = Repository(tmp_path / "other")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import pytest
 
 from deltaspan.probes import git
@@ -117,6 +120,20 @@ def test_what_the_repository_ignores_is_not_seen_and_what_the_user_ignores_is(re
     repo.write("a.py")
 
     assert state(repo) == {"a.py": "untracked"}
+
+
+@pytest.mark.parametrize(("name", "value"), [("core.trustctime", "false"), ("core.checkStat", "minimal")])
+def test_no_setting_hides_a_file_whose_time_was_set_back(repo, name, value):
+    os.utime(repo.path / "b", (1e9, 1e9))
+    repo("status")
+    ends = time.time() + 2  # git keeps whole seconds of when a file was changed
+    repo("config", name, value)
+    while time.time() < ends:
+        time.sleep(0.1)
+    repo.write("b", "c")
+    os.utime(repo.path / "b", (1e9, 1e9))
+
+    assert state(repo) == {"b": "modified"}
 
 
 @pytest.mark.parametrize(

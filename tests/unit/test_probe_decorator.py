@@ -41,6 +41,17 @@ def test_a_partial_of_a_blocking_probe_blocks():
     assert is_blocking(functools.partial(count, "acme"))
 
 
+def test_a_partial_that_was_configured_itself_blocks_and_has_its_name():
+    def count(tenant):
+        return len(tenant)
+
+    configured = probe(name="acme", blocking=True)(functools.partial(count, "acme"))
+
+    assert is_blocking(configured)
+    assert is_blocking(functools.partial(configured))
+    assert "acme" in repr(change("rows", configured))
+
+
 def test_methods_can_be_probes():
     class Store:
         @probe(blocking=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -138,7 +139,7 @@ async def test_a_read_that_was_given_up_is_not_given_to_the_others(desk):
 
     counts = combine(read)
     hasty = change("open", counts["open"]).by(-1).timeout(0.05)
-    patient = change("closed", counts["closed"]).by(1).timeout(30)
+    patient = change("closed", counts["closed"]).by(1).timeout(30)  # with a limit too, so that it asks second
     async with window("close", hasty, patient) as w:
         desk.close()
 
@@ -216,6 +217,64 @@ def test_a_part_that_is_missing_makes_its_own_check_inconclusive_alone(desk):
         ("pass", None),
         ("inconclusive", "baseline_failed"),
     ]
+
+
+@pytest.mark.parametrize("once", [iter, lambda rows: (row for row in rows), lambda rows: map(int, rows)])
+def test_what_can_be_walked_through_once_is_not_shared_as_if_it_were_empty(once):
+    rows = [1, 2]
+    counts = combine(lambda: once(rows))
+    size = counts[lambda walked: sum(1 for _ in walked)]
+    with window("load", unchanged("size", size), unchanged("rows", counts[list])) as w:
+        rows.append(3)
+
+    assert [check.reason for check in w.report] == ["baseline_failed"] * 2
+    assert "of which its first part would leave nothing to the others" in w.report["rows"].explanation
+
+
+async def test_an_async_read_that_gives_an_iterator_is_refused_too():
+    async def read():
+        return iter([1, 2])
+
+    counts = combine(read)
+    async with window("load", unchanged("a", counts[list]), unchanged("b", counts[tuple])) as w:
+        pass
+
+    assert [check.reason for check in w.report] == ["baseline_failed"] * 2
+
+
+def test_a_read_that_asks_for_a_part_of_itself_is_an_error_and_does_not_wait_for_ever():
+    counts = combine(lambda: {"open": counts["open"]()})
+    reports = []
+
+    def act():
+        with window("close", unchanged("open", counts["open"])) as w:
+            pass
+        reports.append(w.report)
+
+    thread = threading.Thread(target=act, daemon=True)
+    thread.start()
+    thread.join(60)
+
+    assert "RecursionError" in reports[0]["open"].explanation
+
+
+def test_reads_that_are_equal_and_not_the_same_are_not_taken_for_one_another():
+    @dataclass
+    class Reading:  # compared by nothing, and without a hash
+        of: dict = field(compare=False)
+
+        def __call__(self):
+            return dict(self.of)
+
+    first, second = {"open": 1}, {"open": 1}
+    checks = (
+        unchanged("a", combine(Reading(first))["open"]),
+        unchanged("b", combine(Reading(second))["open"]),
+    )
+    with window("close", *checks) as w:
+        second["open"] = 2
+
+    assert outcomes(w.report) == ["pass", "fail"]
 
 
 def test_it_reads_as_it_was_written(desk):

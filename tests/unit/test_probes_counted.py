@@ -50,6 +50,15 @@ def test_an_answer_that_was_overtaken_counts_nothing():
     assert counted.add(known, 2, {"a": [7]}) == 9
 
 
+def test_a_clock_that_was_set_back_stops_no_counter():
+    counted = Counted()
+    counted.add(counted.known(), 1000, {"a": [5]})
+
+    assert counted.add(counted.known(), 998, {"a": [7]}) == 7
+    assert counted.add(counted.known(), 999, {}) == 7
+    assert counted.known().at == 1000
+
+
 def test_a_read_that_began_with_what_is_no_longer_known_begins_anew():
     counted = Counted()
     known = counted.known()
@@ -99,6 +108,14 @@ def test_a_field_outside_of_quotes_would_be_language_and_is_refused(query):
 def test_what_is_no_query_is_refused(query):
     with pytest.raises(DefinitionTypeError, match="expected PromQL"):
         fields_in(query)
+
+
+def test_a_quote_in_a_comment_does_not_open_a_field_to_the_language():
+    query = """# don't\nup{job="$job"} # it's"""
+
+    assert filled_in(query, {"job": '"} or vector(1) #'}) == (
+        """# don't\nup{job="\\"} or vector(1) #"} # it's"""
+    )
 
 
 def test_a_value_that_is_no_text_is_refused():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaspan import change, unchanged, window
-from deltaspan.exceptions import DefinitionError, DefinitionValueError
+from deltaspan.exceptions import DefinitionError, DefinitionValueError, ProbeError
 from deltaspan.probes.files import count, tree
 from unit._files import make, paths
 
@@ -200,6 +200,25 @@ def test_the_forms_of_a_name_and_its_case_stay_apart_as_the_file_system_keeps_th
         (tmp_path / name).touch()
 
     assert paths(tmp_path) == set(os.listdir(tmp_path))  # noqa: PTH208  # what the system itself says
+
+
+@pytest.mark.parametrize("probe", [tree, count])
+def test_a_folder_that_becomes_a_link_during_the_walk_leads_nowhere(tmp_path, monkeypatch, probe):
+    make(tmp_path, "root/sub/file", "outside/secret")
+    scandir = os.scandir
+
+    def swap_and_list(path):
+        if os.path.basename(path) == "sub":  # noqa: PTH119  # what the walk gives
+            monkeypatch.setattr(os, "scandir", scandir)
+            (tmp_path / "root/sub").rename(tmp_path / "gone")
+            (tmp_path / "root/sub").symlink_to(tmp_path / "outside")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", swap_and_list)
+    with pytest.raises(ProbeError, match="it has become a link since it was listed"):
+        probe(tmp_path / "root")()
+
+    assert paths(tmp_path / "root") == {"sub"}
 
 
 def test_files_that_come_and_go_during_the_walk_are_no_error(tmp_path):

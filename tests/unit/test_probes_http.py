@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
+import socket
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -110,6 +114,14 @@ def test_an_argument_of_the_action_scopes_the_check_and_is_encoded(api):
     assert [check.outcome for check in reports[0]] == ["pass", "pass"]
     assert reports[0]["plan"].attribution == "scoped"
     assert reports[0]["seen"].post_state == {"t": "a/b c"}
+
+
+@pytest.mark.parametrize("tenant", [".", ".."])
+def test_an_argument_that_would_lead_to_another_document_is_inconclusive(api, tenant):
+    said = fault_of(http.json(f"{api.url}/tenants/{{tenant}}/plan"), tenant=tenant)
+
+    assert f"the field {{tenant}} is {tenant!r}, which would lead the URL to another place" in said
+    assert api.asked == []
 
 
 def test_an_argument_that_the_action_lacks_is_refused_at_decoration(api):
@@ -250,6 +262,41 @@ def test_pages_are_followed_by_a_url_in_the_page(api):
     assert http.count(f"{api.url}/items", items="/results", next_page="/next")() == 5
 
 
+@pytest.mark.parametrize(
+    "link",
+    [
+        '</items?page=1>; rel="last next"',
+        "</items?page=1>; rel=Next",
+        '</items?page=1>; Rel = "next"',
+        '</items?page=1&sort=a;b>; rel="next"',
+        '</items?page=1>; title="a, <b>; c"; rel="next"',
+        '</items>; rel="first", </items?page=1>; rel="next"',
+        '</items>; title; rel=prev,</items?page=1>;rel="next"',
+    ],
+)
+def test_a_link_to_the_next_page_is_found_however_it_is_written(api, link):
+    api.answer = lambda path, query: (200, {} if "page" in query else {"Link": link}, [1, 2])
+
+    assert http.count(f"{api.url}/items")() == 4
+
+
+@pytest.mark.parametrize(
+    "link", ['</x>; rel="prev"; rel="next"', '</x>; title="rel=next"', "rel=next", "</x>"]
+)
+def test_what_is_no_link_to_a_next_page_ends_the_list(api, link):
+    api.answer = lambda path, query: (200, {"Link": link}, [1, 2])
+
+    assert http.count(f"{api.url}/items")() == 2
+
+
+def test_pages_without_an_end_are_a_fault(api, monkeypatch):
+    monkeypatch.setattr(http, "_MOST_PAGES", 3)
+    api.answer = lambda path, query: (200, {}, {"data": [], "next": int(query.get("cursor", 0)) + 1})
+
+    assert "the list has more than 3 pages" in fault_of(http.count(api.url, items="/data", cursor="/next"))
+    assert len(api.asked) == 3
+
+
 def test_pages_that_lead_in_a_circle_are_a_fault(api):
     api.answer = lambda path, query: (200, {"Link": '</items>; rel="next"'}, [1])
 
@@ -283,12 +330,73 @@ def test_what_is_no_json_says_what_it_is(api):
     assert "the answer is no JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
 
 
+def test_a_part_of_a_document_is_not_taken_for_all_of_it(api):
+    api.answer = lambda path, query: (206, {"Content-Range": "bytes 0-2/9"}, b"123")
+
+    assert "the server answered 206 Partial Content" in fault_of(http.json(api.url))
+
+
 def test_an_answer_over_the_limit_stops_and_says_what_is_cheaper(api):
     api.answer = lambda path, query: (200, {}, ["x"] * 1000)
 
     assert "more than 100 bytes: ask for a part of it, or for a number such as a total" in fault_of(
         http.json(api.url, limit=100)
     )
+
+
+@pytest.mark.parametrize("coding", ["gzip, gzip", "br", "zstd"])
+def test_an_answer_whose_size_in_memory_nobody_can_bound_is_not_read(api, coding):
+    twice = gzip.compress(gzip.compress(b"0" * 1_000_000))
+    api.answer = lambda path, query: (200, {"Content-Encoding": coding}, twice)
+
+    assert f"the answer is compressed by {coding}" in fault_of(http.json(api.url))
+
+
+def test_a_compressed_answer_is_held_to_the_limit_as_it_is_without(api):
+    api.answer = lambda path, query: (
+        200,
+        {"Content-Encoding": "gzip"},
+        gzip.compress(b"[" + b" " * 1000 + b"]"),
+    )
+
+    assert http.json(api.url)() == []
+    assert "more than 100 bytes" in fault_of(http.json(api.url, limit=100))
+    assert api.asked[0][2]["Accept-Encoding"] == "gzip, deflate"
+
+
+@pytest.fixture
+def dripping():
+    """Serve an answer that never ends, a byte at a time, always before a wait is over."""
+
+    def drip(connection):
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            while True:
+                connection.sendall(b"1")
+                time.sleep(0.01)
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=drip, args=[server.accept()[0]], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_an_answer_that_never_ends_is_given_up(dripping):
+    assert "ReadTimeout: the answer was not whole after 0.5 s" in fault_of(
+        http.json(dripping, timeout=0.5, retries=0)
+    )
+
+
+async def test_an_async_answer_that_never_ends_is_given_up(dripping):
+    async with httpx.AsyncClient() as client:
+        with pytest.raises(ProbeError, match="the answer was not whole after"):
+            await http.json(dripping, timeout=0.5, retries=0, client=client)()
 
 
 def test_a_host_that_does_not_answer_is_inconclusive():
@@ -320,6 +428,45 @@ def test_no_report_error_or_telemetry_shows_a_secret(api, recorded, options):
     assert not [text for text in told if "s3cret" in text]
 
 
+@pytest.mark.parametrize("password", ["s3cr/t", "s3cr#t", "s3cr?t", "s3cr@t", "s3cr t"])
+def test_a_password_that_should_have_been_encoded_is_not_shown_in_part(password):
+    probe = http.json(f"https://ann:{password}@127.0.0.1:1/x", retries=0)
+
+    assert repr(probe) == "http.json('https://127.0.0.1:1/x')"
+    assert "s3cr" not in fault_of(probe)
+
+
+def read_with_headers(url, headers):
+    return fault_of(http.json(url, headers=headers))
+
+
+def read_with_headers_of_the_client(url, headers):
+    with httpx.Client(headers=headers) as client:
+        return fault_of(http.json(url, client=client))
+
+
+@pytest.mark.parametrize("read", [read_with_headers, read_with_headers_of_the_client])
+def test_a_token_that_was_read_with_its_line_end_is_not_quoted(api, read):
+    said = read(api.url, {"Authorization": "Bearer t0ken\n"})
+
+    assert "LocalProtocolError: Illegal header value" in said
+    assert "t0ken" not in said
+
+
+@pytest.mark.parametrize("read", [read_with_headers, read_with_headers_of_the_client])
+def test_a_token_is_hidden_where_it_comes_back_without_its_scheme(api, read):
+    api.answer = lambda path, query: (200, {"Content-Type": "not-for-t0ken"}, b"no")
+    said = read(api.url, {"Authorization": "Bearer t0ken"})
+
+    assert "the answer is no JSON (not-for-***, 2 bytes)" in said
+
+
+def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
+    api.answer = lambda path, query: (302, {"Location": f"/login/{query['key']}"}, b"")
+
+    assert "302 Found to /login/***" in fault_of(http.json(f"{api.url}/x?size=20&key=s3%2Dcret"))
+
+
 def test_a_word_for_what_is_wrong_at_definition():
     with pytest.raises(
         DefinitionTypeError, match="timout= is no option of a read over HTTP; there are params"
@@ -327,6 +474,8 @@ def test_a_word_for_what_is_wrong_at_definition():
         http.json("http://x", timout=3)
     with pytest.raises(DefinitionValueError, match="timeout=0 must be a number above 0"):
         http.json("http://x", timeout=0)
+    with pytest.raises(DefinitionValueError, match=r"retries=1\.5 must be a whole number above -1"):
+        http.json("http://x", retries=1.5)
     with pytest.raises(DefinitionValueError, match="pointer='total' is no JSON Pointer"):
         http.json("http://x", pointer="total")
     with pytest.raises(DefinitionValueError, match="name one of them"):

@@ -1,7 +1,10 @@
 """What a probe says when it cannot read: the system's words, and none of its secrets."""
 
 import asyncio
+import json
+import re
 import traceback
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -73,8 +76,62 @@ def test_a_password_that_is_assigned_is_hidden_and_a_parameter_for_one_is_none(t
     assert without(text, ()) == shown
 
 
-def test_an_address_without_credentials_stays_whole():
-    assert without("GET https://host/x?to=ann@host failed", ()) == "GET https://host/x?to=ann@host failed"
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://host/x?to=ann@host",
+        "http://localhost:8080/users/@me",
+        "http://localhost:{port}/users/@me",
+        "http://[::1]:80/users/@me",
+    ],
+)
+def test_an_address_without_credentials_stays_whole(url):
+    assert without(f"GET {url} failed", secrets_of(url)) == f"GET {url} failed"
+
+
+@pytest.mark.parametrize("password", ["p/w", "p#w", "p?w", "12/w!", "a@b", "p\\w", "p%2Fw"])
+def test_a_password_that_should_have_been_encoded_in_its_url_is_hidden_all_the_same(password):
+    url = f"https://ann:x{password}@host/shop"
+
+    assert f"x{password}" in secrets_of(url)
+    assert without(f"GET {url} failed", ()) == "GET https://***@host/shop failed"
+
+
+@given(st.text(min_size=1))
+def test_no_secret_shows_however_it_is_quoted(secret):
+    quoted = [
+        repr(secret)[1:-1],
+        ascii(secret)[1:-1],
+        repr(secret.encode())[2:-1],
+        json.dumps(secret)[1:-1],
+        quote(secret, ""),
+        re.sub("%..", lambda byte: byte[0].lower(), quote(secret, "")),
+        quote(secret, "!$&'()*+,;="),
+        quote_plus(secret),
+    ]
+
+    assert [without(form, {secret}) for form in quoted] == ["***"] * len(quoted)
+
+
+def test_a_text_without_an_end_is_cut():
+    def read():
+        raise ValueError("://a:b/" * 1_000_000)
+
+    with pytest.raises(ProbeError) as caught:
+        StateProbe(read, "rows()", secrets={"s3cr"})()
+
+    assert len(str(caught.value)) < 5_000
+
+
+@pytest.mark.parametrize("size", [0, 1, 3_950, 3_990])
+def test_a_secret_does_not_show_its_half_where_a_text_is_cut(size):
+    def read():
+        raise ValueError("x" * size + "s3cr%2Ft" * 10_000)
+
+    with pytest.raises(ProbeError) as caught:
+        StateProbe(read, "rows()", secrets={"s3cr/t" * 10})()
+
+    assert "s3" not in str(caught.value)
 
 
 def test_what_a_read_raises_comes_as_one_error_with_nothing_chained_to_it():

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from deltaspan._exporters import SIGNALS, protocol_of
 
-__all__ = ["Target", "targets"]
+__all__ = ["Target", "targets", "without_secrets"]
 
 _DEFAULTS: Final = {"grpc": "http://localhost:4317", "http/protobuf": "http://localhost:4318"}
+_SHORTEST: Final = 4
+"""Characters of a secret; a header of fewer is the number of a tenant, which hides half of an address."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -66,11 +69,35 @@ def _target(signal: str) -> Target:
     url = said if "://" in said else f"https://{said}"
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme)
+        host, port = parts.hostname, parts.port if parts.port is not None else _PORTS.get(parts.scheme)
     except ValueError:
         host = port = None
-    if not host or port is None or (protocol != "grpc" and "://" not in said):
+    if not host or not port or (protocol != "grpc" and "://" not in said):
         raise ValueError(
             f"{variable} is no URL such as {_DEFAULTS[protocol]} (scheme, host and port are needed)"
         )
     return Target(signal.lower(), protocol, variable, parts.scheme, host, port)
+
+
+def without_secrets(text: str) -> str:
+    """Return what an exporter says without the headers, passwords and queries of the environment."""
+    for secret in sorted(_secrets(), key=len, reverse=True):
+        for form in (secret, repr(secret)[1:-1]):
+            text = text.replace(form, "***")
+    return text
+
+
+def _secrets() -> set[str]:
+    found = {form for written in _written() for form in (written.strip(), unquote(written.strip()))}
+    found |= {form.partition(" ")[2].strip() for form in found}  # without the scheme, as in `Bearer t0ken`
+    return {form for form in found if len(form) >= _SHORTEST}
+
+
+def _written() -> Iterator[str]:
+    for name, value in os.environ.items():
+        if name.startswith("OTEL_EXPORTER_OTLP_") and name.endswith("_HEADERS"):
+            yield from (pair.partition("=")[2] for pair in value.split(","))
+        elif name.startswith("OTEL_EXPORTER_OTLP_") and name.endswith("_ENDPOINT"):
+            rest, _, query = value.partition("?")
+            yield query
+            yield rest.partition("://")[2].rpartition("@")[0].partition(":")[2]

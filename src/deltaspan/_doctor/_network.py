@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from deltaspan import semconv
-from deltaspan._doctor._endpoints import Target
+from deltaspan._doctor._endpoints import Target, without_secrets
 from deltaspan._doctor._finding import Finding
 
 __all__ = ["SPAN_NAME", "network_findings"]
@@ -53,7 +53,7 @@ def network_findings(targets: Sequence[Target], exporters: Mapping[str, Sequence
 def _connection_fault(target: Target) -> Finding | None:
     try:
         socket.create_connection((target.host, target.port), _SECONDS).close()
-    except socket.gaierror:
+    except (socket.gaierror, UnicodeError):  # the latter of what could be no name anywhere
         said = f"the name {target.host} is not known here"
         cure = f"correct {target.variable}, or the DNS of this machine"
     except ConnectionRefusedError:
@@ -83,7 +83,7 @@ def _sent(target: Target, exporter: Any) -> Finding:
     over = f"{what[target.signal]} over {target.protocol} to {target.address}"
     if getattr(result, "name", "") == "SUCCESS":
         return Finding("well", f"{over} was accepted")
-    why = complaints[-1] if complaints else "the exporter does not say why"
+    why = without_secrets(complaints[-1]) if complaints else "the exporter does not say why"
     return Finding("wrong", f"{over} was refused: {why}", _cure(target, why))
 
 

@@ -115,8 +115,12 @@ class _Part:
         moment = verifying.get()
         if moment is None:
             return _Snapshot(), ask
-        # By identity: the arguments of one run stay alive throughout it, and need not hash.
-        asked = (self._read, tuple(map(id, args)), tuple((name, id(value)) for name, value in kwargs.items()))
+        # By identity: the read and the arguments of one run stay alive throughout it, and need not hash.
+        asked = (
+            id(self._read),
+            tuple(map(id, args)),
+            tuple((name, id(value)) for name, value in kwargs.items()),
+        )
         return moment.shared.setdefault(asked, _Snapshot()), ask
 
     def _of(self, snapshot: Any) -> Any:
@@ -145,7 +149,7 @@ class _Snapshot:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a read that asks for a part of itself is to fail, not to wait
         self._awaiting = asyncio.Lock()
         self._given: list[Any] = []
         self._pending: list[Awaitable[Any]] = []
@@ -159,7 +163,7 @@ class _Snapshot:
             if not self._is_answered():
                 with self._keeping_errors():
                     given = ask()
-                (self._pending if isawaitable(given) else self._given).append(given)
+                    (self._pending if isawaitable(given) else self._given).append(_kept(given))
             return _PENDING if self._pending else self._given[0]
 
     async def awaited(self, ask: _Ask) -> Any:
@@ -167,7 +171,7 @@ class _Snapshot:
         async with self._awaiting:
             if not self._is_answered():
                 with self._keeping_errors():
-                    self._given.append(await (self._pending.pop() if self._pending else ask()))
+                    self._given.append(_kept(await (self._pending.pop() if self._pending else ask())))
             return self._given[0]
 
     def discard(self) -> None:
@@ -187,6 +191,16 @@ class _Snapshot:
         except Exception as error:
             self._error = error
             raise
+
+
+def _kept(snapshot: Any) -> Any:
+    """Return what several parts can be taken of, which an iterator is not."""
+    if isinstance(snapshot, Iterator):
+        raise TypeError(
+            f"a combined read returned a {type(snapshot).__name__}, of which its first part would leave "
+            f"nothing to the others; return what stays, such as a list of it"
+        )
+    return snapshot
 
 
 class _Awaited:

@@ -20,6 +20,10 @@ class Known(NamedTuple):
     at: float | None
     last: Mapping[str, float]
 
+    def is_after(self, at: float) -> bool:
+        """Return whether it is from later than `at`, which no read that follows is by the same clock."""
+        return self.at is not None and at < self.at
+
     def falls(self, values: Mapping[str, float]) -> bool:
         """Return whether some counter stands lower than it did: it was reset in between."""
         return any(series in self.last and value < self.last[series] for series, value in values.items())
@@ -53,10 +57,10 @@ class Counted:
             The total; None when another read has counted on meanwhile, and this one has to begin anew.
         """
         with self._lock:
-            if self._known.at is not None and at <= self._known.at:
-                return self._total  # an answer that was overtaken; the total has gone on
             if self._known is not known:
-                return None
+                # An answer that was overtaken by a later one is no news: the total has gone on.
+                overtaken = self._known.at is not None and at <= self._known.at
+                return self._total if overtaken else None
             last = dict(known.last)
             for series, samples in between.items():
                 for value in samples:
@@ -64,5 +68,5 @@ class Counted:
                     # Lower than before is how Prometheus knows a reset: what is there was counted since.
                     self._total += value - before if value >= before else value
                     last[series] = value
-            self._known = Known(at, last)
+            self._known = Known(at if known.at is None else max(at, known.at), last)
             return self._total

@@ -100,9 +100,10 @@ def lines(
 
     A log that was rotated, truncated or rewritten since the baseline is an error, because what was appended
     before that is no longer there to be read. Rewriting old lines in place, further back than 64 KiB, is not
-    seen. The beginnings of 32768 runs are remembered; a run during which as many others began is judged on
-    another beginning, and fails. A window with this probe cannot be handed over to another process, which
-    would not know where it began: `to_json()` refuses.
+    seen, nor is a rotation of a log that was empty, or missing, at the baseline. The beginnings of 32768 runs
+    are remembered; a run during which as many others began is judged on another beginning, and fails. A
+    window with this probe cannot be handed over to another process, which would not know where it began:
+    `to_json()` refuses.
 
     Args:
         path: the log; `{name}` in its text is an argument of the action. A link is followed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -75,6 +76,11 @@ class Walk:
         leaves = self._unwanted.of_files(folder.unwanted) if self._unwanted else None
         prefix = folder.shown
         with os.scandir(folder.path) as listed:
+            # Asked of an open folder: one that was put in its place since it was listed would lead outside.
+            if folder.raw and os.path.islink(folder.path):  # noqa: PTH114  # a Path would cost more than asking
+                raise NotADirectoryError(
+                    errno.ENOTDIR, "it has become a link since it was listed", folder.path
+                )
             entries: Iterable[os.DirEntry[str]] = listed
             if self._git is not None:
                 folder, entries = self._with_rules(folder, list(listed))

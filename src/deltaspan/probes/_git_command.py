@@ -18,12 +18,16 @@ LIMIT: Final = 1_000_000
 _PATIENCE: Final = 300.0
 """Seconds that git may take; a remote may never answer."""
 _CHUNK: Final = 1 << 20
+_PREFIX: Final = ("rev-parse", "--show-prefix")
+"""Asks how far below the top of its working tree a folder is."""
 
 _CONFIG: Final = {
     "core.fsmonitor": "false",  # else a program of the repository's choice runs at each status
     "core.hooksPath": os.devnull,
     "core.excludesFile": os.devnull,  # what to ignore is for the repository to say, not for each user
     "core.untrackedCache": "false",
+    "core.trustctime": "true",  # else what is written, and its time set back, is not looked at
+    "core.checkStat": "default",  # likewise
     "diff.renames": "true",
     "status.renames": "true",
     "diff.renameLimit": "1000",
@@ -68,6 +72,8 @@ def records(repo: str, *arguments: str, end: bytes = b"\0", instead: str = "") -
     Raises:
         GitError: git is not installed, fails, warns, or does not end.
     """
+    if arguments != _PREFIX:
+        _refuse_one_above(repo)
     rest, seen = b"", 0
     with tempfile.TemporaryFile() as said, _started(repo, arguments, said) as process:
         timer = Timer(_PATIENCE, _stop, [process])
@@ -95,6 +101,16 @@ def records(repo: str, *arguments: str, end: bytes = b"\0", instead: str = "") -
         raise GitError(f"git's answer breaks off at {rest[-80:]!r}")
 
 
+def _refuse_one_above(repo: str) -> None:
+    """Refuse a folder of a repository above where no ceiling keeps git from finding that."""
+    if os.pathsep in _ceiling(repo) and any(records(repo, *_PREFIX, end=b"\n")):
+        raise GitError("not a git repository, but a folder in one")
+
+
+def _ceiling(repo: str) -> str:
+    return os.path.dirname(os.path.realpath(repo))  # noqa: PTH120  # a Path would not keep it as it is
+
+
 def _stop(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         with suppress(ProcessLookupError):
@@ -110,11 +126,10 @@ def _started(repo: str, arguments: tuple[str, ...], said: IO[bytes]) -> subproce
         for name, value in os.environ.items()
         if name.startswith(_KEPT) or not name.startswith(("GIT_", "SSH_ASKPASS"))
     }
-    ceiling = os.path.dirname(os.path.realpath(repo))  # noqa: PTH120  # a Path would not keep it as it is
     try:
         return subprocess.Popen(  # noqa: S603  # git, with names that cannot be options
             ["git", "--no-pager", "-C", repo, *settings, *arguments],  # noqa: S607  # the user's git
-            env={**environ, **_ENVIRON, "GIT_CEILING_DIRECTORIES": ceiling},
+            env={**environ, **_ENVIRON, "GIT_CEILING_DIRECTORIES": _ceiling(repo)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=said,

@@ -6,17 +6,17 @@ What is read is a generator of steps, which whoever drives it takes with a sync 
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypedDict, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote
 
 from deltaspan._threads import on_asyncio
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._fields import fields_of, filled
+from deltaspan.probes._http_answer import Answer, AnswerError, answer_of, plain, refuse_codings
 from deltaspan.probes._secrets import secrets_of
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
@@ -26,8 +26,6 @@ except ImportError as error:
     raise ImportError("this probe needs httpx: pip install 'deltaspan[http]'") from error
 
 __all__ = [
-    "Answer",
-    "AnswerError",
     "Client",
     "Options",
     "Source",
@@ -45,63 +43,10 @@ _AGAIN: Final = frozenset({429, 502, 503, 504})
 """Statuses of a server that may well answer in a moment."""
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
-_MISSING: Final = frozenset({404, 410})
-_SUCCESS: Final = range(200, 300)
-_REDIRECT: Final = range(300, 400)
-
-
-class AnswerError(Exception):
-    """A server answered, and not with what was asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a server answered.
-
-    Attributes:
-        status: the HTTP status.
-        phrase: the status in words.
-        kind: the content type.
-        location: where a redirect leads.
-        retry_after: for how long the server asks to wait.
-        next_link: the URL of the next page, as the `Link` header has it; empty without.
-        body: the content, decompressed.
-        url: what was asked for.
-    """
-
-    status: int
-    phrase: str
-    kind: str
-    location: str
-    retry_after: str
-    next_link: str
-    body: bytes
-    url: httpx.URL
-
-    @property
-    def is_missing(self) -> bool:
-        """Whether there is no such thing."""
-        return self.status in _MISSING
-
-    def parsed(self) -> Any:
-        """Return the JSON of an answer, whatever its status; raises ValueError when it has none."""
-        return json.loads(self.body)
-
-    def document(self) -> Any:
-        """Return the JSON of an answer that has some.
-
-        Raises:
-            AnswerError: its status says otherwise, or it is no JSON.
-        """
-        if self.status not in _SUCCESS:
-            to = self.location if self.status in _REDIRECT else ""
-            where = f" to {_plain(to)}: name that URL, no redirect is followed" if to else ""
-            raise AnswerError(f"the server answered {self.status} {self.phrase}{where}")
-        try:
-            return self.parsed()
-        except ValueError:
-            kind = self.kind or "no content type"
-            raise AnswerError(f"the answer is no JSON ({kind}, {len(self.body)} bytes)") from None
+_TOLD: Final = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
+"""Headers of every client, which are no secret."""
+_ELSEWHERE: Final = frozenset({".", ".."})
+"""Parts of a path that no encoding keeps from being taken for a way up."""
 
 
 class Options(TypedDict, total=False):
@@ -144,10 +89,11 @@ class Source:
             value = getattr(self, name)
             if not all(isinstance(text, str) for pair in value.items() for text in pair):
                 raise DefinitionTypeError(f"{name}= takes a mapping of text to text")
-        for name, least in (("timeout", 0), ("limit", 0), ("retries", -1)):
+        for name, kind, least in (("timeout", int | float, 0), ("limit", int, 0), ("retries", int, -1)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value > least:
-                raise DefinitionValueError(f"{name}={value!r} must be a number above {least}")
+            if isinstance(value, bool) or not isinstance(value, kind) or not value > least:
+                number = "a whole number" if kind is int else "a number"
+                raise DefinitionValueError(f"{name}={value!r} must be {number} above {least}")
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -157,22 +103,28 @@ class Source:
     @property
     def shown(self) -> str:
         """The URL as it may be shown: without credentials, query and fragment."""
-        return _plain(self.url)
+        return plain(self.url)
 
     @property
     def secrets(self) -> set[str]:
         """What no error may show: header values, credentials, the query."""
         auth = set(self.auth[1:]) if isinstance(self.auth, tuple) else set()
-        query = (
-            {urlsplit(self.url).query, *self.params.values()}
-            if "?" in self.url
-            else set(self.params.values())
-        )
-        return {*self.headers.values(), *auth, *query, *secrets_of(self.url)} - {""}
+        query = self.url.partition("?")[2].partition("#")[0]
+        of_query = {query, *(text for _, text in parse_qsl(query)), *self.params.values()}
+        return {*_secrets_in(self.headers), *auth, *of_query, *secrets_of(self.url)} - {""}
 
     def filled(self, values: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-        """Return the URL and the query of a read, with the arguments in their places."""
-        encoded = {name: quote(filled(f"{{{name}}}", values), safe="") for name in values}
+        """Return the URL and the query of a read, with the arguments in their places.
+
+        Raises:
+            ValueError: an argument would lead the URL elsewhere.
+        """
+        encoded = {name: quote(filled(f"{{{name}}}", values), safe="") for name in fields_of(self.url)}
+        for name, text in encoded.items():
+            if text in _ELSEWHERE:
+                raise ValueError(
+                    f"the field {{{name}}} is {text!r}, which would lead the URL to another place"
+                )
         return filled(self.url, encoded), {name: filled(text, values) for name, text in self.params.items()}
 
 
@@ -253,23 +205,27 @@ async def _sleep(seconds: float) -> None:
 
 
 def _asked(source: Source, client: httpx.Client, url: str, params: Mapping[str, str]) -> Answer:
+    ends = time.monotonic() + source.timeout
     with client.stream("GET", _merged(url, params), **_options(source)) as response:
+        refuse_codings(response)
         body = bytearray()
         for chunk in response.iter_bytes():
             body += chunk
-            _hold_to_limit(source, body)
-    return _answer(response, body)
+            _hold_to_limits(source, body, ends)
+    return answer_of(response, body)
 
 
 async def _asked_async(
     source: Source, client: httpx.AsyncClient, url: str, params: Mapping[str, str]
 ) -> Answer:
+    ends = time.monotonic() + source.timeout
     async with client.stream("GET", _merged(url, params), **_options(source)) as response:
+        refuse_codings(response)
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
-            _hold_to_limit(source, body)
-    return _answer(response, body)
+            _hold_to_limits(source, body, ends)
+    return answer_of(response, body)
 
 
 def _merged(url: str, params: Mapping[str, str]) -> httpx.URL:
@@ -278,33 +234,22 @@ def _merged(url: str, params: Mapping[str, str]) -> httpx.URL:
 
 
 def _options(source: Source) -> dict[str, Any]:
-    options: dict[str, Any] = {"headers": dict(source.headers), "timeout": source.timeout}
+    headers = {"Accept-Encoding": "gzip, deflate", **source.headers}
+    options: dict[str, Any] = {"headers": headers, "timeout": source.timeout}
     if source.auth is not None:
         options["auth"] = source.auth
     # A redirect may lead to another host, which is to see no header of ours.
     return {**options, "follow_redirects": False}
 
 
-def _hold_to_limit(source: Source, body: bytearray) -> None:
+def _hold_to_limits(source: Source, body: bytearray, ends: float) -> None:
+    if time.monotonic() > ends:  # httpx starts its clock anew with each piece
+        raise httpx.ReadTimeout(f"the answer was not whole after {source.timeout:g} seconds")
     if len(body) > source.limit:
         raise AnswerError(
             f"the answer has more than {source.limit} bytes: ask for a part of it, or for a number such as a "
             f"total, or raise limit="
         )
-
-
-def _answer(response: httpx.Response, body: bytearray) -> Answer:
-    headers = response.headers
-    return Answer(
-        response.status_code,
-        response.reason_phrase,
-        headers.get("content-type", ""),
-        headers.get("location", ""),
-        headers.get("retry-after", ""),
-        response.links.get("next", {}).get("url", ""),
-        bytes(body),
-        response.url,
-    )
 
 
 def source_of(url: str, options: Options) -> Source:
@@ -342,24 +287,31 @@ def http_probe(
     Raises:
         DefinitionTypeError: the client is none of httpx.
     """
+    needed = (*source.fields, *needs)
+    secrets = source.secrets | _secrets_of_client(client)
     if isinstance(client, httpx.AsyncClient):
         its = client
 
         async def read_async(**values: Any) -> T:
             return await drive_async(source, its, steps(values))
 
-        return AsyncStateProbe(read_async, words, (*source.fields, *needs), source.secrets)
+        return AsyncStateProbe(read_async, words, needed, secrets)
     if client is not None and not isinstance(client, httpx.Client):
         raise DefinitionTypeError(f"client= takes an httpx.Client or httpx.AsyncClient, not {client!r}")
 
     def read(**values: Any) -> T:
         return drive(source, client, steps(values))
 
-    return StateProbe(read, words, (*source.fields, *needs), source.secrets)
+    return StateProbe(read, words, needed, secrets)
 
 
-def _plain(url: str) -> str:
-    plain = url.partition("#")[0].partition("?")[0]
-    scheme, separator, rest = plain.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if separator else plain
+def _secrets_in(headers: Mapping[str, str]) -> set[str]:
+    """Return what headers say, and without the scheme before it, as in `Bearer t0ken`."""
+    return {form for text in headers.values() for form in (text, text.partition(" ")[2].strip())}
+
+
+def _secrets_of_client(client: object) -> set[str]:
+    if not isinstance(client, httpx.Client | httpx.AsyncClient):
+        return set()
+    own = {name: text for name, text in client.headers.items() if name not in _TOLD}
+    return {*_secrets_in(own), *secrets_of(str(client.base_url))} - {""}

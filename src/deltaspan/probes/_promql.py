@@ -1,4 +1,4 @@
-"""PromQL with fields: `"$name"` in a query stands for the argument of that name of the action."""
+"""PromQL: `"$name"` in a query stands for the action's argument of that name, and how a series is written."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from typing import Any, Final
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._fields import filled as text_of
 
-__all__ = ["fields_in", "filled_in"]
+__all__ = ["fields_in", "filled_in", "labels_of"]
 
-_LITERAL: Final = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`")
+_LITERAL: Final = re.compile(r"(?P<comment>#[^\n]*)|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`")
 _FIELD: Final = re.compile(r"\$(?:(?P<escaped>\$)|\{(?P<braced>[^\W\d]\w*)\}|(?P<named>[^\W\d]\w*))")
+
+_NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
+_LABEL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""What PromQL writes without quotes, of a metric and of a label."""
 
 
 def fields_in(query: str) -> tuple[str, ...]:
@@ -24,7 +28,7 @@ def fields_in(query: str) -> tuple[str, ...]:
     """
     if not isinstance(query, str) or not query.strip():
         raise DefinitionTypeError(f"expected PromQL, not {query!r}")
-    for field in _FIELD.finditer(_LITERAL.sub("", query) + "".join(_raw(query))):
+    for field in _FIELD.finditer(_LITERAL.sub(_outside, query) + "".join(_raw(query))):
         if not field["escaped"]:
             raise DefinitionValueError(
                 f"{query!r}: {field[0]} stands outside of quotes, where an argument would be a part of the "
@@ -38,10 +42,16 @@ def filled_in(query: str, values: Mapping[str, Any]) -> str:
     """Return the query with each field replaced by its value, so written that it stays within its quotes."""
 
     def literal(found: re.Match[str]) -> str:
+        if found["comment"]:  # a quote in it begins no literal
+            return found[0]
         quote = found[0][0]
         return _FIELD.sub(lambda field: _written(field, values, quote), found[0])
 
     return _LITERAL.sub(literal, query)
+
+
+def _outside(found: re.Match[str]) -> str:
+    return found["comment"] or ""
 
 
 def _raw(query: str) -> Iterator[str]:
@@ -55,3 +65,26 @@ def _written(field: re.Match[str], values: Mapping[str, Any], quote: str) -> str
     name = field["braced"] or field["named"]
     text = text_of(f"{{{name}}}", values)
     return text.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n")
+
+
+def labels_of(metric: Mapping[str, str]) -> str:
+    """Return a series as PromQL writes it, by its name and its labels."""
+    name = metric.get("__name__", "")
+    if name and not _NAME.fullmatch(name):
+        return f"{{{','.join([_quoted(name), *_matched(metric)])}}}"
+    labels = ",".join(_matched(metric))
+    return f"{name}{{{labels}}}" if labels or not metric else name
+
+
+def _matched(metric: Mapping[str, str]) -> list[str]:
+    # Two series are never written alike, or one would hide the other.
+    return [
+        f"{name if _LABEL.fullmatch(name) else _quoted(name)}={_quoted(text)}"
+        for name, text in sorted(metric.items())
+        if name != "__name__"
+    ]
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

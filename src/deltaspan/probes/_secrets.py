@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from urllib.parse import unquote
 
-__all__ = ["secrets_of", "without"]
+__all__ = ["PASSWORD_MOST", "secrets_of", "without"]
 
 _HIDDEN: Final = "***"
-_CREDENTIALS: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#'\"]*@")
 _ASSIGNED: Final = re.compile(
     r"""(?P<name>\b(?:\w*password|passwd|pwd)\s*=\s*)(?![:?$%*])(?:'(?:[^'\\]|\\.)*'|[^\s'";&,]+)""",
     re.IGNORECASE,
@@ -19,26 +19,54 @@ _REPEATED: Final = re.compile(
     r"(?P<before>with args beginning with: |(?:invalid|illegal) header value ).+", re.IGNORECASE | re.DOTALL
 )
 """Input that a refusal repeats, cut or escaped, so that no secret in it can be found as it was given."""
+PASSWORD_MOST: Final = 200
+"""How long a password that nobody named may be; else a long text would be looked through again and again."""
+_PORT: Final = r"(?:\d*|\{\w+\})(?=[/?#'\"\s]|$)"
+_CREDENTIALS: Final = re.compile(
+    # A slash, `?` or `#` in a password should be encoded, and often is not; no port follows the colon then.
+    rf"(?<=://)(?:[^\s/?#'\"]*@|(?!\[)[^\s/?#'\"@:]*:(?!{_PORT})[^\s'\"]{{0,{PASSWORD_MOST}}}@)"
+)
+_USER_AND_PASSWORD: Final = re.compile(
+    rf"[^:]*://(?:[^/?#@:]*:(?P<plain>[^/?#]*)@|(?!\[)[^/?#@:]*:(?!{_PORT})(?P<odd>.*)@)", re.DOTALL
+)
 
 
 def secrets_of(url: str) -> frozenset[str]:
     """Return the password of a URL or DSN, as it is written there and as it is meant; none if it has none."""
-    try:
-        password = urlsplit(url).password
-    except ValueError:  # no URL; what shows credentials in it is hidden all the same
-        password = None
-    return frozenset({password, unquote(password)}) if password else frozenset()
+    found = _USER_AND_PASSWORD.match(url)
+    password = (found["plain"] or found["odd"]) if found else None
+    if not password:
+        return frozenset()
+    # Of one that was not encoded, others take the beginning for a port, and say so.
+    return frozenset({password, unquote(password), re.split("[/?#]", password)[0]} - {""})
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """Return the text with secrets hidden, plain or as URLs write them.
+    """Return the text with secrets hidden, however they are quoted there.
 
     Hidden too, though nobody named them, are the credentials of any URL, `password=...` as in any DSN, and
     what Redis repeats of a command it does not know (AUTH may be one), an HTTP client of a header.
     """
-    said = {form for secret in secrets if secret for form in (secret, quote(secret, ""), quote_plus(secret))}
-    for secret in sorted(said, key=len, reverse=True):  # one may be the beginning of another
-        text = text.replace(secret, _HIDDEN)
+    for secret in sorted({secret for secret in secrets if secret}, key=len, reverse=True):
+        # The longest first: one may be the beginning of another.
+        text = re.sub("".join(map(_however, secret)), _HIDDEN, text)
     text = _REPEATED.sub(rf"\g<before>{_HIDDEN}", text)
     text = _ASSIGNED.sub(rf"\g<name>{_HIDDEN}", text)
-    return _CREDENTIALS.sub(rf"\g<scheme>{_HIDDEN}@", text)
+    return _CREDENTIALS.sub(f"{_HIDDEN}@", text)
+
+
+def _however(character: str) -> str:
+    """Return the pattern of a character: plain, encoded as in a URL, or escaped as in a `repr` or in JSON."""
+    data = character.encode("utf-8", "surrogatepass")
+    escaped = {
+        character,
+        repr(character)[1:-1],
+        ascii(character)[1:-1],
+        repr(data)[2:-1],
+        json.dumps(character)[1:-1],
+        *(["+"] if character == " " else []),
+        *([f"\\{character}"] if character in "'\"" else []),
+    }
+    encoded = "".join(f"%{byte:02x}" for byte in data)
+    plain = "|".join(re.escape(form) for form in sorted(escaped, key=len, reverse=True))
+    return f"(?:(?i:{encoded})|{plain})"

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from deltaspan._probes import probe
 from deltaspan.exceptions import ProbeError
-from deltaspan.probes._secrets import without
+from deltaspan.probes._secrets import PASSWORD_MOST, without
 
 __all__ = ["AsyncStateProbe", "StateProbe"]
 
 S = TypeVar("S")
+
+_MOST_SAID: Final = 4_000
+"""Characters that an error keeps of what a system answered: a report of it goes to the agent, and is sent."""
+_FORM_MOST: Final = 12
+"""Characters that one of a secret takes at most where it is quoted, `%f0%9f%98%80`."""
 
 
 class _Described:
@@ -42,6 +47,10 @@ class _Described:
         except Exception:
             text = ""
         name = type(error).__name__
+        if len(text) > _MOST_SAID:
+            # What the cut may have left half of, a secret or the credentials of a URL, goes as well.
+            half = _FORM_MOST * max(map(len, self._secrets), default=0) + PASSWORD_MOST
+            text = f"{without(text[: _MOST_SAID + half], self._secrets)[:-half]} …"
         told = f"{name}: {text}" if text else name
         return without(f"{self._words} could not be read: {told}", self._secrets)
 

@@ -20,7 +20,8 @@ needed. From the cheapest: a total that the API tells, by `json(..., pointer="/t
 which is a request for each page.
 
 Neither headers nor credentials nor the query of a URL are in any report, telemetry or error. A status other
-than success, what is no JSON, a pointer to nothing, and a host that does not answer are inconclusive.
+than success, what is no JSON, a pointer to nothing, and a host that does not answer are inconclusive. So
+is an argument `.` or `..`, which would lead the URL to another place.
 """
 
 from __future__ import annotations
@@ -32,9 +33,8 @@ from typing_extensions import Unpack
 
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError
+from deltaspan.probes._http_answer import Answer, AnswerError
 from deltaspan.probes._http_request import (
-    Answer,
-    AnswerError,
     Client,
     Options,
     Steps,
@@ -49,6 +49,8 @@ from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 __all__ = ["count", "json"]
 
 _MOST_ITEMS: Final = 1_000_000
+_MOST_PAGES: Final = 10_000
+"""A server that always names a further page, each of them empty, would be asked for ever."""
 
 
 @overload
@@ -185,7 +187,7 @@ def count(
 
     def steps(values: Mapping[str, Any]) -> Steps[int]:
         page, params = source.filled(values)
-        total, seen = 0, [(page, params)]
+        total, seen = 0, {_mark(page, params)}
         while True:
             answer = yield from fetched(source, page, params)
             if missing_ok and answer.is_missing and len(seen) == 1:
@@ -203,10 +205,15 @@ def count(
             following = turn(answer, document, params)
             if following is None:
                 return total
-            if following in seen:
-                raise AnswerError("the pages lead in a circle: a page names one that was read already")
-            seen.append(following)
             page, params = following
+            if _mark(page, params) in seen:
+                raise AnswerError("the pages lead in a circle: a page names one that was read already")
+            if len(seen) == _MOST_PAGES:
+                raise AnswerError(
+                    f"the list has more than {_MOST_PAGES} pages: ask for larger ones, or read a total that "
+                    f"the API tells, with http.json(..., pointer=...)"
+                )
+            seen.add(_mark(page, params))
 
     words = said(
         "http.count",
@@ -222,6 +229,10 @@ def count(
 _Page: TypeAlias = "tuple[str, dict[str, str]]"
 _Turn: TypeAlias = "Callable[[Answer, Any, dict[str, str]], _Page | None]"
 """From a page, its document and its query, to the next page."""
+
+
+def _mark(page: str, params: Mapping[str, str]) -> tuple[str, frozenset[tuple[str, str]]]:
+    return page, frozenset(params.items())
 
 
 def _by_cursor(pointer: str, param: str) -> _Turn:

@@ -15,9 +15,9 @@ What a read sees was scraped or pushed up to an interval ago: give the check `.e
 intervals, or `.holding_for(...)`. A query over several series sees each as it came last. Permission to query
 is all that is needed. From the cheapest: `value` of an aggregation, `counter`, `series`.
 
-A query that the server refuses, one that matches nothing, and a server that does not answer are inconclusive,
-in the server's words. `client` and the options (`headers`, `auth`, `timeout`, ...) are those of
-`deltaspan.probes.http.json`, secrets are kept as there.
+A query that the server refuses, warns of or answers in part, one that matches nothing, and a server that does
+not answer are inconclusive, in the server's words. `client` and the options (`headers`, `auth`, `timeout`,
+...) are those of `deltaspan.probes.http.json`, secrets are kept as there.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from typing_extensions import Unpack
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._counted import Counted
+from deltaspan.probes._http_answer import AnswerError
 from deltaspan.probes._http_request import (
-    AnswerError,
     Client,
     Options,
     Source,
@@ -41,7 +41,7 @@ from deltaspan.probes._http_request import (
     httpx,
     source_of,
 )
-from deltaspan.probes._promql import fields_in, filled_in
+from deltaspan.probes._promql import fields_in, filled_in, labels_of
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 __all__ = ["counter", "series", "value"]
@@ -238,8 +238,10 @@ def counter(
                 raise AnswerError(_NOTHING)
             between = {labels: [number] for labels, number in found.items()}
             if known.at is not None:
-                reset = known.falls(found) or (yield from _reset_since(source, query, known.at, at))
-                if reset:
+                falls = known.falls(found)
+                if falls and known.is_after(at):
+                    raise AnswerError(_BACK)
+                if falls or (yield from _reset_since(source, query, known.at, at)):
                     between |= yield from _since(source, query, known.at, at)
             total = its.add(known, at, between)
             if total is not None:
@@ -253,6 +255,13 @@ _NOTHING: Final = (
     "the query matches no series: see that its names and labels are right; where none is a state of its own, "
     "say missing_ok=True"
 )
+
+
+_BACK: Final = (
+    "a counter stands lower than it did, at an earlier time than the server told before: its clock was set "
+    "back, or another server answered; name one server"
+)
+_PARTIAL: Final = "the answer is partial, as the server says"
 
 
 def _server(server: str, options: Options) -> Source:
@@ -276,8 +285,12 @@ def _asked(source: Source, query: str) -> Steps[tuple[float, dict[str, float]]]:
             f"the query gives {len(result)} series, and {_MOST_SERIES} are read at most: aggregate them, as "
             f"sum(...) does, and read prometheus.value"
         )
+    if any("value" not in each for each in result):
+        raise AnswerError(
+            "the query gives native histograms: take a number of them, as histogram_count(...) does"
+        )
     moments = [float(each["value"][0]) for each in result]
-    return max(moments, default=0.0), {_labels(each["metric"]): float(each["value"][1]) for each in result}
+    return max(moments, default=0.0), {labels_of(each["metric"]): float(each["value"][1]) for each in result}
 
 
 def _reset_since(source: Source, query: str, since: float, until: float) -> Steps[bool]:
@@ -297,7 +310,7 @@ def _since(source: Source, query: str, since: float, until: float) -> Steps[dict
     milliseconds = max(round((until - since) * 1000), 1)
     asked = {"query": f"{query}[{milliseconds}ms]", "time": f"{until:.3f}"}
     _, result = yield from _queried(source, asked)
-    return {_labels(each["metric"]): [float(number) for _, number in each["values"]] for each in result}
+    return {labels_of(each["metric"]): [float(number) for _, number in each["values"]] for each in result}
 
 
 def _queried(source: Source, params: Mapping[str, str]) -> Steps[tuple[str, Any]]:
@@ -306,17 +319,16 @@ def _queried(source: Source, params: Mapping[str, str]) -> Steps[tuple[str, Any]
     try:
         answered = answer.parsed()
         if answered["status"] == "success":
+            # What is missing from it would be missing before and after, and seem not to have changed.
+            why = "; ".join(map(str, answered.get("warnings") or ())) or _PARTIAL
+            if answered.get("warnings") or answered.get("isPartial"):
+                raise AnswerError(f"the server warns: {why}")
             return answered["data"]["resultType"], answered["data"]["result"]
         why = f"{answered['errorType']}: {answered['error']}"
     except (ValueError, LookupError, TypeError):
         answer.document()  # says what is wrong with one that is no success
         raise AnswerError("the answer is none of a Prometheus: name the server, without /api/...") from None
     raise AnswerError(why)
-
-
-def _labels(metric: Mapping[str, str]) -> str:
-    labels = ",".join(f'{name}="{text}"' for name, text in sorted(metric.items()) if name != "__name__")
-    return f"{metric.get('__name__', '')}{{{labels}}}" if labels or not metric else metric["__name__"]
 
 
 def _plain(number: float) -> float:

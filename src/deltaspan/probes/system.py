@@ -46,7 +46,8 @@ _KEY: Final = os.urandom(32)
 def environment(values: Iterable[str] = (), *, digests: bool = False) -> StateProbe[dict[str, str]]:
     """Read the environment of this process: name → "set", so that no value is told that nobody asked for.
 
-    What a child process has, or what C code sets for itself, is not seen.
+    What a child process has, or what C code sets for itself, is not seen. Without `digests` only names are
+    compared: a variable that is given another value has not changed, unless `values` names it.
 
     Args:
         values: names whose values are told. States are recorded: name none that holds a secret. Of a URL
