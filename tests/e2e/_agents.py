@@ -21,6 +21,7 @@ from deltaspan import ActionReport, change, configure_telemetry, expects, unchan
 STEADY_SECONDS = 30
 """How long the steady one reports: an hour, as `_sooner.py` has it."""
 
+one_at_a_time = threading.Lock()
 rows: list[str] = []
 users = ["ann", "bob"]
 
@@ -29,7 +30,9 @@ def say(report: ActionReport) -> None:
     """Print a report for the test to count."""
     checks = [(check.metric, check.outcome, check.reason) for check in report]
     seconds = report.action_seconds, report.verification_seconds
-    print(json.dumps([report.action, report.outcome, report.causal_tag, seconds, checks]), flush=True)  # noqa: T201
+    line = json.dumps([report.action, report.outcome, report.causal_tag, seconds, checks])
+    with one_at_a_time:
+        print(line)  # noqa: T201  # for the test to read
 
 
 one_more_row = change("rows", lambda: len(rows)).by(1)
