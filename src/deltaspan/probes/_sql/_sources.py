@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from typing import Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine
@@ -20,6 +20,7 @@ from deltaspan.probes._sql._drivers import (
     in_transaction,
     is_async,
     is_connection,
+    savepoint,
     url_of,
     with_tuples,
 )
@@ -270,13 +271,12 @@ def _inside(connection: Connection, read: Callable[[Reader], R]) -> R:
             return read(reader)
         finally:
             connection.rollback()  # what reading has begun
-    if connection.dialect.name != "postgresql":
+    # In AUTOCOMMIT there is no transaction that could end, though SQLAlchemy speaks of one.
+    driver = connection.connection.dbapi_connection
+    if connection.dialect.name != "postgresql" or getattr(driver, "autocommit", False):
         return read(reader)
-    savepoint = connection.begin_nested()  # a statement that fails would end the caller's transaction
-    try:
+    with savepoint(connection.exec_driver_sql):
         return read(reader)
-    finally:
-        savepoint.rollback()
 
 
 def _inside_driver(connection: DBAPIConnection, read: Callable[[Reader], R]) -> R:
@@ -289,11 +289,5 @@ def _inside_driver(connection: DBAPIConnection, read: Callable[[Reader], R]) -> 
             connection.rollback()  # what reading has begun
     if before is None or not str(url_of(connection)).startswith("postgresql"):
         return read(reader)
-    with closing(connection.cursor()) as cursor:
-        cursor.execute("SAVEPOINT deltaspan")
-        try:
-            return read(reader)
-        finally:
-            with suppress(Exception):  # the connection may be gone; what was read, or why not, counts
-                cursor.execute("ROLLBACK TO SAVEPOINT deltaspan")
-                cursor.execute("RELEASE SAVEPOINT deltaspan")
+    with closing(connection.cursor()) as cursor, savepoint(cursor.execute):
+        return read(reader)
