@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 
 import pytest
 from sqlalchemy import create_engine, event, text
@@ -409,10 +410,42 @@ def test_a_server_that_is_not_there_makes_the_check_inconclusive_and_no_password
     assert "s3cr" not in everything
 
 
-def test_what_a_database_quotes_of_a_parameter_is_hidden(engine):
-    words = said(sql.rows(engine, "flows", where="id = CAST(:who AS int)"), who="ann@example.com")
+@pytest.mark.parametrize(
+    "dsn",
+    ["host=localhost password=my s3cret", f"postgresql://ann:pw@s3cret@{HOST}:1/shop", "password='s3cret"],
+)
+def test_what_a_driver_misreads_of_a_dsn_is_hidden(dsn):
+    import psycopg  # noqa: PLC0415  # installed for these tests alone
 
-    assert words.startswith('InvalidTextRepresentation: invalid input syntax for type integer: "***"')
+    assert said(sql.rows(lambda: psycopg.connect(dsn), "flows"))
+
+
+PERSONAL = [
+    "zoe@example.com",
+    "zoe  example",
+    "zoe\nexample",
+    "O'Hara \\ zoe",
+    60 * "x" + "zoe",
+    '{"zoe": zoe}',
+]
+
+
+@pytest.mark.parametrize("who", PERSONAL)
+@pytest.mark.parametrize("kind", ["int", "date", "json"])
+def test_what_a_database_quotes_of_a_parameter_is_hidden(engine, who, kind):
+    words = said(sql.scalar(engine, f"SELECT CAST(:who AS {kind})"), who=who)
+
+    assert f"invalid input syntax for type {kind}" in words
+    assert not re.search("zoe|xxx|Hara|example", words)
+
+
+@pytest.mark.parametrize("who", PERSONAL)
+@pytest.mark.parametrize("value", [":who", "CAST(:who AS text)"])
+async def test_what_asyncpg_quotes_of_a_parameter_is_hidden(later, who, value):
+    with pytest.raises(ProbeError, match="invalid input") as caught:
+        await sql.scalar(later, f"SELECT CAST({value} AS int)")(who=who)
+
+    assert not re.search("zoe|xxx|Hara|example", str(caught.value))
 
 
 # Awaited --------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sqlalchemy.pool import StaticPool
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan._probes import is_blocking
-from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import sql
 
 INSERT = text("INSERT INTO flows (name) VALUES ('new')")
@@ -111,6 +111,17 @@ def test_an_opened_connection_is_closed(path, engine):
 
     assert sql.rows(connect, "flows")() == 0
     assert opened == []
+
+
+def test_a_function_that_returns_the_connection_of_the_action_is_refused_and_leaves_it(path, engine):
+    with closing(sqlite3.connect(path)) as db:
+        db.row_factory = sqlite3.Row
+        db.execute("INSERT INTO flows (name) VALUES ('new')")
+        for _ in range(2):
+            with pytest.raises(ProbeError, match="the same one again: pass that connection itself"):
+                sql.rows(lambda: db, "flows")()
+
+        assert (db.in_transaction, db.row_factory) == (True, sqlite3.Row)
 
 
 async def test_in_an_async_action_our_own_is_read_in_another_thread(engine):

@@ -15,6 +15,8 @@ _ASSIGNED: Final = re.compile(
     r"""(?P<name>\b(?:\w*password|passwd|pwd)\s*=\s*)(?![:?$%*])(?:'(?:[^'\\]|\\.)*'|[^\s'";&,]+)""",
     re.IGNORECASE,
 )
+_MISREAD: Final = re.compile(r"""(?<=missing "=" after )"[^"]*"|(?<=\bhost ')[^\s']*(?=@)""")
+"""What libpq and psycopg quote of a DSN whose password they misread: it has a space or an @."""
 
 
 def secrets_of(url: str) -> frozenset[str]:
@@ -29,10 +31,12 @@ def secrets_of(url: str) -> frozenset[str]:
 def without(text: str, secrets: Iterable[str]) -> str:
     """Return the text with secrets hidden, plain or as URLs write them.
 
-    Hidden too, though nobody named them, are the credentials of any URL and `password=...` as in any DSN.
+    Hidden too, though nobody named them, are the credentials of any URL and `password=...` as in any DSN, and
+    what a driver misread of one.
     """
     said = {form for secret in secrets if secret for form in (secret, quote(secret, ""), quote_plus(secret))}
     for secret in sorted(said, key=len, reverse=True):  # one may be the beginning of another
         text = text.replace(secret, _HIDDEN)
+    text = _MISREAD.sub(_HIDDEN, text)
     text = _ASSIGNED.sub(rf"\g<name>{_HIDDEN}", text)
     return _CREDENTIALS.sub(rf"\g<scheme>{_HIDDEN}@", text)
