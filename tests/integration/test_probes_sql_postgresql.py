@@ -194,6 +194,16 @@ def test_what_follows_a_read_is_not_within_a_savepoint_of_the_probe(engine):
     assert sql.scalar(engine, "SELECT count(DISTINCT xmin::text) FROM flows WHERE tenant = 'new'")() == 1
 
 
+def test_rows_that_the_caller_is_streaming_are_left_to_it(engine):
+    with engine.connect() as connection:
+        streaming = connection.execution_options(stream_results=True, max_row_buffer=1)
+        numbers = streaming.execute(text("SELECT generate_series(1, 5000)"))
+        numbers.fetchone()
+        assert sql.rows(streaming, "flows")() == 3
+
+        assert len(numbers.all()) == 4999
+
+
 def test_where_there_is_no_transaction_a_session_is_read_without_a_savepoint(engine):
     auto = engine.execution_options(isolation_level="AUTOCOMMIT")
     with Session(auto) as session, session.begin():

@@ -30,6 +30,7 @@ def sent(sql, dialect=None, **options):
         ("x = 1 /* :no\n :no */ AND y = :yes", ("yes",)),
         ("x::text = y :: int", ()),
         ("x = $$ :no ' $$ AND y = $t$ :no $$ $t$ AND z = :yes", ("yes",)),
+        ("x = $ä$ :no $ä$ AND y = :yes", ("yes",)),
         (r"x = E'it\'s :no' AND y = :yes", ("yes",)),
         (r"x = 'ends in \' AND y = :yes", ("yes",)),
         ("tags[1:2] = tags[:2]", ()),

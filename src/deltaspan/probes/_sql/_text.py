@@ -11,7 +11,7 @@ _LITERAL: Final = r"""(?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"
 _LITERAL_OF_MYSQL: Final = r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | \#[^\n]*"""
 _PATTERN: Final = r"""
     (?P<skipped> {literal} | `(?:[^`]|``)*`
-      | --[^\n]* | /\*.*?\*/ | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$).*?(?P=dollar) )
+      | --[^\n]* | /\*.*?\*/ | (?P<dollar>\$(?:[^\W\d]\w*)?\$).*?(?P=dollar) )
     | (?<![:\w\\]):(?P<name>\w+)(?:(?P<cast>::)(?=\w)|(?![:\w]))
 """
 _FLAGS: Final = re.VERBOSE | re.DOTALL

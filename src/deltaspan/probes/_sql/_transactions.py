@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -149,7 +150,8 @@ def inside(connection: Connection, read: Callable[[Reader], R]) -> R:
     driver = connection.connection.dbapi_connection
     if connection.dialect.name != "postgresql" or getattr(driver, "autocommit", False):
         return read(reader)
-    with savepoint(connection.exec_driver_sql):
+    # Not through a cursor of the server, though the caller may have asked for those.
+    with savepoint(partial(connection.exec_driver_sql, execution_options={"stream_results": False})):
         return read(reader)
 
 
