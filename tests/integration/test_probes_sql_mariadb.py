@@ -73,7 +73,7 @@ def run(engine, statement):
 
 def test_a_count_is_one_statement_in_a_read_only_transaction(engine, statements):
     assert sql.rows(engine, "flows", where=r"tenant = :tenant OR tenant = 'it\'s :x'")(tenant="o'hara") == 1
-    assert [s.split()[0] for s in statements] == ["START", "SELECT"]
+    assert [s.split()[0] for s in statements] == ["SET", "START", "SELECT"]
 
 
 def test_nothing_can_be_written(engine):
@@ -135,6 +135,21 @@ def test_uncommitted_work_is_seen_inside_only(engine):
         session.commit()
 
     assert w.report["flows"].outcome == "fail"
+
+
+@pytest.mark.parametrize("probe", [sql.rows, sql.records])
+def test_where_everybody_sees_what_is_not_committed_it_is_not_taken_for_done(engine, address, probe):
+    dirty = create_engine(
+        "mysql+pymysql://root@{}:{}/shop".format(*address), isolation_level="READ UNCOMMITTED"
+    )
+    with dirty.connect() as connection:
+        with window("create", unchanged("order", probe(dirty, "order"))) as w:
+            connection.execute(text("INSERT INTO `order` VALUES ('b', 2)"))
+        with dirty.connect() as given_back:
+            isolation = given_back.execute(text("SELECT @@tx_isolation")).scalar()
+    dirty.dispose()
+
+    assert (w.report["order"].outcome, isolation) == ("pass", "READ-UNCOMMITTED")
 
 
 def test_inside_a_connection_of_pymysql_nothing_is_begun_or_ended(connect):

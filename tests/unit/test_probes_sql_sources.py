@@ -86,6 +86,20 @@ def test_a_connection_is_given_back_as_it_was(engine):
     assert engine.pool.checkedout() == 0
 
 
+def test_an_engine_that_begins_to_write_is_read_and_can_write_afterwards(engine):
+    from sqlalchemy import event  # noqa: PLC0415  # for this test
+
+    event.listen(engine, "connect", lambda raw, record: setattr(raw, "isolation_level", None))
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    engine.dispose()
+    with window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
+        sql.database(engine)()
+        with engine.begin() as connection:
+            connection.execute(INSERT)
+
+    assert w.report["flows"].outcome == "pass"
+
+
 def test_a_connection_that_its_owner_keeps_read_only_stays_so(path, engine):
     from sqlalchemy import event  # noqa: PLC0415  # for this test
 

@@ -93,8 +93,8 @@ def _begin_postgresql(connection: Connection, snapshot: bool) -> Iterator[None]:
 
 @contextmanager
 def _begin_mysql(connection: Connection, snapshot: bool) -> Iterator[None]:  # noqa: FBT001
-    if snapshot:
-        connection.execution_options(isolation_level="REPEATABLE READ")
+    # Of the next transaction alone. At READ UNCOMMITTED, what is not committed would be taken for done.
+    connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     connection.exec_driver_sql(f"START TRANSACTION {'WITH CONSISTENT SNAPSHOT, ' * snapshot}READ ONLY")
     yield
 
@@ -107,15 +107,24 @@ def _begin_sqlite(connection: Connection, snapshot: bool) -> Iterator[None]:  # 
         refuse_open(driver)
         yield
         return
-    was = connection.exec_driver_sql("PRAGMA query_only").scalar()
-    connection.exec_driver_sql("PRAGMA query_only = ON")
+    # A listener of the engine may begin with BEGIN IMMEDIATE, which fails where nothing can be written: so it
+    # is to begin before, and never again while that is so.
+    connection.begin()
+    was = _pragma(connection, "query_only")
+    _pragma(connection, "query_only = ON")
     try:
         if snapshot and not getattr(driver, "in_transaction", False):
             connection.exec_driver_sql("BEGIN")
         yield
     finally:
         if not was:
-            connection.exec_driver_sql("PRAGMA query_only = OFF")
+            _pragma(connection, "query_only = OFF")
+
+
+def _pragma(connection: Connection, words: str) -> Any:
+    with closing(connection.connection.cursor()) as cursor:
+        cursor.execute(f"PRAGMA {words}")
+        return next(iter(cursor.fetchall()), (None,))[0]
 
 
 _BEGINS: Final = {
