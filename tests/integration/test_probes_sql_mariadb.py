@@ -21,6 +21,8 @@ SCHEMA = (
     "CREATE DATABASE shop",
     "USE shop",
     "CREATE TABLE flows (id int AUTO_INCREMENT PRIMARY KEY, tenant text, photo blob, kinds set('a', 'b'))",
+    "CREATE TABLE prices (price float, old float(7, 2), id int PRIMARY KEY)",
+    "INSERT INTO prices VALUES (1234567, 1.25, 1), (0, 0, 2), (NULL, NULL, 3)",
     "CREATE TABLE `order` (`Group` varchar(9), id int, PRIMARY KEY (`Group`, id))",
     "CREATE TABLE log (entry text)",
     "INSERT INTO flows (tenant, photo, kinds) VALUES ('acme', x'00', 'a,b'), ('acme', NULL, NULL)",
@@ -71,7 +73,7 @@ def run(engine, statement):
 
 def test_a_count_is_one_statement_in_a_read_only_transaction(engine, statements):
     assert sql.rows(engine, "flows", where=r"tenant = :tenant OR tenant = 'it\'s :x'")(tenant="o'hara") == 1
-    assert [s.split()[0] for s in statements] == ["START", "SELECT"]
+    assert [s.split()[0] for s in statements] == ["SET", "START", "SELECT"]
 
 
 def test_nothing_can_be_written(engine):
@@ -98,6 +100,8 @@ def test_records_and_databases_over_a_function_that_opens_connections(engine, co
         ("DELETE FROM `order`", {"removed": ["order/('a', 1)"]}),
         ("CREATE TABLE new (id int)", {"added": ["new"]}),
         ("DROP TABLE log", {"removed": ["log"]}),
+        ("UPDATE prices SET price = 1234568 WHERE id = 1", {"modified": ["prices/1"]}),
+        ("UPDATE prices SET old = 0 WHERE id = 3", {"modified": ["prices/3"]}),
     ],
 )
 def test_whatever_is_done_to_a_table_shows(engine, statement, damage):
@@ -133,6 +137,21 @@ def test_uncommitted_work_is_seen_inside_only(engine):
     assert w.report["flows"].outcome == "fail"
 
 
+@pytest.mark.parametrize("probe", [sql.rows, sql.records])
+def test_where_everybody_sees_what_is_not_committed_it_is_not_taken_for_done(engine, address, probe):
+    dirty = create_engine(
+        "mysql+pymysql://root@{}:{}/shop".format(*address), isolation_level="READ UNCOMMITTED"
+    )
+    with dirty.connect() as connection:
+        with window("create", unchanged("order", probe(dirty, "order"))) as w:
+            connection.execute(text("INSERT INTO `order` VALUES ('b', 2)"))
+        with dirty.connect() as given_back:
+            isolation = given_back.execute(text("SELECT @@tx_isolation")).scalar()
+    dirty.dispose()
+
+    assert (w.report["order"].outcome, isolation) == ("pass", "READ-UNCOMMITTED")
+
+
 def test_inside_a_connection_of_pymysql_nothing_is_begun_or_ended(connect):
     with connect() as connection, connection.cursor() as cursor:
         assert sql.rows(connection, "flows", where="tenant LIKE 'a%'")() == 2
@@ -150,3 +169,18 @@ def test_a_wrong_password_is_said_in_the_databases_words(address):
 
     assert "s3cr" not in str(caught.value)
     engine.dispose()
+
+
+def test_a_statement_that_is_wrong_does_not_show_the_parameters_in_it(engine):
+    with pytest.raises(ProbeError, match="error in your SQL syntax") as caught:
+        sql.rows(engine, "flows", where="tenant = = :tenant")(tenant="O'Hara " + 90 * "x")
+
+    assert "Hara" not in str(caught.value)
+
+
+def test_a_session_and_a_connection_are_known_to_speak_mysql(engine, connect):
+    where = r"tenant <> 'it\'s :x'"
+
+    with Session(engine) as session, engine.connect() as connection, connect() as own:
+        for source in (session, connection, own):
+            assert sql.rows(source, "flows", where=where)() == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 
 import pytest
 from sqlalchemy import create_engine, event, text
@@ -30,6 +31,10 @@ SCHEMA = """
     CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (10);
     CREATE TABLE parent (id int PRIMARY KEY);
     CREATE TABLE child (id int PRIMARY KEY) INHERITS (parent);
+    CREATE TYPE mood AS ENUM ('fine');
+    CREATE TYPE pair AS (a int, b int);
+    CREATE TABLE kinds (id int PRIMARY KEY, mood mood, pair pair, code varchar(9), deltaspan_row int);
+    CREATE TABLE including (id int, n int, PRIMARY KEY (id) INCLUDE (n));
     INSERT INTO flows (tenant) VALUES ('acme'), ('acme'), ('globex');
     INSERT INTO "order" VALUES ('a', 1), ('b', 1);
     INSERT INTO "we""ird%x" VALUES (7, 'x');
@@ -38,6 +43,8 @@ SCHEMA = """
     INSERT INTO log VALUES ('x'), ('x'), (NULL), ('');
     INSERT INTO parted VALUES (1);
     INSERT INTO child VALUES (1);
+    INSERT INTO kinds VALUES (1, 'fine', (1, 2), 'x');
+    INSERT INTO including VALUES (1, 1);
 """
 
 
@@ -177,6 +184,34 @@ def test_a_read_that_fails_inside_a_session_does_not_end_its_transaction(engine)
     assert sql.rows(engine, "flows")() == 4
 
 
+def test_what_follows_a_read_is_not_within_a_savepoint_of_the_probe(engine):
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE flows SET tenant = 'new' WHERE id = 1"))
+        sql.rows(connection, "flows")()
+        connection.execute(text("UPDATE flows SET tenant = 'new' WHERE id = 2"))
+
+    # A transaction within one has a number of its own.
+    assert sql.scalar(engine, "SELECT count(DISTINCT xmin::text) FROM flows WHERE tenant = 'new'")() == 1
+
+
+def test_rows_that_the_caller_is_streaming_are_left_to_it(engine):
+    with engine.connect() as connection:
+        streaming = connection.execution_options(stream_results=True, max_row_buffer=1)
+        numbers = streaming.execute(text("SELECT generate_series(1, 5000)"))
+        numbers.fetchone()
+        assert sql.rows(streaming, "flows")() == 3
+
+        assert len(numbers.all()) == 4999
+
+
+def test_where_there_is_no_transaction_a_session_is_read_without_a_savepoint(engine):
+    auto = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with Session(auto) as session, session.begin():
+        session.execute(text("INSERT INTO flows (tenant) VALUES ('new')"))
+        assert sql.rows(session, "flows")() == 4
+        assert 'relation "nope" does not exist' in said(sql.rows(session, "nope"))
+
+
 @pytest.mark.parametrize("factory", ["tuple_row", "dict_row"])
 def test_inside_a_connection_of_psycopg(engine, port, factory):
     import psycopg  # noqa: PLC0415  # installed for these tests alone
@@ -213,7 +248,19 @@ def test_the_state_is_a_digest_by_table_and_key(engine):
     state = sql.database(engine)()
 
     assert list(state) == sorted(
-        ["flows", "order", 'we"ird%x', "things", "log", "empty", "parted", "parent", "child"]
+        [
+            "flows",
+            "order",
+            'we"ird%x',
+            "things",
+            "log",
+            "empty",
+            "parted",
+            "parent",
+            "child",
+            "kinds",
+            "including",
+        ]
     )
     assert list(state["order"]) == ["(columns)", ("a", 1), ("b", 1)]
     assert state["empty"] == {"(columns)": ""}
@@ -238,6 +285,16 @@ def test_the_state_is_a_digest_by_table_and_key(engine):
         ("CREATE TABLE new ()", {"added": ["new"]}),
         ("ALTER TABLE empty ADD x int", {"modified": ["empty/(columns)"]}),
         ("ALTER TABLE parted ADD x int DEFAULT 3", {"modified": ["parted/(columns)", "parted/1"]}),
+        ("ALTER TABLE flows RENAME tenant TO owner", {"modified": ["flows/(columns)"]}),
+        ("ALTER TABLE kinds ALTER code TYPE varchar(20)", {"modified": ["kinds/(columns)"]}),
+        ("ALTER TYPE mood RENAME VALUE 'fine' TO 'well'", {"modified": ["kinds/1"]}),
+        ("ALTER TYPE pair DROP ATTRIBUTE b", {"modified": ["kinds/1"]}),
+        ("UPDATE kinds SET code = 'y'", {"modified": ["kinds/1"]}),
+        ("UPDATE including SET n = 2", {"modified": ["including/1"]}),
+        (
+            "ALTER TABLE things DROP CONSTRAINT things_pkey, ADD PRIMARY KEY (price)",
+            {"added": ["things/1.50"], "removed": ["things/1"]},
+        ),
         # The same rows once more: written again, by another transaction.
         ("UPDATE flows SET tenant = tenant", {}),
         # On a connection that the pool gives to the probe next.
@@ -263,6 +320,36 @@ def test_a_column_that_comes_anew_with_another_default_shows(engine):
     assert len(w.report["db"].actual_delta["modified"]) == 3
 
 
+def test_what_is_truncated_twice_in_one_transaction_shows(engine):
+    with Session(engine) as session, session.begin():
+        session.execute(text("TRUNCATE log"))
+        session.execute(text("INSERT INTO log VALUES ('x')"))
+        with window("act", unchanged("db", sql.database(session))) as w:
+            session.execute(text("TRUNCATE log"))  # in place, as it is new in this transaction
+            session.execute(text("INSERT INTO log VALUES ('y')"))
+
+    assert w.report["db"].outcome == "fail"
+
+
+def test_a_partition_is_read_that_is_elsewhere_or_whose_table_is(engine, tmp_path):
+    tmp_path.parent.parent.chmod(0o777)
+    tmp_path.parent.chmod(0o777)
+    tmp_path.chmod(0o777)
+    file = tmp_path / "far.csv"
+    file.write_text("1\n")
+    run(engine, "CREATE TABLE wide (id int) PARTITION BY RANGE (id)")
+    run(engine, "CREATE EXTENSION file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw")
+    far = f"PARTITION OF wide FOR VALUES FROM (0) TO (9) SERVER files OPTIONS (filename '{file}')"
+    run(engine, f"CREATE FOREIGN TABLE far {far}")
+    run(engine, "CREATE SCHEMA other; CREATE TABLE other.whole (id int PRIMARY KEY) PARTITION BY RANGE (id)")
+    run(engine, "CREATE TABLE part PARTITION OF other.whole FOR VALUES FROM (0) TO (9)")
+    with window("act", unchanged("db", sql.database(engine))) as w:
+        file.write_text("2\n")
+        run(engine, "INSERT INTO part VALUES (7)")
+
+    assert [str(path).split("/")[0] for path in w.report["db"].actual_delta["added"]] == ["part", "wide"]
+
+
 def test_a_table_that_did_not_change_is_not_read_again(engine, statements):
     probe = sql.database(engine)
     probe()
@@ -271,7 +358,7 @@ def test_a_table_that_did_not_change_is_not_read_again(engine, statements):
     probe()
 
     assert [s for s in statements if "md5(deltaspan_row" in s] == [
-        "SELECT md5(deltaspan_row::text) FROM ONLY public.log AS deltaspan_row"
+        "SELECT md5(deltaspan_row.*::text) FROM ONLY public.log AS deltaspan_row"
     ]
 
 
@@ -303,6 +390,13 @@ def test_a_schema_is_named_and_must_be_there(engine):
     assert said(sql.database(engine, schema="nope")) == "there is no schema 'nope'"
 
 
+def test_a_connection_of_no_schema_has_no_empty_one(engine, url):
+    other = create_engine(f"{url}?options=-csearch_path%3Dnope")
+
+    assert said(sql.database(other)).startswith("the connection has no schema")
+    other.dispose()
+
+
 # What cannot be read --------------------------------------------------------------------------------------
 
 
@@ -326,10 +420,42 @@ def test_a_server_that_is_not_there_makes_the_check_inconclusive_and_no_password
     assert "s3cr" not in everything
 
 
-def test_what_a_database_quotes_of_a_parameter_is_hidden(engine):
-    words = said(sql.rows(engine, "flows", where="id = CAST(:who AS int)"), who="ann@example.com")
+@pytest.mark.parametrize(
+    "dsn",
+    ["host=localhost password=my s3cret", f"postgresql://ann:pw@s3cret@{HOST}:1/shop", "password='s3cret"],
+)
+def test_what_a_driver_misreads_of_a_dsn_is_hidden(dsn):
+    import psycopg  # noqa: PLC0415  # installed for these tests alone
 
-    assert words.startswith('InvalidTextRepresentation: invalid input syntax for type integer: "***"')
+    assert said(sql.rows(lambda: psycopg.connect(dsn), "flows"))
+
+
+PERSONAL = [
+    "zoe@example.com",
+    "zoe  example",
+    "zoe\nexample",
+    "O'Hara \\ zoe",
+    60 * "x" + "zoe",
+    '{"zoe": zoe}',
+]
+
+
+@pytest.mark.parametrize("who", PERSONAL)
+@pytest.mark.parametrize("kind", ["int", "date", "json"])
+def test_what_a_database_quotes_of_a_parameter_is_hidden(engine, who, kind):
+    words = said(sql.scalar(engine, f"SELECT CAST(:who AS {kind})"), who=who)
+
+    assert f"invalid input syntax for type {kind}" in words
+    assert not re.search("zoe|xxx|Hara|example", words)
+
+
+@pytest.mark.parametrize("who", PERSONAL)
+@pytest.mark.parametrize("value", [":who", "CAST(:who AS text)"])
+async def test_what_asyncpg_quotes_of_a_parameter_is_hidden(later, who, value):
+    with pytest.raises(ProbeError, match="invalid input") as caught:
+        await sql.scalar(later, f"SELECT CAST({value} AS int)")(who=who)
+
+    assert not re.search("zoe|xxx|Hara|example", str(caught.value))
 
 
 # Awaited --------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sqlalchemy.pool import StaticPool
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan._probes import is_blocking
-from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import sql
 
 INSERT = text("INSERT INTO flows (name) VALUES ('new')")
@@ -86,6 +86,20 @@ def test_a_connection_is_given_back_as_it_was(engine):
     assert engine.pool.checkedout() == 0
 
 
+def test_an_engine_that_begins_to_write_is_read_and_can_write_afterwards(engine):
+    from sqlalchemy import event  # noqa: PLC0415  # for this test
+
+    event.listen(engine, "connect", lambda raw, record: setattr(raw, "isolation_level", None))
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    engine.dispose()
+    with window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
+        sql.database(engine)()
+        with engine.begin() as connection:
+            connection.execute(INSERT)
+
+    assert w.report["flows"].outcome == "pass"
+
+
 def test_a_connection_that_its_owner_keeps_read_only_stays_so(path, engine):
     from sqlalchemy import event  # noqa: PLC0415  # for this test
 
@@ -111,6 +125,17 @@ def test_an_opened_connection_is_closed(path, engine):
 
     assert sql.rows(connect, "flows")() == 0
     assert opened == []
+
+
+def test_a_function_that_returns_the_connection_of_the_action_is_refused_and_leaves_it(path, engine):
+    with closing(sqlite3.connect(path)) as db:
+        db.row_factory = sqlite3.Row
+        db.execute("INSERT INTO flows (name) VALUES ('new')")
+        for _ in range(2):
+            with pytest.raises(ProbeError, match="the same one again: pass that connection itself"):
+                sql.rows(lambda: db, "flows")()
+
+        assert (db.in_transaction, db.row_factory) == (True, sqlite3.Row)
 
 
 async def test_in_an_async_action_our_own_is_read_in_another_thread(engine):

@@ -30,6 +30,7 @@ def sent(sql, dialect=None, **options):
         ("x = 1 /* :no\n :no */ AND y = :yes", ("yes",)),
         ("x::text = y :: int", ()),
         ("x = $$ :no ' $$ AND y = $t$ :no $$ $t$ AND z = :yes", ("yes",)),
+        ("x = $ä$ :no $ä$ AND y = :yes", ("yes",)),
         (r"x = E'it\'s :no' AND y = :yes", ("yes",)),
         (r"x = 'ends in \' AND y = :yes", ("yes",)),
         ("tags[1:2] = tags[:2]", ()),
@@ -45,10 +46,16 @@ def test_a_cast_right_behind_a_parameter_is_a_cast():
     assert sent("id = :id::bigint") == (("id",), "id = :id::bigint")
 
 
-def test_a_backslash_escapes_a_quote_where_the_database_says_so():
-    sql = r"x = 'it\'s :no' AND y = :yes"
-
-    assert sent(sql, backslash=True) == (("yes",), sql)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        r"x = 'it\'s :no' AND y = :yes",
+        r'x = "he \"says\" :no" AND y = :yes',
+        "x = 1 # it's :no\n AND y = :yes",
+    ],
+)
+def test_mysql_has_literals_and_comments_of_its_own(sql):
+    assert sent(sql, mysql=True) == (("yes",), sql)
 
 
 def test_a_percent_sign_is_doubled_for_drivers_that_format():

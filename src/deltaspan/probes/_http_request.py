@@ -9,14 +9,12 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, TypedDict, TypeVar
-from urllib.parse import parse_qsl, quote
+from typing import Any, Final, TypeAlias, TypeVar
 
 from deltaspan._threads import on_asyncio
-from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled
-from deltaspan.probes._http_answer import Answer, AnswerError, answer_of, plain, refuse_codings
+from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.probes._http_answer import Answer, AnswerError, answer_of, refuse_codings
+from deltaspan.probes._http_source import Source, secrets_in
 from deltaspan.probes._secrets import secrets_of
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
@@ -25,16 +23,7 @@ try:
 except ImportError as error:
     raise ImportError("this probe needs httpx: pip install 'deltaspan[http]'") from error
 
-__all__ = [
-    "Client",
-    "Options",
-    "Source",
-    "Steps",
-    "fetched",
-    "http_probe",
-    "httpx",
-    "source_of",
-]
+__all__ = ["Client", "Steps", "fetched", "http_probe", "httpx"]
 
 T = TypeVar("T")
 Client: TypeAlias = "httpx.Client | httpx.AsyncClient | None"
@@ -45,87 +34,6 @@ _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 _TOLD: Final = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
 """Headers of every client, which are no secret."""
-_ELSEWHERE: Final = frozenset({".", ".."})
-"""Parts of a path that no encoding keeps from being taken for a way up."""
-
-
-class Options(TypedDict, total=False):
-    """What every probe over HTTP takes; see `Source`."""
-
-    params: Mapping[str, str]
-    headers: Mapping[str, str]
-    auth: Any
-    timeout: float
-    retries: int
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What is asked, and how.
-
-    Attributes:
-        url: with fields, which are encoded as a part of a URL.
-        params: the query, its values with fields.
-        headers: sent with every request.
-        auth: a user and a password, or an httpx.Auth.
-        timeout: seconds that each request may take.
-        retries: how often a request is sent again.
-        limit: bytes of content that an answer may have.
-    """
-
-    url: str
-    params: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    auth: Any = None
-    timeout: float = 10.0
-    retries: int = 2
-    limit: int = 10_000_000
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.url, str):
-            raise DefinitionTypeError(f"expected a URL, not {self.url!r}")
-        for name in ("params", "headers"):
-            value = getattr(self, name)
-            if not all(isinstance(text, str) for pair in value.items() for text in pair):
-                raise DefinitionTypeError(f"{name}= takes a mapping of text to text")
-        for name, kind, least in (("timeout", int | float, 0), ("limit", int, 0), ("retries", int, -1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, kind) or not value > least:
-                number = "a whole number" if kind is int else "a number"
-                raise DefinitionValueError(f"{name}={value!r} must be {number} above {least}")
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The arguments of the action that it names."""
-        return fields_of(self.url, *self.params.values())
-
-    @property
-    def shown(self) -> str:
-        """The URL as it may be shown: without credentials, query and fragment."""
-        return plain(self.url)
-
-    @property
-    def secrets(self) -> set[str]:
-        """What no error may show: header values, credentials, the query."""
-        auth = set(self.auth[1:]) if isinstance(self.auth, tuple) else set()
-        query = self.url.partition("?")[2].partition("#")[0]
-        of_query = {query, *(text for _, text in parse_qsl(query)), *self.params.values()}
-        return {*_secrets_in(self.headers), *auth, *of_query, *secrets_of(self.url)} - {""}
-
-    def filled(self, values: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-        """Return the URL and the query of a read, with the arguments in their places.
-
-        Raises:
-            ValueError: an argument would lead the URL elsewhere.
-        """
-        encoded = {name: quote(filled(f"{{{name}}}", values), safe="") for name in fields_of(self.url)}
-        for name, text in encoded.items():
-            if text in _ELSEWHERE:
-                raise ValueError(
-                    f"the field {{{name}}} is {text!r}, which would lead the URL to another place"
-                )
-        return filled(self.url, encoded), {name: filled(text, values) for name, text in self.params.items()}
 
 
 Steps: TypeAlias = Generator["tuple[str, Mapping[str, str]] | float", "Answer | Exception | None", T]
@@ -252,22 +160,6 @@ def _hold_to_limits(source: Source, body: bytearray, ends: float) -> None:
         )
 
 
-def source_of(url: str, options: Options) -> Source:
-    """Return what is asked, and how.
-
-    Raises:
-        DefinitionTypeError: an option is not known, or something is of the wrong kind.
-        DefinitionValueError: a number is out of range.
-    """
-    known = Options.__annotations__
-    for name in options:
-        if name not in known:
-            raise DefinitionTypeError(
-                f"{name}= is no option of a read over HTTP; there are {', '.join(known)}"
-            )
-    return Source(url, **options)
-
-
 def http_probe(
     source: Source,
     client: Client,
@@ -305,13 +197,8 @@ def http_probe(
     return StateProbe(read, words, needed, secrets)
 
 
-def _secrets_in(headers: Mapping[str, str]) -> set[str]:
-    """Return what headers say, and without the scheme before it, as in `Bearer t0ken`."""
-    return {form for text in headers.values() for form in (text, text.partition(" ")[2].strip())}
-
-
 def _secrets_of_client(client: object) -> set[str]:
     if not isinstance(client, httpx.Client | httpx.AsyncClient):
         return set()
     own = {name: text for name, text in client.headers.items() if name not in _TOLD}
-    return {*_secrets_in(own), *secrets_of(str(client.base_url))} - {""}
+    return {*secrets_in(own), *secrets_of(str(client.base_url))} - {""}

@@ -29,6 +29,8 @@ _CREDENTIALS: Final = re.compile(
 _USER_AND_PASSWORD: Final = re.compile(
     rf"[^:]*://(?:[^/?#@:]*:(?P<plain>[^/?#]*)@|(?!\[)[^/?#@:]*:(?!{_PORT})(?P<odd>.*)@)", re.DOTALL
 )
+_MISREAD: Final = re.compile(r"""(?<=missing "=" after )"[^"]*"|(?<=\bhost ')[^\s']*(?=@)""")
+"""What libpq and psycopg quote of a DSN whose password they misread: it has a space or an @."""
 
 
 def secrets_of(url: str) -> frozenset[str]:
@@ -45,12 +47,14 @@ def without(text: str, secrets: Iterable[str]) -> str:
     """Return the text with secrets hidden, however they are quoted there.
 
     Hidden too, though nobody named them, are the credentials of any URL, `password=...` as in any DSN, and
-    what Redis repeats of a command it does not know (AUTH may be one), an HTTP client of a header.
+    what Redis repeats of a command it does not know (AUTH may be one), an HTTP client of a header, a driver
+    of a DSN that it misread.
     """
     for secret in sorted({secret for secret in secrets if secret}, key=len, reverse=True):
         # The longest first: one may be the beginning of another.
         text = re.sub("".join(map(_however, secret)), _HIDDEN, text)
     text = _REPEATED.sub(rf"\g<before>{_HIDDEN}", text)
+    text = _MISREAD.sub(_HIDDEN, text)
     text = _ASSIGNED.sub(rf"\g<name>{_HIDDEN}", text)
     return _CREDENTIALS.sub(f"{_HIDDEN}@", text)
 

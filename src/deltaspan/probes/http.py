@@ -34,15 +34,8 @@ from typing_extensions import Unpack
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._http_answer import Answer, AnswerError
-from deltaspan.probes._http_request import (
-    Client,
-    Options,
-    Steps,
-    fetched,
-    http_probe,
-    httpx,
-    source_of,
-)
+from deltaspan.probes._http_request import Client, Steps, fetched, http_probe, httpx
+from deltaspan.probes._http_source import Options, source_of
 from deltaspan.probes._pointer import at, checked
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 

@@ -31,24 +31,14 @@ from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._counted import Counted
 from deltaspan.probes._http_answer import AnswerError
-from deltaspan.probes._http_request import (
-    Client,
-    Options,
-    Source,
-    Steps,
-    fetched,
-    http_probe,
-    httpx,
-    source_of,
-)
-from deltaspan.probes._promql import fields_in, filled_in, labels_of
+from deltaspan.probes._http_request import Client, Steps, http_probe, httpx
+from deltaspan.probes._http_source import Options, Source, source_of
+from deltaspan.probes._prometheus_query import asked, reset_since, since
+from deltaspan.probes._promql import fields_in, filled_in
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 __all__ = ["counter", "series", "value"]
 
-_MOST_SERIES: Final = 100_000
-_LOOKBACK_SECONDS: Final = 300
-"""How old a sample may be that Prometheus takes for a present value, unless it is told otherwise."""
 _EXACT: Final = 2.0**53
 """Up to which a double tells whole numbers apart."""
 
@@ -102,7 +92,7 @@ def value(
     source, needs = _server(server, options), fields_in(query)
 
     def steps(values: Mapping[str, Any]) -> Steps[float]:
-        _, found = yield from _asked(source, filled_in(query, values))
+        _, found = yield from asked(source, filled_in(query, values))
         if len(found) > 1:
             raise AnswerError(
                 f"the query gives {len(found)} series: aggregate them, as sum(...) does, or read "
@@ -163,7 +153,7 @@ def series(
     source, needs = _server(server, options), fields_in(query)
 
     def steps(values: Mapping[str, Any]) -> Steps[dict[str, float]]:
-        _, found = yield from _asked(source, filled_in(query, values))
+        _, found = yield from asked(source, filled_in(query, values))
         if not found and not missing_ok:
             raise AnswerError(_NOTHING)
         return {labels: _plain(number) for labels, number in found.items()}
@@ -233,7 +223,7 @@ def counter(
         its = counted.setdefault(query, Counted())
         while True:
             known = its.known()
-            at, found = yield from _asked(source, query)
+            at, found = yield from asked(source, query)
             if not (found or known.last or missing_ok):
                 raise AnswerError(_NOTHING)
             between = {labels: [number] for labels, number in found.items()}
@@ -241,8 +231,8 @@ def counter(
                 falls = known.falls(found)
                 if falls and known.is_after(at):
                     raise AnswerError(_BACK)
-                if falls or (yield from _reset_since(source, query, known.at, at)):
-                    between |= yield from _since(source, query, known.at, at)
+                if falls or (yield from reset_since(source, query, known.at, at)):
+                    between |= yield from since(source, query, known.at, at)
             total = its.add(known, at, between)
             if total is not None:
                 return _plain(total)
@@ -261,7 +251,6 @@ _BACK: Final = (
     "a counter stands lower than it did, at an earlier time than the server told before: its clock was set "
     "back, or another server answered; name one server"
 )
-_PARTIAL: Final = "the answer is partial, as the server says"
 
 
 def _server(server: str, options: Options) -> Source:
@@ -271,64 +260,6 @@ def _server(server: str, options: Options) -> Source:
             f"{source.shown!r}: the server is named without fields; they are for the query"
         )
     return source
-
-
-def _asked(source: Source, query: str) -> Steps[tuple[float, dict[str, float]]]:
-    """Ask for present values: when they are from, and one for each series."""
-    kind, result = yield from _queried(source, {"query": query})
-    if kind == "scalar":
-        return float(result[0]), {"": float(result[1])}
-    if kind != "vector":
-        raise AnswerError(f"the query gives a {kind}, which is no value at one moment")
-    if len(result) > _MOST_SERIES:
-        raise AnswerError(
-            f"the query gives {len(result)} series, and {_MOST_SERIES} are read at most: aggregate them, as "
-            f"sum(...) does, and read prometheus.value"
-        )
-    if any("value" not in each for each in result):
-        raise AnswerError(
-            "the query gives native histograms: take a number of them, as histogram_count(...) does"
-        )
-    moments = [float(each["value"][0]) for each in result]
-    return max(moments, default=0.0), {labels_of(each["metric"]): float(each["value"][1]) for each in result}
-
-
-def _reset_since(source: Source, query: str, since: float, until: float) -> Steps[bool]:
-    """Ask whether some counter was reset, as far as the server knows; true where it cannot say."""
-    # The sample of the last read is in the range as well: a reset is a fall from one sample to the next.
-    milliseconds = round((until - since + _LOOKBACK_SECONDS) * 1000)
-    asked = {"query": f"max(resets({query}[{milliseconds}ms])) > 0", "time": f"{until:.3f}"}
-    try:
-        _, result = yield from _queried(source, asked)
-    except AnswerError:  # two metrics whose labels are the same: resets() leaves out their names
-        return True
-    return bool(result)
-
-
-def _since(source: Source, query: str, since: float, until: float) -> Steps[dict[str, list[float]]]:
-    """Ask for the samples of each series after one moment, up to another."""
-    milliseconds = max(round((until - since) * 1000), 1)
-    asked = {"query": f"{query}[{milliseconds}ms]", "time": f"{until:.3f}"}
-    _, result = yield from _queried(source, asked)
-    return {labels_of(each["metric"]): [float(number) for _, number in each["values"]] for each in result}
-
-
-def _queried(source: Source, params: Mapping[str, str]) -> Steps[tuple[str, Any]]:
-    url, own = source.filled({})
-    answer = yield from fetched(source, f"{url.rstrip('/')}/api/v1/query", {**own, **params})
-    try:
-        answered = answer.parsed()
-        if answered["status"] == "success":
-            # What is missing from it would be missing before and after, and seem not to have changed.
-            why = "; ".join(map(str, answered.get("warnings") or ())) or _PARTIAL
-            if answered.get("warnings") or answered.get("isPartial"):
-                raise AnswerError(f"the server warns: {why}")
-            return answered["data"]["resultType"], answered["data"]["result"]
-        why = f"{answered['errorType']}: {answered['error']}"
-    except (ValueError, LookupError, TypeError):
-        answer.document()  # says what is wrong with one that is no success
-        raise AnswerError("the answer is none of a Prometheus: name the server, without /api/...") from None
-    raise AnswerError(why)
 
 
 def _plain(number: float) -> float:

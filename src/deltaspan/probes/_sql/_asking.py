@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import Parameter
 from typing import Any, Final, TypeAlias, TypeVar
@@ -13,7 +13,7 @@ from sqlalchemy.exc import StatementError
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes._secrets import secrets_of, without
 from deltaspan.probes._sql._readers import Reader
-from deltaspan.probes._sql._sources import is_awaited, is_shared, password_of, read_async, read_sync
+from deltaspan.probes._sql._sources import is_awaited, is_mysql, is_shared, password_of, read_async, read_sync
 from deltaspan.probes._sql._text import parsed
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
@@ -25,6 +25,14 @@ Names: TypeAlias = str | Sequence[str]
 
 MOST_ROWS: Final = 100_000
 """How many rows are read if nothing else is said."""
+
+
+_QUOTES: Final = re.compile(r"\n(?:LINE \d|DETAIL:|CONTEXT:)")
+_NEAR: Final = re.compile(r" near (?=['\"\\]).*(?= at line \d)")
+"""How MySQL shows where a statement is wrong, in which its driver has written the parameters."""
+
+_MOST_OF_ASYNCPG: Final = 40
+"""To how much of its `repr` asyncpg shortens a parameter that it cannot convert."""
 
 
 class Question:
@@ -50,8 +58,7 @@ class Question:
             raise DefinitionTypeError(
                 "SQL is a text with :name for parameters, whose values params= gives by name"
             )
-        dialect = getattr(getattr(source, "dialect", None), "name", "")
-        self.sql, names = parsed(sql or "", backslash=dialect in {"mysql", "mariadb"})
+        self.sql, names = parsed(sql or "", mysql=is_mysql(source))
         self.params = dict(params or {})
         for name in self.params:
             if name not in names:
@@ -144,16 +151,27 @@ def asking(
     return StateProbe(ask, words, question.needs, secrets, blocking=not is_shared(source))
 
 
-def _told(error: Exception, values: Iterable[Any]) -> str:
+def _told(error: Exception, values: Collection[Any]) -> str:
     """Return what the database said, without the statement and the parameters that SQLAlchemy adds to it."""
     cause: BaseException = error
     if isinstance(error, StatementError):
         if error.orig is None:
             return _hidden(f"{type(error).__name__}: {error.args[0]}", values)
         cause = error.orig.__cause__ or error.orig if _is_adapted(error.orig) else error.orig
-    text = " ".join(str(cause).partition("\nLINE ")[0].split())
+    text = " ".join(_primary(cause).split())
+    if values:
+        text = _NEAR.sub("", text)
     name = type(cause).__name__
     return _hidden(f"{name}: {text}" if text else name, values)
+
+
+def _primary(error: BaseException) -> str:
+    """Return the sentence of an error, without what quotes the statement or a parameter after it."""
+    said = getattr(getattr(error, "diag", None), "message_primary", None)  # of psycopg, in any language
+    if said is None and error.args and isinstance(error.args[0], Mapping):
+        said = error.args[0].get("M")  # of pg8000
+    text = str(error) if said is None else str(said)
+    return _QUOTES.split(text, maxsplit=1)[0]
 
 
 def _is_adapted(error: BaseException) -> bool:
@@ -165,7 +183,12 @@ def _hidden(text: str, values: Iterable[Any]) -> str:
     for value in values:
         if value is None or isinstance(value, bool):
             continue
-        for form in {str(value), repr(value)[1:-1] if isinstance(value, str) else repr(value)}:
+        shown = repr(value)
+        forms = {str(value), shown[1:-1] if isinstance(value, str) else shown}
+        if len(shown) > _MOST_OF_ASYNCPG:
+            forms.add(shown[1:_MOST_OF_ASYNCPG])
+        forms |= {" ".join(form.split()) for form in forms}  # as white space is in the text
+        for form in sorted(forms, key=len, reverse=True):
             if form:
                 text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", "***", text)
     return text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from inspect import iscoroutinefunction
 from typing import Any, Final, Protocol
 
@@ -17,6 +18,7 @@ __all__ = [
     "in_transaction",
     "is_async",
     "is_connection",
+    "savepoint",
     "url_of",
     "with_tuples",
 ]
@@ -103,3 +105,19 @@ def in_transaction(connection: object) -> bool | None:
     """Return whether a connection is in a transaction; None where its driver does not tell."""
     tells = _IN_TRANSACTION.get(_driver(connection))
     return None if tells is None else tells(connection)
+
+
+@contextmanager
+def savepoint(execute: Callable[[str], object]) -> Iterator[None]:
+    """Keep a statement that fails from ending the caller's transaction.
+
+    Rolled back to, a savepoint is still there, and what the caller does next would be a part of it: so it is
+    released, too, which `begin_nested()` of SQLAlchemy does not do.
+    """
+    execute("SAVEPOINT deltaspan")
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the connection may be gone; what was read, or why not, counts
+            execute("ROLLBACK TO SAVEPOINT deltaspan")
+            execute("RELEASE SAVEPOINT deltaspan")

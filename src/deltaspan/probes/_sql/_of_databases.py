@@ -37,7 +37,7 @@ def database(
     `customers/7`; what changed in it `records` tells. A row whose key has several columns is known by a
     tuple. A table without a primary key is digest → how many such rows. Under `(columns)` each table has its
     columns, so that tables that come, go or are altered show, empty ones too. Views, indexes, triggers,
-    sequences and temporary tables are not read.
+    sequences, large objects, foreign and temporary tables are not read.
 
     What it costs, and what it does to cost less:
 
@@ -45,7 +45,7 @@ def database(
       rows of each table and a sum over their versions (ctid, xmin), by a scan of each table that sends
       nothing. A table in which these are as at the last read is not read again: the probe keeps the digests
       that it read last, some 200 bytes a row, for as long as it exists. So keep the probe, in a decorator or
-      a constant.
+      a constant. Inside the caller's transaction, and partitions that are foreign, are read each time.
     - Elsewhere: every row of every table is sent and digested here, at each read.
 
     A million rows in 100 tables took PostgreSQL 8 s at first and 0.5 s from then on, and SQLite 10 s at each

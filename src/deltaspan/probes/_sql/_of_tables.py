@@ -112,7 +112,8 @@ def records(
     The primary key is asked for once, at the first read.
 
     Values are those of the driver: numbers, texts, dates, UUIDs, nested JSON and arrays. Binary beyond 64
-    bytes is its size and digest; what is no plain value is text.
+    bytes is its size and digest; what is no plain value is text. What the driver rounds is compared rounded:
+    MySQL sends a FLOAT in six digits. `database` tells these apart.
 
     Args:
         source: where to read; see the module.

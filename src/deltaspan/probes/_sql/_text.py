@@ -7,11 +7,11 @@ from typing import Final
 
 __all__ = ["parsed"]
 
-_LITERAL: Final = r"(?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*'"
-_LITERAL_OF_MYSQL: Final = r"'(?:[^'\\]|\\.|'')*'"
+_LITERAL: Final = r"""(?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" """
+_LITERAL_OF_MYSQL: Final = r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | \#[^\n]*"""
 _PATTERN: Final = r"""
-    (?P<skipped> {literal} | "(?:[^"]|"")*" | `(?:[^`]|``)*`
-      | --[^\n]* | /\*.*?\*/ | (?P<dollar>\$(?:[A-Za-z_]\w*)?\$).*?(?P=dollar) )
+    (?P<skipped> {literal} | `(?:[^`]|``)*`
+      | --[^\n]* | /\*.*?\*/ | (?P<dollar>\$(?:[^\W\d]\w*)?\$).*?(?P=dollar) )
     | (?<![:\w\\]):(?P<name>\w+)(?:(?P<cast>::)(?=\w)|(?![:\w]))
 """
 _FLAGS: Final = re.VERBOSE | re.DOTALL
@@ -23,14 +23,14 @@ _TAKEN: Final = re.compile(r"(?<![:\w\\]):(?=\w+(?![:\w]))")
 _UNESCAPED: Final = re.compile(r"\\(?=:\w*(?![:\w]))")
 
 
-def parsed(sql: str, *, backslash: bool = False) -> tuple[str, tuple[str, ...]]:
+def parsed(sql: str, *, mysql: bool = False) -> tuple[str, tuple[str, ...]]:
     """Find the parameters of SQL, and escape every other colon that `text()` would take for one.
 
     Within literals, quoted identifiers, comments and dollar quotes nothing is a parameter; nor is `::cast`.
 
     Args:
         sql: SQL with `:name` for parameters.
-        backslash: a backslash escapes a quote in any literal, as in MySQL.
+        mysql: a backslash escapes a quote in any literal, and a # begins a comment.
 
     Returns:
         SQL for `text()`, and the names of its parameters in order of appearance.
@@ -46,5 +46,5 @@ def parsed(sql: str, *, backslash: bool = False) -> tuple[str, tuple[str, ...]]:
         names[name] = None
         return rf":{name}\:\:" if token["cast"] else token.group()
 
-    found = (_TOKENS_OF_MYSQL if backslash else _TOKENS).sub(told, sql)
+    found = (_TOKENS_OF_MYSQL if mysql else _TOKENS).sub(told, sql)
     return found, tuple(names)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import column, inspect, select, table
+from sqlalchemy import ColumnElement, column, inspect, literal_column, select, table
+from sqlalchemy.dialects.mysql import FLOAT
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import CompileError
 from sqlalchemy.types import TypeEngine
@@ -97,9 +98,10 @@ def whole(reader: SqlReader, scope: Scope) -> Contents:
         order = list(own)
         places = [order.index(each) for each in keys[scope.schema, name]["constrained_columns"]]
         clause = table(name, *[column(each) for each in order], schema=scope.schema)
+        shown = [_exact(clause.c[each], kind, reader.connection.dialect) for each, kind in own.items()]
         said = ", ".join(f"{each} {_type_of(kind, reader.connection.dialect)}" for each, kind in own.items())
         found[name] = collected(
-            budget.counted(name, reader.stream(select(*clause.columns))),
+            budget.counted(name, reader.stream(select(*shown))),
             lambda row, places=places: (key_of([row[place] for place in places]), digest_of(row)),  # type: ignore[misc]
             {COLUMNS: said},
             keyed=bool(places),
@@ -132,6 +134,12 @@ def collected(
             else:
                 rows[key] = digest
     return rows
+
+
+def _exact(each: ColumnElement[Any], kind: TypeEngine[Any], dialect: Dialect) -> ColumnElement[Any]:
+    """Return how to ask for a column: MySQL rounds a FLOAT to six digits where it is not calculated with."""
+    rounded = dialect.name in {"mysql", "mariadb"} and isinstance(kind, FLOAT)
+    return each * literal_column("1e0") if rounded else each
 
 
 def _type_of(kind: TypeEngine[Any], dialect: Dialect) -> str:
