@@ -396,3 +396,17 @@ def test_a_full_queue_refuses_and_loses_nothing_that_it_took(sender, tmp_path_fa
 
     assert 5 < len(agent.acknowledged) < sent
     assert missing == set()
+
+
+def test_a_full_batch_of_spans_with_states_of_a_kilobyte_is_taken(collector):
+    provider = TracerProvider(shutdown_on_exit=False)
+    states = {semconv.PRE_STATE_PREFIX + str(number): "x" * 1024 for number in range(10)}
+    spans = [provider.get_tracer("test").start_span("act", attributes=states) for _ in range(512)]
+    for span in spans:
+        span.end()
+    exporter = OTLPSpanExporter(endpoint=collector.grpc_endpoint, insecure=True, timeout=120)
+
+    sent = exporter.export(spans)
+    exporter.shutdown()
+
+    assert sent is SpanExportResult.SUCCESS
