@@ -3,8 +3,8 @@
 Run: python benchmarks/scaling.py            print the table
      python benchmarks/scaling.py --write    write it into docs/scaling.md
 
-MEASURED is what benchmarks/wire.py and benchmarks/collector.py print; ASSUMED is what only you can know.
-Change either and the table follows; a test holds the document to it.
+MEASURED is what benchmarks/wire.py, benchmarks/collector.py and benchmarks/hiding.py print; ASSUMED is what
+only you can know. Change either and the table follows; a test holds the document to it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Measured:
         histogram_series: series of one histogram: its buckets, its sum and its count.
         action_cpu_us: CPU time of a decorated call, in microseconds.
         gateway_spans: spans a second of one core that takes them, filters them and sends them on.
+        hiding_us: CPU time of the gateway for hiding credentials in a span, in microseconds, on top of that.
         sampler_spans: spans a second of one core that holds them and decides.
         store_spans: spans a second of one core of Jaeger, which takes them and keeps them in memory.
         held_bytes: resident memory of one waiting span, with the garbage collector's share.
@@ -45,6 +46,7 @@ class Measured:
     histogram_series: int = 18
     action_cpu_us: int = 300
     gateway_spans: int = 16_000
+    hiding_us: int = 300
     sampler_spans: int = 22_500
     store_spans: int = 23_000
     held_bytes: int = 7_700
@@ -121,7 +123,8 @@ class Load:
 
     @property
     def gateway_cores(self) -> float:
-        return self._cores(self.spans, self.measured.gateway_spans)
+        hiding = self.spans * self.measured.hiding_us / 1e6 / self.assumed.utilisation
+        return self._cores(self.spans, self.measured.gateway_spans) + hiding
 
     @property
     def gateway_pods(self) -> int:

@@ -81,7 +81,7 @@ Look at it:
   Jaeger        http://{url(addresses["jaeger"])}
   Prometheus    http://{url(addresses["prometheus"])}
   Alertmanager  http://{url(addresses["alertmanager"])}""")
-    silent = [name for name in ("page_url", "ticket_url") if not (RECEIVERS / name).exists()]
+    silent = [name for name in ("page_url", "ticket_url", "heartbeat_url") if not (RECEIVERS / name).exists()]
     if silent:
         print(
             f"\nAlerts are shown there and sent to nobody: write the address of a webhook into "

@@ -93,6 +93,8 @@ def test_amtool_accepts_the_routes(amtool):
         (["alertname=DeltaCheckBudgetBurn", "severity=critical"], "page"),
         (["alertname=DeltaCheckBudgetBurn", "severity=warning"], "ticket"),
         (["alertname=DeltaAgentIdle", "severity=info"], "seen"),
+        (["alertname=DeltaWatchdog", "severity=none"], "heartbeat"),
+        (["alertname=DeltaCollectorDown", "severity=critical"], "page"),
         (["alertname=SomebodyElses", "severity=unheard-of"], "ticket"),
         (["alertname=WithoutASeverity"], "ticket"),
     ],

@@ -208,11 +208,43 @@ HIDDEN = {
     "sk-ant-" + "a1B2" * 6: "****",
     "sk_live_" + "a1B2" * 6: "****",
     "eyJhbGciOiJI.eyJzdWIiOiIx.hunter2": "****",
+    "eyJhbGciOiJI.a1B2c3D4.e5F6.a7B8.hunter2": "****",
+    # What a delta and the sentence of a verdict say of a key that changed.
+    '{"modified":{"db/password":["rosebud","hun]ter2"],"n":[1,2]}}': '{"modified":{****,"n":[1,2]}}',
+    r'{"inner": "{\"token\":[\"rosebud\",\"hunter2\"],\"n\":[1,2]}"}': r'{"inner": "{****,\"n\":[1,2]}"}',
+    "it modified 'password' ('rosebud' → 'hunter2'), 'n' (1 → 2)": "it modified ****, 'n' (1 → 2)",
+    "it modified 'db/password' (b'rosebud' → None), which": "it modified ****, which",
+    "it modified 'password' ('rosebud' → 'hunt… 9 more chars": "it modified ****",
+    '{"credential": {"user": "ann", "key": "hunter2"}, "n": 1}': '{****, "n": 1}',
+    # What quotes, bytes and a cut do to it.
+    r'{"password":"hun\"ter2","n":1}': '{****,"n":1}',
+    r'{"inner":"{\"password\":\"hun\\\"ter2\",\"n\":1}"}': r'{"inner":"{****,\"n\":1}"}',
+    "{'password': b'hunter2', 'n': 1}": "{****, 'n': 1}",
+    "{'password': \"it's hunter2\", 'n': 1}": "{****, 'n': 1}",
+    '{"n":1,"password":"hunt… 300 more chars': '{"n":1,****',
+    # Other names.
+    '{"aws_secret_access_key":"hunter2","n":1}': '{****,"n":1}',
+    "SECRET_KEY=hunter2 and PGPASSWORD=hunter2": "**** and ****",
+    "AccountName=shop;AccountKey=aHVudGVyMg==;n=1": "AccountName=shop;****;n=1",
+    "passphrase: hunter2": "****",
+    "mysql --user ann --password hunter2 shop": "mysql --user ann **** shop",
+    # Other forms.
+    "it sent Basic aHVudGVyMTpodW50ZXIy": "it sent ****",
+    "-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-128-CBC,A1\n\nhunter2\n-----END EC PRIVATE KEY-----\nb": (
+        "****\nb"
+    ),
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nhunter2": "****",
+    "npm_" + "a1B2" * 9: "****",
 }
 PLAIN = [
     "pk_customer_addresses_of_2026",
     "3 tokens: 5",
     "the tokenizer = sentencepiece",
+    "basic authentication, as the secret keyword says",
+    "expected 'tokens' to change by 1, but it changed by 0 (3 → 3)",
+    "expected settings to change by modifying 'user', but it did not modify 'user' ('password' → 'changed')",
+    '{"primary_key":7,"token_count":3,"keys":["a","b"]}',
+    "git commit --amend --message 'the password is elsewhere'",
     "5f0c1d8e-6f7e-4a55-9d8c-0f1f2a3b4c5d",
     "expected active_flows to change by 1, but it changed by 0 (3 → 3)",
 ]
@@ -364,3 +396,17 @@ def test_a_full_queue_refuses_and_loses_nothing_that_it_took(sender, tmp_path_fa
 
     assert 5 < len(agent.acknowledged) < sent
     assert missing == set()
+
+
+def test_a_full_batch_of_spans_with_states_of_a_kilobyte_is_taken(collector):
+    provider = TracerProvider(shutdown_on_exit=False)
+    states = {semconv.PRE_STATE_PREFIX + str(number): "x" * 1024 for number in range(10)}
+    spans = [provider.get_tracer("test").start_span("act", attributes=states) for _ in range(512)]
+    for span in spans:
+        span.end()
+    exporter = OTLPSpanExporter(endpoint=collector.grpc_endpoint, insecure=True, timeout=120)
+
+    sent = exporter.export(spans)
+    exporter.shutdown()
+
+    assert sent is SpanExportResult.SUCCESS

@@ -253,6 +253,22 @@ def test_a_span_links_to_grafana_where_compose_puts_it():
     assert link["key"] == semconv.ACTION_NAME
 
 
+def test_what_redaction_does_not_look_at_are_names_and_numbers_and_never_what_was_read():
+    ignored = set(load("collector", "config.yaml")["processors"]["redaction"]["ignored_keys"])
+    read = {
+        semconv.CHECK_PRE_STATE,
+        semconv.CHECK_POST_STATE,
+        semconv.CHECK_EXPECTED_DELTA,
+        semconv.CHECK_ACTUAL_DELTA,
+        semconv.CHECK_EXPLANATION,
+    }
+    prefixes = tuple(value for name, value in vars(semconv).items() if name.endswith("_PREFIX"))
+
+    assert ignored <= {value for value in vars(semconv).values() if isinstance(value, str)}
+    assert not ignored & read
+    assert not [name for name in ignored if name.startswith(prefixes)]
+
+
 def test_every_delta_name_in_deploy_and_grafana_is_one_that_deltaspan_sends():
     names = {value for name, value in vars(semconv).items() if name.isupper() and isinstance(value, str)}
     prefixes = tuple(value for name, value in vars(semconv).items() if name.endswith("_PREFIX"))

@@ -186,13 +186,14 @@ def test_up_again_waits_until_all_answer_and_says_where_they_are(stack, docker, 
 
 def test_alerts_that_go_nowhere_are_said_to_until_there_is_an_address(stack, docker, answering, tmp_path):
     first = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
-    for name in ("page_url", "ticket_url"):
+    for name in ("page_url", "ticket_url", "heartbeat_url"):
         (tmp_path / "deploy" / "secrets" / "alertmanager" / name).write_text("http://localhost:1")
     second = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
 
     said = (
         "Alerts are shown there and sent to nobody: write the address of a webhook into "
-        "deploy/secrets/alertmanager/page_url and deploy/secrets/alertmanager/ticket_url.\n"
+        "deploy/secrets/alertmanager/page_url and deploy/secrets/alertmanager/ticket_url "
+        "and deploy/secrets/alertmanager/heartbeat_url.\n"
     )
     assert (said in first.stdout, said in second.stdout) == (True, False)
 

@@ -131,6 +131,27 @@ def test_every_trace_goes_whole_to_one_member_of_the_sampling_tier():
     assert config("gateway")["exporters"]["load_balancing/sampler"]["routing_key"] == "traceID"
 
 
+def test_what_the_gateway_sends_at_once_is_what_the_next_one_takes_at_once():
+    takes = {
+        "load_balancing/sampler": config("sampler")["receivers"]["otlp"],
+        "otlp_grpc/jaeger": read(BASE / "config" / "jaeger-collector.yaml")["receivers"]["otlp"],
+    }
+    for name, receiver in takes.items():
+        batch = config("gateway")["exporters"][name]["sending_queue"]["batch"]
+
+        assert (
+            batch["sizer"] == "bytes"
+        )  # a number of spans is no size: each may hold a kilobyte or a hundred
+        assert batch["max_size"] <= receiver["protocols"]["grpc"]["max_recv_msg_size_mib"] * 2**20 / 2
+
+
+def test_the_gateway_takes_as_much_at_once_as_the_one_machine_collector():
+    there = read(ROOT / "deploy" / "collector" / "config.yaml")["receivers"]["otlp"]["protocols"]
+    here = config("gateway")["receivers"]["otlp"]["protocols"]
+
+    assert here["grpc"]["max_recv_msg_size_mib"] == there["grpc"]["max_recv_msg_size_mib"]
+
+
 @pytest.mark.parametrize("role", ["gateway", "sampler"])
 def test_the_queues_of_a_pod_leave_a_third_of_its_volume_free(role):
     settings = generated()["settings"]

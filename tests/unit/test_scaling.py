@@ -48,6 +48,7 @@ def test_every_measured_number_is_shown(benchmarks):
         assert f"{number:_}".replace("_", " ") in text
     assert f"| {measured.span_gzip_bytes} B |" in text
     assert f"| {measured.series} |" in text
+    assert f"| {measured.hiding_us} µs a span |" in text
 
 
 def test_what_is_assumed_of_sampling_is_what_the_manifests_say(benchmarks):
