@@ -10,7 +10,8 @@ import pytest
 
 from deltaspan import change, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
-from deltaspan.probes import _git_command, git
+from deltaspan.probes import git
+from deltaspan.probes._git import _command
 from integration._git import Repository
 
 
@@ -176,7 +177,7 @@ def test_a_broken_branch_is_not_taken_for_one_without_commits(repo):
 
 def test_a_repository_of_another_owner_is_refused_as_git_refuses_it(repo, monkeypatch):
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    monkeypatch.setattr(_git_command, "_KEPT", (*_git_command._KEPT, "GIT_TEST_"))
+    monkeypatch.setattr(_command, "_KEPT", (*_command._KEPT, "GIT_TEST_"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
 
@@ -193,7 +194,7 @@ def test_without_git_it_says_what_to_install(repo, tmp_path, monkeypatch):
 
 def test_what_is_too_large_names_what_is_cheaper(repo, monkeypatch):
     repo.commit(b="2")
-    monkeypatch.setattr(_git_command, "LIMIT", 1)
+    monkeypatch.setattr(_command, "LIMIT", 1)
 
     assert said(git.history(repo.path)).endswith(
         "there are more than 1 entries: count them with `commits`, or read a range, `main..HEAD`"
@@ -207,7 +208,7 @@ def test_a_git_that_does_not_end_is_stopped_with_what_it_started(repo, tmp_path,
     folder.mkdir()
     script(folder / "git", "sleep 600 & sleep 600")
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setattr(_git_command, "_PATIENCE", 0.2)
+    monkeypatch.setattr(_command, "_PATIENCE", 0.2)
 
     assert said(git.commits(repo.path)).endswith("git was stopped (it may take 0.2 seconds)")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pymysql
 import pytest
-from pymysql.cursors import DictCursor
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.orm import Session
 
@@ -13,6 +11,8 @@ from deltaspan.exceptions import ProbeError
 from deltaspan.probes import sql
 from deltaspan.probes._sql import _whole
 from integration._services import mariadb
+
+pymysql = pytest.importorskip("pymysql", reason="pymysql is not installed: make services")
 
 pytestmark = pytest.mark.services
 
@@ -43,7 +43,9 @@ def connect(address):
     host, port = address
 
     def opened(database="shop"):
-        return pymysql.connect(host=host, port=port, user="root", database=database, cursorclass=DictCursor)
+        return pymysql.connect(
+            host=host, port=port, user="root", database=database, cursorclass=pymysql.cursors.DictCursor
+        )
 
     with opened(None) as connection, connection.cursor() as cursor:
         for statement in SCHEMA:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._counted import Counted
-from deltaspan.probes._promql import fields_in, filled_in
+from deltaspan.probes._prometheus._counted import Counted
+from deltaspan.probes._prometheus._promql import fields_in, filled_in
 
 STEPS = st.lists(
     st.one_of(st.integers(0, 9).map(lambda n: ("count", n)), st.just(("reset", 0)), st.just(("read", 0)))

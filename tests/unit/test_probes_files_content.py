@@ -9,7 +9,7 @@ import pytest
 
 from deltaspan import change, expects, observe, unchanged, window
 from deltaspan.exceptions import DefinitionError, DefinitionValueError, ProbeError
-from deltaspan.probes import _files_lines
+from deltaspan.probes._files import _lines
 from deltaspan.probes.files import lines, text
 
 
@@ -263,7 +263,7 @@ def test_a_window_that_goes_to_another_process_is_refused(log):
 
 
 def test_the_beginnings_that_are_remembered_are_bounded(log, monkeypatch):
-    monkeypatch.setattr(_files_lines, "MAX_RUNS", 3)
+    monkeypatch.setattr(_lines, "MAX_RUNS", 3)
     probe = lines(log)
     for _ in range(5):
         assert judged(log, change("log", probe).adding("x"), "x").passed

@@ -25,11 +25,11 @@ from typing import Any, Final, Literal, TypeAlias, overload
 from deltaspan._freeze import MAX_NODES
 from deltaspan.checks._words import said
 from deltaspan.exceptions import ProbeError
-from deltaspan.probes._files_content import lines, text
-from deltaspan.probes._files_ignored import spec_class
-from deltaspan.probes._files_patterns import Patterns
-from deltaspan.probes._files_place import AnyPath, Place, checked_limit
-from deltaspan.probes._files_walk import Walk, content_of
+from deltaspan.probes._files._content import lines, text
+from deltaspan.probes._files._ignored import spec_class
+from deltaspan.probes._files._patterns import Patterns
+from deltaspan.probes._files._place import AnyPath, Place, checked_limit
+from deltaspan.probes._files._walk import Walk, content_of
 from deltaspan.probes._state_probe import StateProbe
 
 __all__ = ["count", "lines", "text", "tree"]

@@ -35,9 +35,9 @@ from typing import NamedTuple, TypeVar
 
 from deltaspan._tags import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
 from deltaspan.probes._fields import Template, fields_of, filled
-from deltaspan.probes._git_command import GitError, records
-from deltaspan.probes._git_reading import reached, references, unless_unborn
-from deltaspan.probes._git_status import in_words
+from deltaspan.probes._git._command import GitError, records
+from deltaspan.probes._git._reading import reached, references, unless_unborn
+from deltaspan.probes._git._status import in_words
 from deltaspan.probes._secrets import secrets_of
 from deltaspan.probes._state_probe import StateProbe
 

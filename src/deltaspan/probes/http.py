@@ -33,10 +33,10 @@ from typing_extensions import Unpack
 
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError
-from deltaspan.probes._http_answer import Answer, AnswerError
-from deltaspan.probes._http_request import Client, Steps, fetched, http_probe, httpx
-from deltaspan.probes._http_source import Options, source_of
-from deltaspan.probes._pointer import at, checked
+from deltaspan.probes._http._answer import Answer, AnswerError
+from deltaspan.probes._http._pointer import at, checked
+from deltaspan.probes._http._request import Client, Steps, fetched, http_probe, httpx
+from deltaspan.probes._http._source import Options, source_of
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 __all__ = ["count", "json"]

@@ -29,12 +29,12 @@ from typing_extensions import Unpack
 
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError
-from deltaspan.probes._counted import Counted
-from deltaspan.probes._http_answer import AnswerError
-from deltaspan.probes._http_request import Client, Steps, http_probe, httpx
-from deltaspan.probes._http_source import Options, Source, source_of
-from deltaspan.probes._prometheus_query import asked, reset_since, since
-from deltaspan.probes._promql import fields_in, filled_in
+from deltaspan.probes._http._answer import AnswerError
+from deltaspan.probes._http._request import Client, Steps, http_probe, httpx
+from deltaspan.probes._http._source import Options, Source, source_of
+from deltaspan.probes._prometheus._counted import Counted
+from deltaspan.probes._prometheus._promql import fields_in, filled_in
+from deltaspan.probes._prometheus._query import asked, reset_since, since
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 __all__ = ["counter", "series", "value"]
@@ -227,12 +227,12 @@ def counter(
             if not (found or known.last or missing_ok):
                 raise AnswerError(_NOTHING)
             between = {labels: [number] for labels, number in found.items()}
-            if known.at is not None:
-                falls = known.falls(found)
-                if falls and known.is_after(at):
+            falls = known.falls(found)
+            if known.is_after(at):
+                if falls:
                     raise AnswerError(_BACK)
-                if falls or (yield from reset_since(source, query, known.at, at)):
-                    between |= yield from since(source, query, known.at, at)
+            elif known.at is not None and (falls or (yield from reset_since(source, query, known.at, at))):
+                between |= yield from since(source, query, known.at, at)
             total = its.add(known, at, between)
             if total is not None:
                 return _plain(total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from deltaspan.probes._git_command import GitError, records
+from deltaspan.probes._git._command import GitError, records
 
 __all__ = ["reached", "references", "unless_unborn"]
 

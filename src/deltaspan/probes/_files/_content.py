@@ -7,9 +7,9 @@ from typing import Any, Literal, overload
 
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionValueError, ProbeError
-from deltaspan.probes._files_lines import Log
-from deltaspan.probes._files_open import chunks, opened
-from deltaspan.probes._files_place import AnyPath, Place, checked_limit
+from deltaspan.probes._files._lines import Log
+from deltaspan.probes._files._open import chunks, opened
+from deltaspan.probes._files._place import AnyPath, Place, checked_limit
 from deltaspan.probes._state_probe import StateProbe
 
 __all__ = ["lines", "text"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from deltaspan.probes._http_answer import AnswerError
-from deltaspan.probes._http_request import Steps, fetched
-from deltaspan.probes._http_source import Source
-from deltaspan.probes._promql import labels_of
+from deltaspan.probes._http._answer import AnswerError
+from deltaspan.probes._http._request import Steps, fetched
+from deltaspan.probes._http._source import Source
+from deltaspan.probes._prometheus._promql import labels_of
 
 __all__ = ["asked", "reset_since", "since"]
 

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from deltaspan._threads import on_asyncio
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.probes._http_answer import Answer, AnswerError, answer_of, refuse_codings
-from deltaspan.probes._http_source import Source, secrets_in
+from deltaspan.probes._http._answer import Answer, AnswerError, answer_of, refuse_codings
+from deltaspan.probes._http._source import Source, secrets_in
 from deltaspan.probes._secrets import secrets_of
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 

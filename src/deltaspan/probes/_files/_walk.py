@@ -9,9 +9,9 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from deltaspan.probes._files_ignored import GIT, NAME, GitIgnore
-from deltaspan.probes._files_open import chunks, kind_of, opened
-from deltaspan.probes._files_patterns import Patterns, Places
+from deltaspan.probes._files._ignored import GIT, NAME, GitIgnore
+from deltaspan.probes._files._open import chunks, kind_of, opened
+from deltaspan.probes._files._patterns import Patterns, Places
 
 __all__ = ["Walk", "content_of", "printable"]
 

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from deltaspan.exceptions import DefinitionError
-from deltaspan.probes._files_open import chunks, opened
+from deltaspan.probes._files._open import chunks, opened
 
 __all__ = ["GIT", "NAME", "GitIgnore", "spec_class"]
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._fields import fields_of, filled
-from deltaspan.probes._http_answer import plain
+from deltaspan.probes._http._answer import plain
 from deltaspan.probes._secrets import secrets_of
 
 __all__ = ["Options", "Source", "secrets_in", "source_of"]

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from deltaspan.causal_tag import current_causal_tag
 from deltaspan.exceptions import ProbeError
-from deltaspan.probes._files_open import chunks, opened
+from deltaspan.probes._files._open import chunks, opened
 
 __all__ = ["MAX_RUNS", "Log"]
 
