@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import ssl
+import subprocess
 import sys
 from pathlib import Path
 
@@ -135,6 +138,25 @@ def test_https_to_a_port_without_tls_is_wrong_and_told_apart(doctor, protocol):
         f"✗ {secure} speaks no TLS, and OTEL_EXPORTER_OTLP_ENDPOINT asks for it: write {endpoint} there"
     ]
     assert status == 1
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_certificate_that_is_not_trusted_is_wrong_and_not_taken_for_no_tls(
+    doctor, collector, tmp_path, version
+):
+    files = ["-keyout", tmp_path / "key", "-out", tmp_path / "certificate"]
+    options = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1"]
+    subprocess.run(["openssl", "req", "-x509", *options, *files], check=True, capture_output=True)  # noqa: S607  # wherever it is
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.maximum_version = version
+    context.load_cert_chain(tmp_path / "certificate", tmp_path / "key")
+    collector.socket = context.wrap_socket(collector.socket, server_side=True)
+    _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint.replace("http", "https"), **TRACES_ALONE)
+
+    (line,) = wrong(lines)
+    assert "CERTIFICATE_VERIFY_FAILED" in line
+    assert "name the authority's file in OTEL_EXPORTER_OTLP_CERTIFICATE" in line
 
 
 def test_a_name_and_port_for_grpc_that_are_said_to_be_insecure_are_taken_so(doctor):

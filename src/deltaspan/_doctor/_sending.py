@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -22,6 +23,8 @@ __all__ = ["SPAN_NAME", "sent"]
 
 SPAN_NAME: Final = "deltaspan doctor"
 """The name of the span that is sent to see whether it is taken."""
+_UNTRUSTED: Final = "CERTIFICATE_VERIFY_FAILED"
+_SILENT: Final = "the exporter does not say why"
 
 
 def sent(target: Target, exporter: Any) -> Finding:
@@ -40,15 +43,22 @@ def sent(target: Target, exporter: Any) -> Finding:
         # Over gRPC there is none: what is no OTLP receiver cannot answer a call of its service.
         amiss = answer_finding(target, over, answered[-1]) if answered else None
         return amiss or Finding("well", f"{over} was accepted")
-    why = without_secrets(complaints[-1]) if complaints else "the exporter does not say why"
+    # The last one sums up; a certificate that is not trusted is named when it is tried, and not there.
+    cause = next((each for each in complaints if _UNTRUSTED in each), (complaints or [_SILENT])[-1])
+    why = without_secrets(cause)
     return Finding("wrong", f"{over} was refused: {why}", _cure(target, why))
 
 
 def _cure(target: Target, why: str) -> str:
     signal = target.signal.upper()
-    if "401" in why or "403" in why or "UNAUTHENTICATED" in why or "PERMISSION_DENIED" in why:
+    if _UNTRUSTED in why:
+        return (
+            "name the authority's file in OTEL_EXPORTER_OTLP_CERTIFICATE; REQUESTS_CA_BUNDLE goes before it"
+        )
+    # Whole numbers: a port may hold the same digits.
+    if re.search(r"\b40[13]\b", why) or "UNAUTHENTICATED" in why or "PERMISSION_DENIED" in why:
         return "set OTEL_EXPORTER_OTLP_HEADERS to what the collector asks for"
-    if "404" in why or "UNIMPLEMENTED" in why:
+    if re.search(r"\b404\b", why) or "UNIMPLEMENTED" in why:
         if target.signal == "traces":
             return receiver_cure(target)
         return (
