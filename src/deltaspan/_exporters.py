@@ -191,4 +191,7 @@ class Outage(logging.Filter):
             _log.info("telemetry is arriving again")
 
 
-_ONCE: Final = "telemetry is not arriving; this is said once, actions are not affected"
+_ONCE: Final = (
+    "telemetry is not arriving; this is said once, actions are not affected; `deltaspan doctor`, run in the "
+    "same environment, says why"
+)

@@ -95,6 +95,7 @@ class Collector(Server):
         grpc_endpoint: where it takes OTLP over gRPC.
         http_endpoint: where it takes OTLP over HTTP.
         metrics_port: where it tells of itself, at `/metrics`.
+        health_port: where it says whether it is well, to any request.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class Collector(Server):
         **settings: str,
     ) -> None:
         health, grpc, over_http, metrics = free_ports(4)
+        self.health_port = health
         self.grpc_endpoint = f"http://{HOST}:{grpc}"
         self.http_endpoint = f"http://{HOST}:{over_http}"
         environment = {

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from e2e._load import environment
-from e2e._stack import Collector
+from e2e._servers import HOST
+from e2e._stack import Collector, Prometheus
 
 
 @pytest.fixture(scope="module")
@@ -17,13 +18,14 @@ def collector(built, tmp_path_factory):
         yield server
 
 
-def doctor(endpoint, protocol):
+def doctor(endpoint, protocol, **variables):
     ran = subprocess.run(
         [sys.executable, "-m", "deltaspan.cli", "doctor"],
         env=environment(
             OTEL_EXPORTER_OTLP_ENDPOINT=endpoint,
             OTEL_EXPORTER_OTLP_PROTOCOL=protocol,
             OTEL_SERVICE_NAME="doctor",
+            **variables,
         ),
         capture_output=True,
         text=True,
@@ -58,3 +60,59 @@ def test_the_doctor_says_which_signals_a_jaeger_alone_does_not_take(jaeger, prot
         "✗ an export of logs",
     ]
     assert all("a Jaeger alone takes traces only" in line for line in wrong)
+
+
+def test_a_jaeger_alone_that_is_sent_traces_alone_is_well_with_a_note_of_what_is_lost(jaeger):
+    status, lines = doctor(
+        jaeger.http_endpoint, "http/protobuf", OTEL_METRICS_EXPORTER="none", OTEL_LOGS_EXPORTER="none"
+    )
+
+    (note,) = [line for line in lines if not line.startswith("✓")]
+    assert note.startswith("• OTEL_METRICS_EXPORTER is none: the counts that alerts rest on go nowhere: ")
+    assert status == 0
+
+
+def test_the_page_of_a_jaeger_is_no_otlp_receiver(jaeger):
+    endpoint = f"http://{HOST}:{jaeger.query_port}"
+
+    status, lines = doctor(endpoint, "http/protobuf")
+
+    assert status == 1
+    wrong = [line for line in lines if line.startswith("✗")]
+    assert len(wrong) == 3
+    assert all("what answers is no OTLP receiver (200, text/html): correct OTEL_" in line for line in wrong)
+
+
+def test_the_health_of_the_collector_is_no_otlp_receiver(collector):
+    status, lines = doctor(f"http://{HOST}:{collector.health_port}", "http/protobuf")
+
+    assert status == 1
+    wrong = [line for line in lines if line.startswith("✗")]
+    assert len(wrong) == 3
+    assert all("what answers is no OTLP receiver (200, application/json)" in line for line in wrong)
+
+
+def test_a_prometheus_takes_metrics_and_does_not_say_so_as_otlp_has_it(built, tmp_path):
+    with Prometheus(tmp_path) as server:
+        status, lines = doctor(
+            f"{server.url}/api/v1/otlp",
+            "http/protobuf",
+            OTEL_TRACES_EXPORTER="console",
+            OTEL_LOGS_EXPORTER="none",
+        )
+
+    assert status == 0, lines
+    (note,) = [line for line in lines if not line.startswith("✓")]
+    assert note.startswith("• an export of metrics over http/protobuf to ")
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
+def test_https_to_the_collector_without_tls_is_told_apart(collector, protocol):
+    endpoint = collector.grpc_endpoint if protocol == "grpc" else collector.http_endpoint
+
+    status, lines = doctor(endpoint.replace("http", "https"), protocol)
+
+    assert status == 1
+    assert lines[-1].endswith(
+        f"speaks no TLS, and OTEL_EXPORTER_OTLP_ENDPOINT asks for it: write {endpoint} there"
+    )

@@ -84,6 +84,7 @@ def http_receiver(status=200):
                 body = gzip.decompress(body)
             received.add("http", REQUESTS[self.path].FromString(body))
             self.send_response(status)
+            self.send_header("Content-Type", "application/x-protobuf")
             self.send_header("Content-Length", "0")
             self.end_headers()
 

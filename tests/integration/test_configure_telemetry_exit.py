@@ -125,7 +125,10 @@ def test_off_the_main_thread_it_leaves_sigterm_alone():
     assert received.span_names == ["execute_tool create_flow"]
 
 
-SAID_ONCE = "telemetry is not arriving; this is said once, actions are not affected"
+SAID_ONCE = (
+    "telemetry is not arriving; this is said once, actions are not affected; `deltaspan doctor`, run in the "
+    "same environment, says why"
+)
 UNREACHABLE = {"closed port": closed_port, "black hole": black_hole}
 each_way = pytest.mark.parametrize("protocol", RECEIVERS)
 each_place = pytest.mark.parametrize("place", UNREACHABLE.values(), ids=UNREACHABLE)

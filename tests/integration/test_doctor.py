@@ -7,61 +7,22 @@ import os
 import socket
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from deltaspan.cli import main
+from integration._doctor import answering, doctor_in
 from integration._otlp import grpc_receiver, http_receiver
-
-WELL = {"OTEL_SERVICE_NAME": "agent"}
 
 
 @pytest.fixture
 def doctor(monkeypatch, capsys):
-    """Return what runs the doctor under some environment, and gives its status and its lines."""
-
-    def run(**environment):
-        for name in list(os.environ):
-            if name.startswith(("OTEL_", "DELTASPAN_")):
-                monkeypatch.delenv(name)
-        for name, value in {**WELL, "OTEL_EXPORTER_OTLP_TIMEOUT": "2", **environment}.items():
-            monkeypatch.setenv(name, value)
-        status = main(["doctor"])
-        return status, capsys.readouterr().out.splitlines()
-
-    return run
-
-
-class Answering(BaseHTTPRequestHandler):
-    """Answers every request with the server's status, and its idea of the time."""
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(self.server.statuses.get(self.path, 200))
-        self.end_headers()
-
-    def do_GET(self):
-        self.do_POST()
-
-    def date_time_string(self, timestamp=None):
-        now = dt.datetime.now(dt.timezone.utc) + self.server.skew
-        return now.strftime("%a, %d %b %Y %H:%M:%S GMT")
-
-    def log_message(self, *args):
-        """Say nothing."""
+    return doctor_in(monkeypatch, capsys)
 
 
 @pytest.fixture
 def collector():
-    """Run an HTTP server whose statuses and clock a test may set."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        server.statuses, server.skew = {}, dt.timedelta()
-        server.endpoint = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with answering() as server:
         yield server
-        server.shutdown()
 
 
 def test_where_all_is_well_it_says_so_line_by_line(doctor, collector):
@@ -191,7 +152,8 @@ def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
         ({"DELTASPAN_CAPTURE_STATE": "none"}, "• DELTASPAN_CAPTURE_STATE is none"),
         ({"DELTASPAN_PROPAGATE": "off"}, "• DELTASPAN_PROPAGATE is off"),
         ({"OTEL_SDK_DISABLED": "true"}, "✗ OTEL_SDK_DISABLED is true"),
-        ({"OTEL_METRICS_EXPORTER": "none"}, "✗ OTEL_METRICS_EXPORTER is none"),
+        ({"OTEL_METRICS_EXPORTER": "none"}, "• OTEL_METRICS_EXPORTER is none: the counts that alerts"),
+        ({"OTEL_TRACES_EXPORTER": "none"}, "✗ OTEL_TRACES_EXPORTER is none"),
         ({"OTEL_TRACES_SAMPLER": "always_off"}, "✗ OTEL_TRACES_SAMPLER is always_off"),
         ({"OTEL_SERVICE_NAME": ""}, "• no service name is set"),
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, "✗ OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not"),

@@ -1,7 +1,7 @@
 """The examination behind `deltaspan doctor`: what would keep verdicts from arriving, in words.
 
-`_settings.py` reads the environment, `_endpoints.py` finds where telemetry goes, `_network.py` tries it,
-`_propagation.py` looks after the causal tag.
+`_settings.py` reads the environment, `_endpoints.py` finds where telemetry goes, `_network.py` tries it
+with `_sending.py`, `_answer.py` reads what comes back, `_propagation.py` looks after the causal tag.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ class Target:
         scheme: `http` or `https`.
         host: its name or address.
         port: its port.
+        path: what follows them, as it is written.
     """
 
     signal: str
@@ -37,6 +38,7 @@ class Target:
     scheme: str
     host: str
     port: int
+    path: str = ""
 
     @property
     def address(self) -> str:
@@ -66,7 +68,7 @@ def _target(signal: str) -> Target:
     variable = own if os.environ.get(own, "").strip() else common
     said = os.environ.get(variable, "").strip() or _DEFAULTS[protocol]
     # gRPC takes host:port without a scheme, and calls it secure unless told otherwise.
-    url = said if "://" in said else f"https://{said}"
+    url = said if "://" in said else f"{'http' if _is_insecure(signal) else 'https'}://{said}"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port if parts.port is not None else _PORTS.get(parts.scheme)
@@ -76,7 +78,12 @@ def _target(signal: str) -> Target:
         raise ValueError(
             f"{variable} is no URL such as {_DEFAULTS[protocol]} (scheme, host and port are needed)"
         )
-    return Target(signal.lower(), protocol, variable, parts.scheme, host, port)
+    return Target(signal.lower(), protocol, variable, parts.scheme, host, port, parts.path)
+
+
+def _is_insecure(signal: str) -> bool:
+    common = os.environ.get("OTEL_EXPORTER_OTLP_INSECURE", "")
+    return os.environ.get(f"OTEL_EXPORTER_OTLP_{signal}_INSECURE", common).lower() == "true"
 
 
 def without_secrets(text: str) -> str:

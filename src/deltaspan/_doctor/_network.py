@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import http.client
-import logging
+import re
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from opentelemetry.sdk.metrics.export import MetricsData
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-from deltaspan import semconv
-from deltaspan._doctor._endpoints import Target, without_secrets
+from deltaspan._doctor._endpoints import Target
 from deltaspan._doctor._finding import Finding
+from deltaspan._doctor._sending import sent
 
-__all__ = ["SPAN_NAME", "network_findings"]
+__all__ = ["network_findings"]
 
-SPAN_NAME: Final = "deltaspan doctor"
-"""The name of the span that is sent to see whether it is taken."""
 _SECONDS: Final = 3.0
 """How long to wait for an answer."""
 _SKEW_SECONDS: Final = 2.0
 """What two clocks may differ by; a Date header is exact to a second, and an answer takes its time."""
 _HTTP_PORT: Final = 4318
+_SIGNAL_PATH: Final = re.compile(r"/v1/(traces|metrics|logs)/?$")
+_FRAME_HEADER: Final = 9
+_HTTP2_SETTINGS: Final = b"\x04\x00"
+"""Type and flags of the frame with which HTTP/2 begins, at the fourth byte."""
+_HTTP2_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + _HTTP2_SETTINGS + bytes(4)
 
 
 def network_findings(targets: Sequence[Target], exporters: Mapping[str, Sequence[Any]]) -> Iterator[Finding]:
@@ -42,10 +38,13 @@ def network_findings(targets: Sequence[Target], exporters: Mapping[str, Sequence
         answering[address] = fault is None
         yield fault or Finding("well", f"{address} answers")
     reachable = [target for target in targets if answering[target.address]]
+    # One variable speaks for several signals, and is wrong once.
+    yield from dict.fromkeys(fault for fault in map(_path_fault, reachable) if fault)
+    reachable = [target for target in reachable if _path_fault(target) is None]
     for target in reachable:
         # One of several exporters may be a console, which has no endpoint.
         over_otlp = (each for each in exporters[target.signal.upper()] if "otlp" in type(each).__module__)
-        yield _sent(target, next(over_otlp))
+        yield sent(target, next(over_otlp))
     for address in dict.fromkeys(target.address for target in reachable):
         yield _clock(next(target for target in reachable if target.address == address))
 
@@ -66,46 +65,51 @@ def _connection_fault(target: Target) -> Finding | None:
         said = f"{target.address} cannot be reached: {error.strerror or error}"
         cure = f"correct {target.variable}"
     else:
-        return None
+        return _tls_fault(target) if target.scheme == "https" else None
     return Finding("wrong", said, cure)
 
 
-def _sent(target: Target, exporter: Any) -> Finding:
-    samples: dict[str, Callable[[], Any]] = {
-        "traces": _span,
-        "metrics": lambda: MetricsData(resource_metrics=[]),
-        "logs": list,
-    }
-    what = {"traces": "a test span", "metrics": "an export of metrics", "logs": "an export of logs"}
-    with _complaints() as complaints:
-        result = exporter.export(samples[target.signal]())
-        exporter.shutdown()
-    over = f"{what[target.signal]} over {target.protocol} to {target.address}"
-    if getattr(result, "name", "") == "SUCCESS":
-        return Finding("well", f"{over} was accepted")
-    why = without_secrets(complaints[-1]) if complaints else "the exporter does not say why"
-    return Finding("wrong", f"{over} was refused: {why}", _cure(target, why))
+def _path_fault(target: Target) -> Finding | None:
+    found = _SIGNAL_PATH.search(target.path)
+    if target.protocol == "grpc" or target.variable != "OTEL_EXPORTER_OTLP_ENDPOINT" or not found:
+        return None
+    said = (
+        f"{target.variable} ends in {found[0]}, and /v1/traces, /v1/metrics and /v1/logs are appended to it"
+    )
+    own = f"OTEL_EXPORTER_OTLP_{found[1].upper()}_ENDPOINT"
+    return Finding("wrong", said, f"leave {found[0]} out, or say it in {own}, to which nothing is appended")
 
 
-def _cure(target: Target, why: str) -> str:
-    signal = target.signal.upper()
-    if "401" in why or "403" in why or "UNAUTHENTICATED" in why or "PERMISSION_DENIED" in why:
-        return "set OTEL_EXPORTER_OTLP_HEADERS to what the collector asks for"
-    if target.signal != "traces" and ("404" in why or "UNIMPLEMENTED" in why):
-        return (
-            f"send {target.signal} to a collector that takes them (OTEL_EXPORTER_OTLP_{signal}_ENDPOINT), or "
-            f"set OTEL_{signal}_EXPORTER=none; a Jaeger alone takes traces only"
-        )
-    other = "http/protobuf" if target.protocol == "grpc" else "grpc"
-    return f"see that the port speaks {target.protocol}; if not, set OTEL_EXPORTER_OTLP_PROTOCOL={other}"
+def _tls_fault(target: Target) -> Finding | None:
+    """Say so where https is asked of a port that speaks without TLS; what else is amiss an export tells."""
+    try:
+        with (
+            socket.create_connection((target.host, target.port), _SECONDS) as plain,
+            _unverified_tls().wrap_socket(plain, server_hostname=target.host),
+        ):
+            return None
+    except ssl.SSLError as error:
+        if "ALERT" in (error.reason or ""):
+            return None  # that is TLS, which wants something of us
+    except OSError:
+        pass
+    if not _speaks_plainly(target):
+        return None
+    said = f"{target.address} speaks no TLS, and {target.variable} asks for it"
+    return Finding("wrong", said, f"write {target.address.replace('https', 'http', 1)} there")
 
 
-def _span() -> Any:
-    memory = InMemorySpanExporter()
-    provider = TracerProvider(resource=Resource.create(), shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(memory))
-    provider.get_tracer(semconv.SCOPE_NAME).start_span(SPAN_NAME).end()
-    return memory.get_finished_spans()
+def _speaks_plainly(target: Target) -> bool:
+    asked = _HTTP2_PREFACE if target.protocol == "grpc" else b"GET / HTTP/1.0\r\n\r\n"
+    answer = b""
+    try:
+        with socket.create_connection((target.host, target.port), _SECONDS) as plain:
+            plain.sendall(asked)
+            while len(answer) < _FRAME_HEADER and (more := plain.recv(_FRAME_HEADER - len(answer))):
+                answer += more
+    except OSError:
+        return False
+    return answer.startswith(b"HTTP/") or answer[3:5] == _HTTP2_SETTINGS
 
 
 def _clock(target: Target) -> Finding:
@@ -126,9 +130,7 @@ def _date_of(target: Target, port: int) -> float | None:
     kind = http.client.HTTPSConnection if target.scheme == "https" else http.client.HTTPConnection
     options: dict[str, Any] = {}
     if target.scheme == "https":
-        # Only the time is asked for; whether the certificate is trusted is for the exporter to say.
-        options["context"] = unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+        options["context"] = _unverified_tls()
     connection = kind(target.host, port, timeout=_SECONDS, **options)
     try:
         connection.request("GET", "/")
@@ -140,34 +142,8 @@ def _date_of(target: Target, port: int) -> float | None:
         connection.close()
 
 
-@contextmanager
-def _complaints() -> Iterator[list[str]]:
-    """Collect what exporters log, instead of having it logged."""
-    said: list[str] = []
-
-    class Collecting(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            said.append(record.getMessage())
-
-    log, collecting = logging.getLogger("opentelemetry"), Collecting(logging.WARNING)
-    propagates, log.propagate = log.propagate, False
-    log.addHandler(collecting)
-    # OpenTelemetry filters out a complaint that repeats the one before in all but its arguments: of two
-    # signals that are refused alike, the second would not say why.
-    filtered = [(each, each.filters) for each in _loggers_below(log) if each.filters]
-    for each, _ in filtered:
-        each.filters = []
-    try:
-        yield said
-    finally:
-        for each, filters in filtered:
-            each.filters = filters
-        log.removeHandler(collecting)
-        log.propagate = propagates
-
-
-def _loggers_below(log: logging.Logger) -> list[logging.Logger]:
-    known = list(log.manager.loggerDict.items())
-    return [
-        each for name, each in known if name.startswith(f"{log.name}.") and isinstance(each, logging.Logger)
-    ]
+def _unverified_tls() -> ssl.SSLContext:
+    # Nothing is told to it; whether the certificate is trusted is for the exporter to say.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context

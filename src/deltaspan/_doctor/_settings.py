@@ -52,9 +52,11 @@ def _sdk() -> Iterator[Finding]:
     environ = {name: value.strip() for name, value in os.environ.items()}
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         yield Finding("wrong", "OTEL_SDK_DISABLED is true: nothing leaves", "leave it out")
-    for signal, loses in (("TRACES", "spans"), ("METRICS", "the counts that alerts rest on")):
-        if environ.get(f"OTEL_{signal}_EXPORTER", "").lower() == "none":
-            yield Finding("wrong", f"OTEL_{signal}_EXPORTER is none: {loses} go nowhere", "leave it out")
+    if environ.get("OTEL_TRACES_EXPORTER", "").lower() == "none":
+        yield Finding("wrong", "OTEL_TRACES_EXPORTER is none: spans go nowhere", "leave it out")
+    if environ.get("OTEL_METRICS_EXPORTER", "").lower() == "none":
+        lost = "OTEL_METRICS_EXPORTER is none: the counts that alerts rest on go nowhere"
+        yield Finding("note", lost, "leave it out, unless a Jaeger alone is all there is, which takes none")
     if environ.get("OTEL_TRACES_SAMPLER", "").lower() in _SAMPLERS_THAT_DROP_ALL:
         drops = f"OTEL_TRACES_SAMPLER is {environ['OTEL_TRACES_SAMPLER']}: no span of a run is kept"
         yield Finding("wrong", drops, "use parentbased_traceidratio with OTEL_TRACES_SAMPLER_ARG for a share")
