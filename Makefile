@@ -12,13 +12,16 @@ BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo up down test lint types imports tools e2e frameworks services dashboards bench constraints clean
+.PHONY: help demo examples up down test lint types imports tools e2e frameworks services dashboards bench constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## run an honest and a lying tool, and see which one is caught
 	@$(if $(OTLP),OTEL_EXPORTER_OTLP_ENDPOINT="$${OTEL_EXPORTER_OTLP_ENDPOINT:-http://localhost:4317}") $(BIN)/python examples/demo $(ARGS)
+
+examples: $(VENV)/.test ## run the agents of the examples that need no server
+	@for each in coding data infrastructure; do echo "$(BIN)/python examples/$$each"; $(BIN)/python examples/$$each || exit; done
 
 up: ## start a collector, Jaeger, Prometheus, Alertmanager and Grafana on this machine (Docker)
 	@$(PYTHON) deploy/stack.py up

@@ -29,6 +29,8 @@ class Measured:
         span_bytes: its span as OTLP protobuf.
         span_gzip_bytes: its share of a gzipped batch of 512.
         metric_gzip_bytes: what one action in one process adds to a gzipped export of metrics.
+        event_bytes: the log event of one failed check whose span is not recorded, as OTLP protobuf.
+        event_gzip_bytes: its share of a gzipped batch of 512.
         series: time series of one action in one process while all checks pass.
         histogram_series: series of one histogram: its buckets, its sum and its count.
         action_cpu_us: CPU time of a decorated call, in microseconds.
@@ -42,6 +44,8 @@ class Measured:
     span_bytes: int = 1695
     span_gzip_bytes: int = 199
     metric_gzip_bytes: int = 306
+    event_bytes: int = 757
+    event_gzip_bytes: int = 108
     series: int = 40
     histogram_series: int = 18
     action_cpu_us: int = 300
@@ -61,6 +65,7 @@ class Assumed:
         kept: share of what arrives that tail sampling keeps whatever its policies say of the rest: failed,
             inconclusive, erroneous and slow.
         rest_kept: share of the rest that it keeps.
+        unproven: share of actions that failed or are inconclusive, each by one of its checks.
         decision_wait: seconds for which it holds a trace.
         utilisation: share of a core that is planned for.
         pod_cores: cores of one pod of the gateway or of the sampling tier.
@@ -74,6 +79,7 @@ class Assumed:
     head_sampled: float = 1.0
     kept: float = 0.02
     rest_kept: float = 0.1
+    unproven: float = 0.01
     decision_wait: int = 10
     utilisation: float = 0.6
     pod_cores: int = 2
@@ -113,18 +119,25 @@ class Load:
         return self.spans * self.measured.span_bytes
 
     @property
+    def events(self) -> float:
+        """Log events a second: what failed or is inconclusive, and has no span that is recorded."""
+        return self.rate * (1 - self.assumed.head_sampled) * self.assumed.unproven
+
+    @property
     def network_bytes(self) -> float:
-        """Bytes a second from the agents to the gateway, gzipped, metrics included."""
+        """Bytes a second from the agents to the gateway, gzipped, metrics and log events included."""
         points = self.processes * self.assumed.actions * self.measured.metric_gzip_bytes
-        return self.spans * self.measured.span_gzip_bytes + points / self.assumed.export_interval
+        logs = self.events * self.measured.event_gzip_bytes
+        return self.spans * self.measured.span_gzip_bytes + logs + points / self.assumed.export_interval
 
     def _cores(self, spans: float, rate: int) -> float:
         return spans / rate / self.assumed.utilisation
 
     @property
     def gateway_cores(self) -> float:
-        hiding = self.spans * self.measured.hiding_us / 1e6 / self.assumed.utilisation
-        return self._cores(self.spans, self.measured.gateway_spans) + hiding
+        taken = self.spans + self.events  # an event goes the same way, and is taken for a span
+        hiding = taken * self.measured.hiding_us / 1e6 / self.assumed.utilisation
+        return self._cores(taken, self.measured.gateway_spans) + hiding
 
     @property
     def gateway_pods(self) -> int:
@@ -156,6 +169,11 @@ class Load:
         return self.kept_spans * self.measured.span_bytes * self.assumed.copies * DAY
 
     @property
+    def event_bytes_a_day(self) -> float:
+        """Bytes of log events a day, unpacked and once; where they go is yours to choose."""
+        return self.events * self.measured.event_bytes * DAY
+
+    @property
     def series(self) -> int:
         """Series in Prometheus, once each action has failed: a second outcome is a second histogram."""
         each = self.measured.series + self.measured.histogram_series
@@ -178,7 +196,8 @@ ROWS: Final[dict[str, Callable[[Load], str]]] = {
     "processes of agents": lambda load: count(load.processes),
     "CPU of verifying in them, cores": lambda load: cores(load.agent_cores),
     "spans/s": lambda load: count(load.spans),
-    "OTLP, unpacked": lambda load: size(load.wire_bytes) + "/s",
+    "spans as OTLP, unpacked": lambda load: size(load.wire_bytes) + "/s",
+    "log events/s": lambda load: count(load.events),
     "network to the gateway, gzip": lambda load: size(load.network_bytes) + "/s",
     "gateway, cores": lambda load: cores(load.gateway_cores),
     "gateway, pods of 2 cores": lambda load: count(load.gateway_pods),
@@ -188,6 +207,7 @@ ROWS: Final[dict[str, Callable[[Load], str]]] = {
     "spans/s kept": lambda load: count(load.kept_spans),
     "Jaeger's collectors, cores": lambda load: cores(load.jaeger_cores),
     "store, a day": lambda load: size(load.stored_bytes_a_day),
+    "log events, a day": lambda load: size(load.event_bytes_a_day),
     "Prometheus, series": lambda load: count(load.series),
     "Prometheus, samples/s": lambda load: count(load.samples),
 }

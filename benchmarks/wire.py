@@ -1,5 +1,7 @@
 """What one action sends: bytes of its span as OTLP protobuf, plain and gzipped, and how many series it makes.
 
+And what a failed check sends in place of a span that is not recorded: a `delta.check` log event.
+
 Run: python benchmarks/wire.py
 
 The numbers depend on names and values, not on the machine: sixteen actions with names of the usual length,
@@ -10,22 +12,26 @@ starts from them. Gzip does well on spans that resemble each other: what remains
 from __future__ import annotations
 
 import gzip
+import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from opentelemetry.exporter.otlp.proto.common._log_encoder import encode_logs  # it has no public name
 from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
-from deltaspan import change, expects
+from deltaspan import change, expects, window
 from deltaspan._telemetry import Instruments, install
 
 BATCH = 512
@@ -124,6 +130,27 @@ def measured(checks: int) -> Sent:
     )
 
 
+def events() -> tuple[float, float]:
+    """Return the bytes of the log event of a failed check whose span is not recorded: plain, and gzipped."""
+    logs = InMemoryLogRecordExporter()
+    chosen = random.Random("events")  # noqa: S311  # the same bytes in each run
+    loggers = LoggerProvider(RESOURCE, shutdown_on_exit=False)
+    loggers.add_log_record_processor(SimpleLogRecordProcessor(logs))
+    tracers = TracerProvider(resource=RESOURCE, sampler=ALWAYS_OFF, shutdown_on_exit=False)
+    meters = MeterProvider([], RESOURCE, shutdown_on_exit=False)
+    install(Instruments(tracers, meters, loggers))
+    try:
+        names = itertools.cycle(f"{verb}_{noun}" for verb in VERBS for noun in NOUNS)
+        for name in itertools.islice(names, BATCH):
+            state, amount = chosen.randrange(100_000), chosen.randrange(1, 50)
+            with window(name, change(METRICS[0], lambda state=state: state).by(amount)):
+                pass  # says that it changed something, and did not
+    finally:
+        install(None)
+    sent = encode_logs(logs.get_finished_logs()).SerializeToString()
+    return len(sent) / BATCH, len(gzip.compress(sent, 6)) / BATCH
+
+
 def main() -> None:
     print(f"{'checks':>6} {'span B':>8} {'gzip B':>8} {'metrics B':>10} {'gzip B':>8} {'series':>7}")
     for checks in (1, 2, 4):
@@ -132,6 +159,8 @@ def main() -> None:
             f"{checks:>6} {sent.span_bytes:>8.0f} {sent.span_gzip_bytes:>8.0f}"
             f" {sent.metric_bytes:>10.0f} {sent.metric_gzip_bytes:>8.0f} {sent.series:>7.0f}"
         )
+    plain, zipped = events()
+    print(f"the log event of a failed check: {plain:.0f} B, gzipped {zipped:.0f} B")
 
 
 if __name__ == "__main__":

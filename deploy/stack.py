@@ -41,6 +41,9 @@ PATIENCE = 180.0
 """seconds; from the end of `docker compose up` until everything must have answered."""
 
 
+WITHOUT = 'Where there can be none, see "Without containers" in docs/operations.md'
+
+
 class InTheWayError(Exception):
     """Something keeps the stack from starting; the message says what, and what to do."""
 
@@ -118,7 +121,8 @@ def require_docker() -> None:
     """
     if not shutil.which("docker"):
         raise InTheWayError(
-            "Docker is missing: install Docker Engine and its compose plugin (docs.docker.com/engine/install)"
+            "Docker is missing: install Docker Engine and its compose plugin "
+            f"(docs.docker.com/engine/install).\n{WITHOUT}"
         )
     engine = subprocess.run(["docker", "info"], check=False, capture_output=True, text=True)
     if engine.returncode and "permission denied" in (engine.stdout + engine.stderr).lower():
@@ -132,7 +136,7 @@ def require_docker() -> None:
         )
         raise InTheWayError(
             f"Docker is installed, but its engine does not answer ({why}).\n"
-            "Start it: sudo systemctl start docker, or open Docker Desktop"
+            f"Start it: sudo systemctl start docker, or open Docker Desktop. {WITHOUT}"
         )
     plugin = subprocess.run(["docker", "compose", "version"], check=False, capture_output=True, text=True)
     if plugin.returncode:
@@ -216,8 +220,10 @@ def setting_of(port: int) -> str:
 def make_secrets() -> bool:
     """Make what is not in the repository; return whether Grafana's password is a new one."""
     # The folder keeps other users out. What is in it is open, because containers run as other users.
-    SECRETS.mkdir(mode=0o700, exist_ok=True)
-    RECEIVERS.mkdir(mode=0o755, exist_ok=True)
+    # Whoever wrote an address before the first `up` has made them with a mode of his own.
+    for folder, mode in ((SECRETS, 0o700), (RECEIVERS, 0o755)):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(mode)
     if PASSWORD.exists() and PASSWORD.read_text().strip():
         return False
     PASSWORD.write_text(secrets.token_urlsafe(18))

@@ -38,4 +38,7 @@ def main(url: str) -> int:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    _, *given = sys.argv
+    if len(given) != 1:
+        sys.exit(__doc__)
+    main(given[0])

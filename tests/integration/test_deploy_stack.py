@@ -92,7 +92,11 @@ def test_without_docker_it_says_what_to_install(stack, tmp_path):
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "Docker is missing: install Docker Engine and its compose plugin (docs.docker.com/engine/install)\n"
+        "Docker is missing: install Docker Engine and its compose plugin (docs.docker.com/engine/install).\n"
+        'Where there can be none, see "Without containers" in docs/operations.md\n'
+    )
+    assert "\n## Without containers\n" in (DEPLOY.parent / "docs" / "operations.md").read_text(
+        encoding="utf-8"
     )
 
 
@@ -102,7 +106,8 @@ def test_with_the_real_docker_and_no_engine_it_says_how_to_start_it(stack):
 
     assert done.returncode == 1
     assert done.stderr.startswith("Docker is installed, but its engine does not answer (")
-    assert done.stderr.endswith("\nStart it: sudo systemctl start docker, or open Docker Desktop\n")
+    assert "\nStart it: sudo systemctl start docker, or open Docker Desktop. " in done.stderr
+    assert done.stderr.endswith('see "Without containers" in docs/operations.md\n')
 
 
 def test_a_user_who_may_not_talk_to_docker_is_told_how_he_may(stack, docker):
@@ -208,6 +213,19 @@ def test_the_password_is_made_once_and_other_users_cannot_reach_it(stack, docker
     assert file.read_text() == first
     assert len(first) >= 24
     assert file.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_folders_that_were_there_before_are_closed_to_others_and_open_to_alertmanager(
+    stack, docker, answering, tmp_path
+):
+    receivers = tmp_path / "deploy" / "secrets" / "alertmanager"
+    receivers.mkdir(parents=True)
+    receivers.chmod(0o700)
+    receivers.parent.chmod(0o755)
+
+    stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
+
+    assert [path.stat().st_mode & 0o777 for path in (receivers.parent, receivers)] == [0o700, 0o755]
 
 
 def test_a_new_password_beside_an_old_grafana_comes_with_how_to_set_it(stack, docker, answering, tmp_path):

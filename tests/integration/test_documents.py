@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,16 @@ def test_every_python_example_runs_after_those_above_it_and_prints_what_is_shown
 
 def test_the_readme_shows_code_and_what_it_prints():
     assert {"python", "text", "sh"} <= {language for language, _ in blocks(README)}
+
+
+def test_make_examples_runs_examples_that_are_in_its_table():
+    command = ["make", "--dry-run", "examples"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    run = re.search(r"for each in ([a-z ]+); do", said)[1].split()
+    shown = re.findall(r"^\| `examples/(\w+)` \|", README.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert set(run) < set(shown)
+    assert sorted(shown) == sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir())
 
 
 def test_the_commands_it_names_are_targets_of_the_makefile():

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -37,6 +38,9 @@ def test_the_bytes_and_the_series_are_those_that_are_sent(benchmarks):
     assert sent.span_gzip_bytes == pytest.approx(scaling.MEASURED.span_gzip_bytes, rel=0.15)
     assert sent.metric_gzip_bytes == pytest.approx(scaling.MEASURED.metric_gzip_bytes, rel=0.15)
     assert sent.series == scaling.MEASURED.series
+    plain, zipped = wire.events()
+    assert plain == pytest.approx(scaling.MEASURED.event_bytes, rel=0.03)
+    assert zipped == pytest.approx(scaling.MEASURED.event_gzip_bytes, rel=0.15)
 
 
 def test_every_measured_number_is_shown(benchmarks):
@@ -47,6 +51,7 @@ def test_every_measured_number_is_shown(benchmarks):
     for number in (measured.span_bytes, measured.gateway_spans, measured.sampler_spans, measured.held_bytes):
         assert f"{number:_}".replace("_", " ") in text
     assert f"| {measured.span_gzip_bytes} B |" in text
+    assert f"| {measured.event_bytes} B, {measured.event_gzip_bytes} B |" in text
     assert f"| {measured.series} |" in text
     assert f"| {measured.hiding_us} µs a span |" in text
 
@@ -73,6 +78,19 @@ def test_sampling_at_the_head_leaves_the_series(benchmarks):
 
     assert head.spans == all_of_it.spans / 100
     assert head.series == all_of_it.series
+
+
+def test_what_failed_and_is_not_recorded_is_a_load_that_grows_with_failures(benchmarks):
+    scaling, _ = benchmarks
+    all_of_it, head = scaling.LOADS["1 M"], scaling.LOADS["1 M, 1 % at the head"]
+    worse = replace(head, assumed=replace(head.assumed, unproven=2 * head.assumed.unproven))
+
+    assert (all_of_it.events, head.events) == (0, pytest.approx(9_900))
+    assert worse.events == pytest.approx(2 * head.events)
+    # What the document says that each further per cent costs.
+    assert worse.gateway_cores - head.gateway_cores == pytest.approx(6, abs=0.5)
+    assert worse.network_bytes - head.network_bytes == pytest.approx(1.1e6, rel=0.03)
+    assert worse.event_bytes_a_day - head.event_bytes_a_day == pytest.approx(650e9, rel=0.03)
 
 
 @pytest.mark.parametrize(
