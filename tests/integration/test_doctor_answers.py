@@ -152,7 +152,8 @@ def test_a_certificate_that_is_not_trusted_is_wrong_and_not_taken_for_no_tls(
     context.maximum_version = version
     context.load_cert_chain(tmp_path / "certificate", tmp_path / "key")
     collector.socket = context.wrap_socket(collector.socket, server_side=True)
-    _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint.replace("http", "https"), **TRACES_ALONE)
+    endpoint = collector.endpoint.replace("http", "https")
+    _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=endpoint, OTEL_EXPORTER_OTLP_TIMEOUT="20", **TRACES_ALONE)
 
     (line,) = wrong(lines)
     assert "CERTIFICATE_VERIFY_FAILED" in line
