@@ -258,6 +258,22 @@ def test_inside_a_connection_of_a_driver_nothing_is_ended(path, engine):
         assert sql.rows(connection, "flows")() == 0
 
 
+def test_what_a_statement_writes_stays_in_the_callers_transaction_and_is_refused_in_one_of_our_own(
+    path, engine
+):
+    delete = "DELETE FROM flows RETURNING id"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(str(INSERT))
+        connection.commit()
+        with pytest.raises(ProbeError, match="readonly"):
+            sql.query(engine, delete)()
+        connection.execute(str(INSERT))
+        assert len(sql.query(connection, delete)()) == 2
+        connection.commit()
+
+    assert sql.rows(engine, "flows")() == 0
+
+
 async def test_inside_is_read_by_the_thread_of_the_action(path, engine):
     with closing(sqlite3.connect(path)) as connection:  # which refuses any other thread
 
