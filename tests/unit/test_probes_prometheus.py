@@ -133,3 +133,9 @@ def test_a_field_as_other_probes_have_it_is_refused(read, value):
 )
 def test_a_value_that_only_has_a_brace_or_a_colon_in_it_is_a_text(query):
     assert prometheus.value("http://127.0.0.1:9090", query).__signature__.parameters == {}
+
+
+@pytest.mark.parametrize("read", [prometheus.value, prometheus.series, prometheus.counter])
+def test_a_server_without_its_scheme_is_refused(read):
+    with pytest.raises(DefinitionValueError, match="'localhost:9090' does not say where the server is"):
+        read("localhost:9090", "up")
