@@ -81,7 +81,7 @@ def test_a_literal_that_is_nothing_but_a_parameter_is_noticed(sql, literal):
         "x = 1 -- '{tenant}'",
         "x = $$ '{tenant}' $$",
         'SELECT "$ref" FROM schemas',
-        "tags @> '{urgent}' AND tags && '{a}' AND '{b}'::text[] <@ tags AND tags <@ '{c}'",
+        "tags @> '{urgent}' AND tags && '{a}' AND '{b}' <@ tags AND tags <@ '{c}'",
         "doc #>> '{a}' = :x AND doc #> '{a}' IS NULL AND doc -> '$ref' = :y AND doc ->> '$ref' = :z",
         "tags = '{urgent}'::text[] OR tags = CAST('{urgent}' AS text[]) OR t = ANY ('{urgent}')",
         "jsonb_set(doc, '{a}', '1') = :x AND route ~ ':id'",

@@ -31,7 +31,7 @@ _NAMED: Final = re.compile(
 _MEANT_AFTER: Final = re.compile(
     r"(?:[-#@?&|][-#@?&|>]*|<@|~\*?|,|\b(?:ANY|ALL|SOME)\s*\()\s*\Z", re.IGNORECASE
 )
-_MEANT_BEFORE: Final = re.compile(r"\s*(?:::|AS\b)", re.IGNORECASE)
+_MEANT_BEFORE: Final = re.compile(r"\s*(?:::|<@|@>|&&|AS\b)", re.IGNORECASE)
 
 
 def quoted_names(sql: str, *, mysql: bool = False) -> Iterator[tuple[str, str]]:
