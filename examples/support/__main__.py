@@ -1,13 +1,13 @@
 """A support agent on PostgreSQL: it says each time that all is done, and the database says what was.
 
-    python examples/support postgresql+psycopg://user:password@host/database
+    python examples/support postgresql+psycopg://user:password@localhost:5432/database
 
 It works in a schema of its own, `support_example`, which it makes and drops.
 """
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
 
 import tools
 from desk import closing, opened, refunding
@@ -38,7 +38,13 @@ def main(url: str) -> int:
 
 
 if __name__ == "__main__":
-    _, *given = sys.argv
-    if len(given) != 1:
-        sys.exit(__doc__)
-    main(given[0])
+    parser = ArgumentParser(
+        "examples/support",
+        description="A support agent on PostgreSQL, in a schema of its own, which is dropped in the end.",
+        epilog="example: python examples/support postgresql+psycopg://user:password@localhost:5432/database",
+    )
+    parser.add_argument("url", help="of a database of PostgreSQL, as SQLAlchemy writes it")
+    given = parser.parse_args().url
+    if not given.startswith("postgresql"):
+        parser.error("the example needs PostgreSQL: a URL that begins with postgresql+psycopg://")
+    main(given)

@@ -122,12 +122,12 @@ def _fault(plan: CheckPlan, when: str, reason: Any, error: BaseException) -> Ver
     if isinstance(error, Unfreezable):
         return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", error)
     if isinstance(error, ProbeTimeout):
-        return inconclusive("probe_timeout", f"{error} {when}", error)
+        return inconclusive("probe_timeout", f"{when} {error}", error)
     if isinstance(error, NotLocked):
         return inconclusive(reason, str(error), error)
     name = name_of_probe(plan.probe.function)
     probe = f"the probe {name}" if name else "the probe"
-    return inconclusive(reason, f"{probe} raised {_text(error)} {when}", error)
+    return inconclusive(reason, f"{when} {probe} raised {_text(error)}", error)
 
 
 def _action_failed(delta: Delta, pre: Read, post: Read, error: BaseException) -> Verdict:

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
-from inspect import isawaitable
+from inspect import Parameter, isawaitable
 from typing import Any, Final
 
-from deltaspan._binding import Bound, bind, is_async
+from deltaspan._binding import Bound, bind, is_async, parameters_of
 from deltaspan._difference import difference
 from deltaspan._discarding import discard
 from deltaspan._freeze import Unfreezable, freeze
@@ -35,7 +35,7 @@ def check_probe(probe: Any, /, **arguments: Any) -> Any:
 
     Args:
         probe: any callable that is used as a probe.
-        **arguments: what it needs of an action's arguments, and `causal_tag` if it needs that.
+        **arguments: what it needs of an action's arguments, and `causal_tag` if it needs that: any text.
 
     Returns:
         The state that was read first, as the probe returned it.
@@ -93,6 +93,17 @@ class _Seen:
 
 
 def _bound(probe: Any, arguments: Mapping[str, Any]) -> Bound:
+    missing = [
+        needed.name
+        for needed in parameters_of(probe)
+        if needed.name not in arguments
+        and needed.default is Parameter.empty
+        and needed.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    ]
+    if missing:  # what `bind` says of it speaks of an action and its parameters
+        names, given = " and ".join(map(repr, missing)), ", ".join(f"{name}=..." for name in missing)
+        passed = f"; passed were {', '.join(arguments)}" if arguments else ""
+        raise DefinitionTypeError(f"the probe needs {names}: pass {given} to check it with{passed}")
     return bind(probe, arguments.keys(), "the probe")
 
 

@@ -8,6 +8,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -69,42 +70,60 @@ def other_than_root() -> str | None:
 
 
 @contextlib.contextmanager
-def postgresql(factory: pytest.TempPathFactory) -> Iterator[str]:
+def _home(name: str) -> Iterator[Path]:
+    """Give a folder for a server that may run as somebody else, to whom pytest's own are closed."""
+    with tempfile.TemporaryDirectory(prefix=f"deltaspan-{name}-") as folder:
+        home = Path(folder)
+        home.chmod(0o777)
+        yield home
+
+
+@contextlib.contextmanager
+def postgresql() -> Iterator[str]:
     """Run a PostgreSQL server of its own until the block ends, and give its address for `psycopg.connect`."""
     import psycopg  # noqa: PLC0415  # installed for these tests alone
 
     user, port = other_than_root(), free_port()
-    home = factory.mktemp("postgresql")
-    for folder in (home, home.parent, home.parent.parent):
-        folder.chmod(0o777)  # the server does not run as root, who may have made them
-    data = str(home / "data")
-    initialise = [program("initdb", "postgresql"), "-D", data, "-A", "trust", "-U", "postgres", "--no-sync"]
-    subprocess.run(initialise, check=True, capture_output=True, cwd=home, user=user)
-    server = program("postgres", "postgresql")
-    command = [server, "-D", data, "-p", str(port), "-h", HOST, "-k", str(home), "-F"]
-    address = f"host={HOST} port={port} user=postgres dbname=postgres"
-    with running(command, lambda: psycopg.connect(address).close(), home, user):
-        yield address
+    with _home("postgresql") as home:
+        data = str(home / "data")
+        initialise = [
+            program("initdb", "postgresql"),
+            "-D",
+            data,
+            "-A",
+            "trust",
+            "-U",
+            "postgres",
+            "--no-sync",
+        ]
+        subprocess.run(initialise, check=True, capture_output=True, cwd=home, user=user)
+        server = program("postgres", "postgresql")
+        command = [server, "-D", data, "-p", str(port), "-h", HOST, "-k", str(home), "-F"]
+        address = f"host={HOST} port={port} user=postgres dbname=postgres"
+        with running(command, lambda: psycopg.connect(address).close(), home, user):
+            yield address
 
 
 @contextlib.contextmanager
-def mariadb(factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+def mariadb() -> Iterator[tuple[str, int]]:
     """Run a MariaDB server of its own until the block ends; give its host and port. root has no password."""
     import pymysql  # noqa: PLC0415  # installed for these tests alone
 
     user, port = other_than_root(), free_port()
-    home = factory.mktemp("mariadb")
-    for folder in (home, home.parent, home.parent.parent):
-        folder.chmod(0o777)  # the server does not run as root, who may have made them
-    data = f"--datadir={home / 'data'}"
-    install = [program("mariadb-install-db", "mariadb-server"), "--no-defaults", data, "--skip-test-db"]
-    install.append("--auth-root-authentication-method=normal")
-    subprocess.run(install, check=True, capture_output=True, cwd=home, user=user)
-    server = program("mariadbd", "mariadb-server")
-    command = [server, "--no-defaults", data, f"--port={port}", f"--bind-address={HOST}"]
-    command += [f"--socket={home / 's'}", f"--pid-file={home / 'pid'}", "--innodb-flush-log-at-trx-commit=0"]
-    with running(command, lambda: pymysql.connect(host=HOST, port=port, user="root").close(), home, user):
-        yield HOST, port
+    with _home("mariadb") as home:
+        data = f"--datadir={home / 'data'}"
+        install = [program("mariadb-install-db", "mariadb-server"), "--no-defaults", data, "--skip-test-db"]
+        install.append("--auth-root-authentication-method=normal")
+        subprocess.run(install, check=True, capture_output=True, cwd=home, user=user)
+        server = program("mariadbd", "mariadb-server")
+        command = [server, "--no-defaults", data, f"--port={port}", f"--bind-address={HOST}"]
+        command += [
+            f"--socket={home / 's'}",
+            f"--pid-file={home / 'pid'}",
+            "--innodb-flush-log-at-trx-commit=0",
+        ]
+        with running(command, lambda: pymysql.connect(host=HOST, port=port, user="root").close(), home, user):
+            yield HOST, port
 
 
 def _wait(server: subprocess.Popen[bytes], is_ready: Callable[[], object], log: Path) -> None:

@@ -11,8 +11,8 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory):
-    with postgresql(tmp_path_factory) as address:
+def printed():
+    with postgresql() as address:
         port = address.split("port=")[1].split()[0]
         return printed_by("support", f"postgresql+psycopg://postgres@{HOST}:{port}/postgres")
 

@@ -24,8 +24,8 @@ LIAR, TWICE, HONEST = 0, 2, 1
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    with postgresql(tmp_path_factory) as found:
+def address():
+    with postgresql() as found:
         yield found
 
 

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    with postgresql(tmp_path_factory) as found:
+def address():
+    with postgresql() as found:
         yield found
 
 

@@ -48,6 +48,31 @@ def test_a_missing_library_is_told_with_the_extra_that_installs_it(probe, librar
     assert said.endswith(f": pip install 'deltaspan[{extra}]'")
 
 
+SQL_WITHOUT = """
+import sqlite3, sys
+sys.modules["greenlet"] = None
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
+from deltaspan.probes import sql
+engine = create_engine("sqlite://")
+with Session(engine) as session, engine.connect() as connection:
+    opened, opener = sqlite3.connect(":memory:"), lambda: sqlite3.connect(":memory:")
+    for source in (engine, session, connection, opened, opener):
+        print(sql.scalar(source, "SELECT 1 + :n", params={"n": 1})())
+try:
+    sql.rows(3, "flows")
+except TypeError as error:
+    print(error)
+"""
+
+
+def test_sql_needs_greenlet_only_for_what_is_awaited():
+    *states, refused = printed(SQL_WITHOUT).splitlines()
+
+    assert states == ["2"] * 5
+    assert refused.startswith("'int' is nowhere to read from; pass an engine")
+
+
 FILES_WITHOUT = """
 import sys
 sys.modules["pathspec"] = None

@@ -33,8 +33,8 @@ SCHEMA = (
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    with mariadb(tmp_path_factory) as found:
+def address():
+    with mariadb() as found:
         yield found
 
 

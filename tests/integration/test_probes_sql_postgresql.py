@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import StaticPool
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, unchanged, window
-from deltaspan.exceptions import ProbeError
+from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes import sql
 from deltaspan.probes._sql import _postgresql
 from integration._services import HOST, postgresql
@@ -49,8 +50,8 @@ SCHEMA = """
 
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory):
-    with postgresql(tmp_path_factory) as address:
+def port():
+    with postgresql() as address:
         yield int(address.split("port=")[1].split()[0])
 
 
@@ -129,7 +130,7 @@ def test_values_are_plain_and_freeze(engine):
 
 
 def test_casts_literals_and_percent_signs_stay_what_they_are(engine):
-    where = "tenant = :tenant::text AND id % 2 = 1 AND ':x' <> tenant AND tenant LIKE 'a%'"
+    where = "tenant = :tenant::text AND id % 2 = 1 AND 'not :x' <> tenant AND tenant LIKE 'a%'"
 
     assert sql.rows(engine, "flows", where=where)(tenant="acme") == 1
 
@@ -490,3 +491,10 @@ async def test_a_read_that_is_cancelled_gives_its_connection_back(later):
 
     assert await sql.rows(later, "flows")() == 3
     assert later.pool.checkedout() == 0
+
+
+def test_an_engine_of_one_connection_for_all_is_refused():
+    engine = create_engine("postgresql+psycopg://", poolclass=StaticPool)
+
+    with pytest.raises(DefinitionValueError, match="one connection for all"):
+        sql.rows(engine, "flows")

@@ -49,7 +49,7 @@ def test_a_check_whose_baseline_could_not_be_read_is_inconclusive():
     report = run(expects(change("rows", failing(1)))(lambda: None))["rows"]
 
     assert (report.outcome, report.reason) == ("inconclusive", "baseline_failed")
-    assert report.explanation == "rows: the probe raised OSError: gone before the action"
+    assert report.explanation == "rows: before the action the probe raised OSError: gone"
     assert (report.pre_state, report.post_state, report.actual_delta) == (None, None, None)
 
 
@@ -57,7 +57,7 @@ def test_a_check_whose_post_state_could_not_be_read_is_inconclusive():
     report = run(expects(change("rows", failing(2)))(lambda: None))["rows"]
 
     assert (report.outcome, report.reason) == ("inconclusive", "probe_failed")
-    assert report.explanation == "rows: the probe raised OSError: gone after the action"
+    assert report.explanation == "rows: after the action the probe raised OSError: gone"
     assert (report.pre_state, report.post_state, report.actual_delta) == (1, None, None)
 
 
@@ -78,7 +78,7 @@ def test_an_exception_without_text_is_named_alone():
 
     report = run(expects(change("rows", probe))(lambda: None))["rows"]
 
-    assert report.explanation == "rows: the probe raised OSError before the action"
+    assert report.explanation == "rows: before the action the probe raised OSError"
 
 
 def test_a_probe_that_returns_a_generator_is_incomparable_and_says_what_to_return():
@@ -99,8 +99,8 @@ def test_a_probe_of_an_action_that_is_not_async_may_not_return_a_coroutine():
 
     assert (report.outcome, report.reason) == ("inconclusive", "baseline_failed")
     assert report.explanation == (
-        "rows: the probe raised TypeError: the probe returned an awaitable, which only an async action can "
-        "await; return the state itself before the action"
+        "rows: before the action the probe raised TypeError: the probe returned an awaitable, which only an "
+        "async action can await; return the state itself"
     )
 
 
@@ -251,7 +251,7 @@ def test_a_missing_verdict_can_be_raised():
 
     assert caught.value.report is reports[0]
     assert caught.value.result == "done"
-    assert str(caught.value) == "rows: the probe raised OSError: gone after the action"
+    assert str(caught.value) == "rows: after the action the probe raised OSError: gone"
 
 
 def test_each_policy_is_for_its_own_outcome():

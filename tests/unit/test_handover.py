@@ -124,7 +124,7 @@ def test_a_baseline_that_failed_there_is_inconclusive_here(rows):
     ).verify()
 
     assert [(check.reason, check.explanation) for check in report] == [
-        ("baseline_failed", "gone: the probe raised GoneError: no such table before the action"),
+        ("baseline_failed", "gone: before the action the probe raised GoneError: no such table"),
         (
             "incomparable",
             (

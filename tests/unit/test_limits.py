@@ -33,7 +33,7 @@ def test_a_probe_that_hangs_leaves_its_check_without_a_verdict(hangs, when):
 
     assert found == "acted"
     assert (report["rows"].outcome, report["rows"].reason) == ("inconclusive", "probe_timeout")
-    assert report["rows"].explanation == f"rows: the probe did not answer within 0.02 s {when} the action"
+    assert report["rows"].explanation == f"rows: {when} the action the probe did not answer within 0.02 s"
 
 
 @pytest.mark.parametrize(("hangs", "when"), [(1, "before"), (2, "after")])
@@ -58,7 +58,7 @@ async def test_an_async_probe_that_hangs_is_cancelled(hangs, when):
     await asyncio.sleep(0)
 
     assert found == "acted"
-    assert reports[0]["rows"].explanation == f"rows: the probe did not answer within 0.02 s {when} the action"
+    assert reports[0]["rows"].explanation == f"rows: {when} the action the probe did not answer within 0.02 s"
     assert cancelled == [1]
 
 
@@ -133,8 +133,8 @@ async def test_what_a_probe_raises_in_time_is_the_reason():
         await expects(*checks)(act)()
 
     assert [check.explanation for check in reports[0]] == [
-        "rows: the probe raised OSError: gone before the action",
-        "same: the probe raised OSError: gone before the action",
+        "rows: before the action the probe raised OSError: gone",
+        "same: before the action the probe raised OSError: gone",
     ]
 
 

@@ -105,6 +105,6 @@ def test_an_async_probe_with_a_limit_outside_asyncio_has_no_verdict():
         assert drive(expects(change("rows", read).timeout(1))(act)()) == "acted"
 
     assert reports[0]["rows"].explanation == (
-        "rows: the probe raised RuntimeError: an async probe can be given a time limit by asyncio alone "
-        "before the action"
+        "rows: before the action the probe raised RuntimeError: an async probe can be given a time limit by "
+        "asyncio alone"
     )

@@ -71,7 +71,7 @@ def test_a_thread_that_cannot_be_started_leaves_the_check_without_a_verdict(pool
 
     assert found == "acted"
     assert report["rows"].explanation == (
-        "rows: the probe raised RuntimeError: can't start new thread before the action"
+        "rows: before the action the probe raised RuntimeError: can't start new thread"
     )
     assert (pool._threads, len(pool._queue)) == (0, 0)
 

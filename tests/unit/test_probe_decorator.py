@@ -165,7 +165,7 @@ async def test_a_blocking_probe_that_raises_is_the_reason():
     with collect_reports() as reports:
         assert await expects(change("rows", read))(act)() == "acted"
 
-    assert reports[0]["rows"].explanation == "rows: the probe raised OSError: gone before the action"
+    assert reports[0]["rows"].explanation == "rows: before the action the probe raised OSError: gone"
 
 
 def test_a_name_is_what_a_check_and_a_failed_read_call_the_probe():
@@ -179,7 +179,7 @@ def test_a_name_is_what_a_check_and_a_failed_read_call_the_probe():
 
     assert repr(observe("stock", probe(name="in_berlin")(lambda: 3))) == "observe('stock', in_berlin)"
     assert w.report["stock"].explanation == (
-        "stock: the probe stock in Berlin raised ConnectionError: no route before the action"
+        "stock: before the action the probe stock in Berlin raised ConnectionError: no route"
     )
 
 

@@ -122,7 +122,7 @@ def test_a_read_that_fails_fails_every_part_once(desk):
         desk.close()
 
     assert [check.explanation.partition(": ")[2] for check in w.report] == [
-        "the probe raised ConnectionError: the desk is closed before the action"
+        "before the action the probe raised ConnectionError: the desk is closed"
     ] * 3
     assert desk.reads == 1
 

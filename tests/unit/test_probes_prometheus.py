@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from deltaspan import unchanged, window
-from deltaspan.exceptions import ProbeError
+from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes import prometheus
 
 
@@ -112,3 +112,30 @@ def test_a_counter_that_falls_while_the_clock_is_set_back_is_inconclusive(server
     server.answer = vector(({}, 4, 998))
 
     assert "its clock was set back, or another server answered" in fault_of(probe)
+
+
+@pytest.mark.parametrize("value", ['"{job}"', "'{job}'", '":job"', "`:job`"])
+@pytest.mark.parametrize("read", [prometheus.value, prometheus.series, prometheus.counter])
+def test_a_field_as_other_probes_have_it_is_refused(read, value):
+    query = f"up{{job={value}}}"
+    with pytest.raises(DefinitionValueError) as caught:
+        read("http://127.0.0.1:9090", query, missing_ok=True)
+
+    assert str(caught.value) == (
+        f'{query!r}: {value} is that very text, and no argument: write "$job"; to mean the text itself, '
+        f'match it by =~"[{value[1]}]{value[2:-1]}"'
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['up{path="/jobs/{job}"}', 'up{job="job:"}', 'up{job=~"[{]job}"}', 'up # {job="{job}"}', '{":a:b"}'],
+)
+def test_a_value_that_only_has_a_brace_or_a_colon_in_it_is_a_text(query):
+    assert prometheus.value("http://127.0.0.1:9090", query).__signature__.parameters == {}
+
+
+@pytest.mark.parametrize("read", [prometheus.value, prometheus.series, prometheus.counter])
+def test_a_server_without_its_scheme_is_refused(read):
+    with pytest.raises(DefinitionValueError, match="'localhost:9090' does not say where the server is"):
+        read("localhost:9090", "up")

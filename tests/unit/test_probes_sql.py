@@ -394,6 +394,18 @@ def test_what_is_nowhere_to_read_from_is_refused(source):
         sql.rows(source, "flows")
 
 
+@pytest.mark.parametrize("literal", ["'{tenant}'", "':tenant'", "'$tenant'"])
+def test_an_argument_in_quotes_is_refused_and_the_text_itself_goes_into_params(engine, literal):
+    with pytest.raises(DefinitionValueError) as caught:
+        sql.rows(engine, "flows", where=f"tenant = {literal}")
+
+    assert str(caught.value) == (
+        f"in SQL {literal} is that very text, and no argument: write :tenant, without quotes; to mean the "
+        f"text itself, give it by params="
+    )
+    assert sql.scalar(engine, "SELECT :text", params={"text": literal[1:-1]})() == literal[1:-1]
+
+
 @pytest.mark.parametrize("table", ["", "main.", 3])
 def test_a_table_must_be_named(engine, table):
     with pytest.raises((DefinitionTypeError, DefinitionValueError), match="nam"):

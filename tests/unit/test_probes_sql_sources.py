@@ -14,7 +14,7 @@ from sqlalchemy.pool import StaticPool
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan._probes import is_blocking
-from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
+from deltaspan.exceptions import DefinitionTypeError, ProbeError
 from deltaspan.probes import sql
 
 INSERT = text("INSERT INTO flows (name) VALUES ('new')")
@@ -258,6 +258,22 @@ def test_inside_a_connection_of_a_driver_nothing_is_ended(path, engine):
         assert sql.rows(connection, "flows")() == 0
 
 
+def test_what_a_statement_writes_stays_in_the_callers_transaction_and_is_refused_in_one_of_our_own(
+    path, engine
+):
+    delete = "DELETE FROM flows RETURNING id"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(str(INSERT))
+        connection.commit()
+        with pytest.raises(ProbeError, match="readonly"):
+            sql.query(engine, delete)()
+        connection.execute(str(INSERT))
+        assert len(sql.query(connection, delete)()) == 2
+        connection.commit()
+
+    assert sql.rows(engine, "flows")() == 0
+
+
 async def test_inside_is_read_by_the_thread_of_the_action(path, engine):
     with closing(sqlite3.connect(path)) as connection:  # which refuses any other thread
 
@@ -342,10 +358,3 @@ async def test_an_async_connection_of_a_driver_is_refused(path):
 def test_what_makes_sessions_is_refused(engine):
     with pytest.raises(DefinitionTypeError, match="nowhere to read from"):
         sql.rows(sessionmaker(engine), "flows")
-
-
-def test_an_engine_of_one_connection_for_all_is_refused():
-    engine = create_engine("postgresql+psycopg://", poolclass=StaticPool)
-
-    with pytest.raises(DefinitionValueError, match="one connection for all"):
-        sql.rows(engine, "flows")

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from deltaspan.probes._sql._text import parsed
+from deltaspan.probes._sql._text import parsed, quoted_names
 
 
 def sent(sql, dialect=None, **options):
@@ -62,3 +62,34 @@ def test_a_percent_sign_is_doubled_for_drivers_that_format():
     names, found = sent("a % 2 = :x AND b LIKE 'x%'", postgresql.dialect(paramstyle="pyformat"))
 
     assert (names, found) == (("x",), "a %% 2 = %(x)s AND b LIKE 'x%%'")
+
+
+@pytest.mark.parametrize(
+    "literal", ["'{tenant}'", "':tenant'", "'$tenant'", "E':tenant'", '"{tenant}"', '":tenant"']
+)
+@pytest.mark.parametrize("sql", ["t = %s", "a = 1 AND t<>%s ", "t IN (%s, 'x')", "t LIKE %s", "f(t) = f(%s)"])
+def test_a_literal_that_is_nothing_but_a_parameter_is_noticed(sql, literal):
+    assert list(quoted_names(sql % literal)) == [(literal, "tenant")]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "t = :tenant",
+        "t = 'of {tenant}' OR t = ':tenant.' OR t = '$1' OR t = '{}' OR t = '{1}' OR t = ':' OR t = '{a,b}'",
+        "t = 'it''s ''{tenant}'",
+        "x = 1 -- '{tenant}'",
+        "x = $$ '{tenant}' $$",
+        'SELECT "$ref" FROM schemas',
+        "tags @> '{urgent}' AND tags && '{a}' AND '{b}' <@ tags AND tags <@ '{c}'",
+        "doc #>> '{a}' = :x AND doc #> '{a}' IS NULL AND doc -> '$ref' = :y AND doc ->> '$ref' = :z",
+        "tags = '{urgent}'::text[] OR tags = CAST('{urgent}' AS text[]) OR t = ANY ('{urgent}')",
+        "jsonb_set(doc, '{a}', '1') = :x AND route ~ ':id'",
+    ],
+)
+def test_a_literal_that_may_be_meant_is_left_alone(sql):
+    assert list(quoted_names(sql)) == []
+
+
+def test_in_mysql_double_quotes_are_those_of_a_text():
+    assert [name for _, name in quoted_names('t = "$a" OR t = "{b}"', mysql=True)] == ["a", "b"]

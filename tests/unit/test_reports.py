@@ -230,7 +230,7 @@ def test_the_feedback_after_a_failure_says_what_differs():
 def test_the_feedback_without_a_verdict_says_that_the_effect_is_unknown_and_not_to_repeat():
     assert report_of(MIXED[2]).feedback() == (
         "create: the change could not be verified.\n"
-        "- inconclusive: gone: the probe raised OSError: gone before the action\n"
+        "- inconclusive: gone: before the action the probe raised OSError: gone\n"
         "The effect of this action is unknown. Do not simply repeat it: read the state first, "
         "then decide what is left to do."
     )
@@ -240,7 +240,7 @@ def test_the_feedback_after_a_failure_with_a_check_without_a_verdict_forbids_rep
     assert report_of(*MIXED).feedback() == (
         "create: the change does not match what was expected.\n"
         "- fail: expected never to change by 1, but it changed by 0 (3 → 3)\n"
-        "- inconclusive: gone: the probe raised OSError: gone before the action\n"
+        "- inconclusive: gone: before the action the probe raised OSError: gone\n"
         "The effect of this action is unknown. Do not simply repeat it: read the state first, "
         "then decide what is left to do."
     )

@@ -141,7 +141,7 @@ def test_a_row_that_lacks_what_was_named_leaves_no_verdict(row, sentence):
     assert (check.outcome, check.reason) == ("inconclusive", "probe_failed")
     assert isinstance(check.error, LookupError)
     assert check.explanation == (
-        f"rows: the probe raised LookupError: a row of list_orders has {sentence} after the action"
+        f"rows: after the action the probe raised LookupError: a row of list_orders has {sentence}"
     )
 
 
@@ -161,7 +161,7 @@ def test_a_baseline_that_lacks_it_is_told_so():
     check = verdict([], before=[{"id": 1}])
 
     assert check.reason == "baseline_failed"
-    assert check.explanation.endswith("(it has ['id']) before the action")
+    assert check.explanation.startswith("rows: before the action the probe raised LookupError: a row")
 
 
 def test_a_row_with_many_columns_is_shown_in_part():
@@ -211,8 +211,8 @@ def test_what_is_no_iterable_of_rows_leaves_no_verdict(rows, kind):
 
     assert check.reason == "probe_failed"
     assert check.explanation == (
-        f"rows: the probe raised TypeError: tagged() reads rows, and list_orders gave a {kind} (return a "
-        f"list of rows) after the action"
+        f"rows: after the action the probe raised TypeError: tagged() reads rows, and list_orders gave a "
+        f"{kind} (return a list of rows)"
     )
 
 

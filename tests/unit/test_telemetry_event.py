@@ -104,7 +104,7 @@ def test_a_check_whose_probe_failed_has_reason_and_exception_and_no_states(recor
         "delta.check.expected_delta": 1,
         "delta.check.attribution": "window",
         "delta.check.explanation": (
-            "active_flows: the probe raised LookupError: no such table before the action"
+            "active_flows: before the action the probe raised LookupError: no such table"
         ),
         "exception.type": "LookupError",
         "exception.message": "no such table",

@@ -7,6 +7,7 @@ import pytest
 
 from deltaspan import probe
 from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.probes import files
 from deltaspan.testing import check_probe, check_probe_async
 
 
@@ -28,8 +29,26 @@ def test_it_is_given_what_it_names():
 
 
 def test_an_argument_that_is_missing_is_named():
-    with pytest.raises(DefinitionTypeError, match="the probe needs 'tenant', which does not exist"):
+    with pytest.raises(DefinitionTypeError) as caught:
         check_probe(lambda tenant: tenant, tenent="acme")
+
+    assert str(caught.value) == (
+        "the probe needs 'tenant': pass tenant=... to check it with; passed were tenent"
+    )
+
+
+async def test_all_that_are_missing_are_named_and_the_causal_tag_is_one_of_them():
+    with pytest.raises(DefinitionTypeError) as caught:
+        await check_probe_async(lambda tenant, causal_tag, size=1, *rest, **others: tenant)
+
+    assert str(caught.value) == (
+        "the probe needs 'tenant' and 'causal_tag': pass tenant=..., causal_tag=... to check it with"
+    )
+
+
+def test_a_field_of_a_ready_made_probe_is_an_argument_too(tmp_path):
+    with pytest.raises(DefinitionTypeError, match=r"needs 'causal_tag': pass causal_tag=\.\.\. to check it"):
+        check_probe(files.count(f"{tmp_path}/{{causal_tag}}"))
 
 
 def test_what_it_raises_is_a_fault():

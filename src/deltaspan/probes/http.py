@@ -92,7 +92,8 @@ def json(
 
     Raises:
         DefinitionTypeError: an argument is of the wrong kind, or an option is not known.
-        DefinitionValueError: a pointer is none, or a number is out of range.
+        DefinitionValueError: the URL does not say where the server is, a pointer is none, or a number is out
+            of range.
 
     Example:
         >>> from deltaspan import change

@@ -82,7 +82,8 @@ def value(
 
     Raises:
         DefinitionTypeError: an argument is of the wrong kind.
-        DefinitionValueError: a field of the query stands outside of quotes.
+        DefinitionValueError: the server has no `http://` before it, or a field of the query stands outside of
+            quotes or is written as for another system.
 
     Example:
         >>> from deltaspan import change

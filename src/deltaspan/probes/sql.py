@@ -18,7 +18,8 @@ and the check is inconclusive where one is.
 
 SQL is written by the developer, never made of data: data goes into parameters, `:name`. Those that `params=`
 does not give are the action's arguments of that name, or `:causal_tag`, and a name that the action does not
-have is refused at decoration. In literals, comments and `::casts` a colon is no parameter.
+have is refused at decoration. In literals, comments and `::casts` a colon is no parameter; a literal that is
+nothing but a parameter, `':name'`, `'{name}'` or `'$name'`, is refused, for it would be that very text.
 
 What the database refuses (no such table, no permission, a wrong password, no connection) makes the check
 inconclusive with the database's own words, without parameters or passwords. How long it may take says

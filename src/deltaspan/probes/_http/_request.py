@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar
 
 from deltaspan._threads import on_asyncio
-from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._http._answer import Answer, AnswerError, answer_of, refuse_codings
 from deltaspan.probes._http._source import Source, secrets_in
 from deltaspan.probes._secrets import secrets_of
@@ -178,9 +178,18 @@ def http_probe(
 
     Raises:
         DefinitionTypeError: the client is none of httpx.
+        DefinitionValueError: it is not said where the server is.
     """
     needed = (*source.fields, *needs)
     secrets = source.secrets | _secrets_of_client(client)
+    if not (client is None or isinstance(client, httpx.Client | httpx.AsyncClient)):
+        raise DefinitionTypeError(f"client= takes an httpx.Client or httpx.AsyncClient, not {client!r}")
+    if not (source.is_absolute or (client is not None and str(client.base_url))):
+        shown = source.shown.rpartition("@")[2]  # without a scheme, a password is not known for one
+        raise DefinitionValueError(
+            f"{shown!r} does not say where the server is: begin the URL with http:// or https://, or give a "
+            f"client= that has a base_url"
+        )
     if isinstance(client, httpx.AsyncClient):
         its = client
 
@@ -188,8 +197,6 @@ def http_probe(
             return await drive_async(source, its, steps(values))
 
         return AsyncStateProbe(read_async, words, needed, secrets)
-    if client is not None and not isinstance(client, httpx.Client):
-        raise DefinitionTypeError(f"client= takes an httpx.Client or httpx.AsyncClient, not {client!r}")
 
     def read(**values: Any) -> T:
         return drive(source, client, steps(values))

@@ -14,6 +14,7 @@ from deltaspan.probes._secrets import secrets_of
 
 __all__ = ["Options", "Source", "secrets_in", "source_of"]
 
+_SCHEMES: Final = frozenset({"http", "https"})
 _ELSEWHERE: Final = frozenset({".", ".."})
 """Parts of a path that no encoding keeps from being taken for a way up."""
 
@@ -68,6 +69,12 @@ class Source:
     def fields(self) -> tuple[str, ...]:
         """The arguments of the action that it names."""
         return fields_of(self.url, *self.params.values())
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether it says by itself where the server is."""
+        scheme, separator, rest = self.url.partition("://")
+        return bool(separator and rest) and scheme.lower() in _SCHEMES
 
     @property
     def shown(self) -> str:

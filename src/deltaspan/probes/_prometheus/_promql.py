@@ -13,6 +13,8 @@ __all__ = ["fields_in", "filled_in", "labels_of"]
 
 _LITERAL: Final = re.compile(r"(?P<comment>#[^\n]*)|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`")
 _FIELD: Final = re.compile(r"\$(?:(?P<escaped>\$)|\{(?P<braced>[^\W\d]\w*)\}|(?P<named>[^\W\d]\w*))")
+_ELSEWHERE: Final = re.compile(r"""(['"`])(?:\{(?P<braced>[^\W\d]\w*)\}|:(?P<marked>[^\W\d]\w*))\1""")
+"""A quoted value that is nothing but a field, as it is written elsewhere."""
 
 _NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 _LABEL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -24,10 +26,19 @@ def fields_in(query: str) -> tuple[str, ...]:
 
     Raises:
         DefinitionTypeError: it is no text.
-        DefinitionValueError: a field stands outside quotes, where its value would be a part of the language.
+        DefinitionValueError: a field stands outside quotes, where its value would be a part of the language,
+            or is written as for other probes, which would be a text that no label has.
     """
     if not isinstance(query, str) or not query.strip():
         raise DefinitionTypeError(f"expected PromQL, not {query!r}")
+    for literal in _LITERAL.finditer(query):
+        found = _ELSEWHERE.fullmatch(literal[0])
+        if found:
+            name = found["braced"] or found["marked"]
+            raise DefinitionValueError(
+                f'{query!r}: {literal[0]} is that very text, and no argument: write "${name}"; to mean the '
+                f'text itself, match it by =~"[{literal[0][1]}]{literal[0][2:-1]}"'
+            )
     for field in _FIELD.finditer(_LITERAL.sub(_outside, query) + "".join(_raw(query))):
         if not field["escaped"]:
             raise DefinitionValueError(

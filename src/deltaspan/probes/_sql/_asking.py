@@ -14,7 +14,7 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, Prob
 from deltaspan.probes._secrets import secrets_of, without
 from deltaspan.probes._sql._readers import Reader
 from deltaspan.probes._sql._sources import is_awaited, is_mysql, is_shared, password_of, read_async, read_sync
-from deltaspan.probes._sql._text import parsed
+from deltaspan.probes._sql._text import parsed, quoted_names
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 __all__ = ["MOST_ROWS", "Names", "Params", "Question", "asking", "called", "checked_limit"]
@@ -49,8 +49,8 @@ class Question:
 
     Raises:
         DefinitionTypeError: the SQL is not text, or `params` are not by name.
-        DefinitionValueError: a parameter is given that the SQL does not name, or one is named as no argument
-            can be.
+        DefinitionValueError: a parameter is given that the SQL does not name, one is named as no argument can
+            be, or one stands in quotes, where it is a text.
     """
 
     def __init__(self, source: Any, sql: str | None, params: Mapping[str, Any] | None) -> None:
@@ -58,7 +58,13 @@ class Question:
             raise DefinitionTypeError(
                 "SQL is a text with :name for parameters, whose values params= gives by name"
             )
-        self.sql, names = parsed(sql or "", mysql=is_mysql(source))
+        mysql = is_mysql(source)
+        for literal, name in quoted_names(sql or "", mysql=mysql):
+            raise DefinitionValueError(
+                f"in SQL {literal} is that very text, and no argument: write :{name}, without quotes; to "
+                f"mean the text itself, give it by params="
+            )
+        self.sql, names = parsed(sql or "", mysql=mysql)
         self.params = dict(params or {})
         for name in self.params:
             if name not in names:

@@ -7,7 +7,6 @@ from contextlib import closing
 from typing import Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
@@ -31,6 +30,15 @@ from deltaspan.probes._sql._transactions import (
     only_connection,
     refuse_open,
 )
+
+try:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+except ImportError:  # SQLAlchemy 2.1 brings no greenlet, and nobody without it can have made one of these
+
+    class _NoSource:
+        """What there is none of."""
+
+    AsyncConnection = AsyncEngine = AsyncSession = _NoSource  # type: ignore[assignment,misc]
 
 __all__ = [
     "AsyncSource",
