@@ -259,7 +259,11 @@ def test_each_policy_is_for_its_own_outcome():
     assert expects(change("rows", failing(1)), on_failure="raise")(lambda: "done")() == "done"
 
 
-@pytest.mark.parametrize("check", [unchanged("rows", failing(99)), change("rows", failing(1))], ids=repr)
+@pytest.mark.parametrize(
+    "check",
+    [unchanged("rows", failing(99)), change("rows", failing(1))],
+    ids=lambda check: type(check).__name__,
+)
 def test_the_exception_of_the_action_wins(check):
     error = ValueError("bad")
 

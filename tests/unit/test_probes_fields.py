@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes import files, http, prometheus
 from deltaspan.probes._fields import fields_of, filled
 
 
@@ -71,3 +72,16 @@ class Level(int, Enum):
 def test_a_member_of_an_enum_that_is_two_texts_is_refused(value, own, text):
     with pytest.raises(TypeError, match=rf"may be written as '{own}' or as '{text}'; pass its value"):
         filled("cart:{a}", {"a": value})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: files.text("{class}/notes"),
+        lambda: http.json("https://host/{class}"),
+        lambda: prometheus.value("http://host", 'up{job="$class"}'),
+    ],
+)
+def test_a_field_that_can_be_the_name_of_no_argument_is_refused(make):
+    with pytest.raises(DefinitionValueError, match="'class' cannot be the name of an argument"):
+        make()

@@ -220,7 +220,6 @@ def test_the_sentence_of_a_pass_says_what_happened():
         (CHANGE.adding(count=lambda result: result), "adding a computed number of members"),
         (CHANGE.adding("a").allowing_others(), "adding 'a', allowing others"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_the_demand_is_words(check, words):
     assert check.expectation.expected == words

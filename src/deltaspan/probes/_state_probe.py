@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
+from keyword import iskeyword
 from typing import Any, Final, Generic, TypeVar
 
 from deltaspan._probes import probe
-from deltaspan.exceptions import ProbeError
+from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes._secrets import PASSWORD_MOST, without
 
 __all__ = ["AsyncStateProbe", "StateProbe"]
@@ -28,6 +29,9 @@ class _Described:
         needs: the names of the arguments that a read takes, of the action's parameters or `causal_tag`.
         secrets: texts that no error may show.
 
+    Raises:
+        DefinitionValueError: a name that it needs can be that of no argument.
+
     Attributes:
         table: what the rows that it reads are called, for whoever speaks of them.
     """
@@ -35,6 +39,12 @@ class _Described:
     table: str
 
     def __init__(self, words: str, needs: Iterable[str] = (), secrets: Iterable[str] = ()) -> None:
+        needs = tuple(needs)
+        for name in needs:
+            if iskeyword(name):  # which inspect refuses since Python 3.11
+                raise DefinitionValueError(
+                    f"{name!r} cannot be the name of an argument: it is a word of Python"
+                )
         self._secrets = frozenset(secrets)
         self._words = without(words, self._secrets)
         self.__signature__ = inspect.Signature(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from inspect import Parameter
+from keyword import iskeyword
 from typing import Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy.exc import StatementError
@@ -73,13 +73,10 @@ class Question:
                 raise DefinitionValueError(f"params= gives {name!r}, which the SQL does not name{hint}")
         self.needs = tuple(name for name in names if name not in self.params)
         for name in self.needs:
-            try:
-                Parameter(name, Parameter.KEYWORD_ONLY)
-            except ValueError:
-                unfit = f":{name} cannot be the name of an argument: rename it, or give it in params="
-            else:
-                continue
-            raise DefinitionValueError(unfit)
+            if not name.isidentifier() or iskeyword(name):
+                raise DefinitionValueError(
+                    f":{name} cannot be the name of an argument: rename it, or give it in params="
+                )
 
 
 def checked_limit(limit: int, most: int | None = None) -> int:
