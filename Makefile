@@ -3,12 +3,14 @@
 #   PYTHON=python3.13   the interpreter to build the environment with (kept until another is named)
 #   VENV=build/py3.13   where the environment is
 #   ARGS='-k window'    passed on, by `test` and `e2e` to pytest, by `demo` to the demo
+#   JOBS=0              how many processes `test` runs its tests in; 0 is none beside itself
 #   OTLP=1              `demo` sends its telemetry to OTEL_EXPORTER_OTLP_ENDPOINT, or what `make up` started
 #   GRAFANA_PORT=3001   for `up`, like everything else in deploy/.env
 
 VENV   ?= .venv
 PYTHON ?= $(shell cat $(VENV)/.interpreter 2>/dev/null || echo python3)
 BIN    := $(VENV)/bin
+JOBS   ?= logical
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -30,7 +32,7 @@ down: ## stop them; what they have stored stays (ARGS=--volumes: it goes)
 	@$(PYTHON) deploy/stack.py down $(ARGS)
 
 test: $(VENV)/.test ## run the unit and integration tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 lint: $(VENV)/.lint ## check style and formatting
 	$(BIN)/ruff check .
