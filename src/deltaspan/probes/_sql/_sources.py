@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.orm import Session
@@ -31,14 +31,17 @@ from deltaspan.probes._sql._transactions import (
     refuse_open,
 )
 
-try:
+if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
-except ImportError:  # SQLAlchemy 2.1 brings no greenlet, and nobody without it can have made one of these
+else:
+    try:
+        from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+    except ImportError:  # SQLAlchemy 2.1 brings no greenlet, and nobody without it can have made one of these
 
-    class _NoSource:
-        """What there is none of."""
+        class _NoSource:
+            """What there is none of."""
 
-    AsyncConnection = AsyncEngine = AsyncSession = _NoSource  # type: ignore[assignment,misc]
+        AsyncConnection = AsyncEngine = AsyncSession = _NoSource
 
 __all__ = [
     "AsyncSource",
