@@ -1,4 +1,4 @@
-"""A state for async generators to act on."""
+"""A state for async actions and generators to act on."""
 
 import asyncio
 

@@ -22,22 +22,7 @@ from deltaspan import (
 )
 from deltaspan._background import drain
 from deltaspan._contention import _scopes
-
-
-class Flows:
-    """A piece of state to act on, read at once or later."""
-
-    def __init__(self):
-        self.rows = []
-        self.reads = 0
-
-    def count(self):
-        return len(self.rows)
-
-    async def count_later(self):
-        self.reads += 1
-        await asyncio.sleep(0)
-        return len(self.rows)
+from unit._later_flows import Flows
 
 
 @pytest.fixture

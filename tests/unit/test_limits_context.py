@@ -5,32 +5,9 @@ import threading
 from contextvars import ContextVar
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, probe
+from unit._hanging import Hanging, run
 
 REQUEST = ContextVar("REQUEST", default="none")
-
-
-class Hanging:
-    """A probe that hangs in the reads that it is told to, until it is let go."""
-
-    def __init__(self, *hangs):
-        self.hangs = hangs
-        self.reads = 0
-        self.let_go = threading.Event()
-        self.answered = threading.Event()
-
-    def read(self):
-        self.reads += 1
-        if self.reads in self.hangs:
-            self.let_go.wait(30)
-            self.answered.set()
-            return 99
-        return 0
-
-
-def run(action):
-    with collect_reports() as reports:
-        found = action()
-    return found, reports[0]
 
 
 def test_the_probe_finds_the_context_of_the_action_in_its_thread():

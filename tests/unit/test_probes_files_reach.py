@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ def test_a_name_that_the_action_lacks_is_refused_at_its_definition():
 
 @pytest.mark.parametrize("root", ["{}", "{0}", "{a.b}", "{a[0]}", "{a!r}", "{a:>9}", "{a", "a}"])
 def test_braces_that_name_no_parameter_are_refused(root):
-    with pytest.raises(DefinitionValueError, match="double a brace"):
+    with pytest.raises(DefinitionValueError, match="for a brace itself write it twice"):
         tree(root)
 
 
@@ -58,7 +59,7 @@ def test_what_is_no_path_is_refused(root):
 
 @pytest.mark.parametrize("argument", [None, True, b"bytes", ["a"]])
 def test_an_argument_that_is_no_part_of_a_path_is_inconclusive(argument):
-    with pytest.raises(ProbeError, match="workspace is no part of a path"):
+    with pytest.raises(ProbeError, match=r"the field \{workspace\} takes text, a number or a path"):
         tree("{workspace}/out")(workspace=argument)
 
 
@@ -170,3 +171,13 @@ def test_a_tree_over_its_limit_names_the_cheaper_probe(tmp_path):
 def test_a_limit_that_is_none_is_refused(limit):
     with pytest.raises(DefinitionError, match="limit="):
         tree(".", limit=limit)
+
+
+def test_an_argument_that_is_text_of_two_kinds_is_inconclusive():
+    class Space(str, Enum):
+        RED = "red"
+
+    with pytest.raises(
+        ProbeError, match="takes plain text: a Space may be written as 'red' or as 'Space.RED'"
+    ):
+        tree("{workspace}/out")(workspace=Space.RED)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from string import Formatter
 from typing import Any, TypeAlias
 
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes._fields import Template, fields_of, filled
 
 __all__ = ["AnyPath", "Place", "checked_limit"]
 
-AnyPath: TypeAlias = str | os.PathLike[str]
+AnyPath: TypeAlias = Template
 
 
 class Place:
@@ -30,62 +30,19 @@ class Place:
     """
 
     def __init__(self, path: AnyPath) -> None:
-        self._written = path
-        text = path if isinstance(path, str) else _plain(path)
-        if text is None:
+        self._path = path
+        if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
             raise DefinitionTypeError(f"a place to read is text or a pathlib.Path, not {show(path)}")
-        if not text:
+        if not path:
             raise DefinitionValueError("a place to read is not empty text: '.' is the current folder")
-        self._parts = _parts(text) if isinstance(path, str) else [(text, None)]
-        self.names = tuple(dict.fromkeys(name for _, name in self._parts if name is not None))
+        self.names = fields_of(path)
 
     def path(self, arguments: Mapping[str, Any]) -> str:
-        """Return the path of one call.
-
-        Raises:
-            TypeError: an argument is no text, path or whole number.
-        """
-        return "".join(
-            literal if name is None else literal + _as_text(name, arguments[name])
-            for literal, name in self._parts
-        )
+        """Return the path of one call; raises TypeError for an argument that is no part of one."""
+        return filled(self._path, arguments)
 
     def __repr__(self) -> str:
-        return repr(self._written)
-
-
-def _plain(path: object) -> str | None:
-    text = os.fspath(path) if isinstance(path, os.PathLike) else None
-    return text if isinstance(text, str) else None
-
-
-def _parts(text: str) -> list[tuple[str, str | None]]:
-    try:
-        parsed = list(Formatter().parse(text))
-    except ValueError as error:
-        raise _misused(text, f" ({error})") from None
-    for _, name, spec, conversion in parsed:
-        if name is not None and (spec or conversion or not name.isidentifier()):
-            raise _misused(text, "")
-    return [(literal, name) for literal, name, _, _ in parsed]
-
-
-def _misused(text: str, why: str) -> DefinitionValueError:
-    return DefinitionValueError(
-        f"in {text!r} braces name a parameter of the action, as in '{{workspace}}/out'{why}; double a brace "
-        f"that is part of the path, or give a pathlib.Path, which is taken as it is"
-    )
-
-
-def _as_text(name: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    text = _plain(value)
-    if text is None:
-        raise TypeError(f"{name} is no part of a path: it is {show(value)}")
-    return text
+        return repr(self._path)
 
 
 def checked_limit(limit: object, most: int | None = None) -> int:
