@@ -143,4 +143,4 @@ def environ(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
 def _no_open_windows() -> Iterator[None]:
     """Let no window that one test left open contend with those of the next."""
     yield
-    _contention._scopes.clear()
+    _contention._metrics.clear()

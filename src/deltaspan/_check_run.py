@@ -38,7 +38,7 @@ class CheckRun:
         is_read: False when the run was sampled out.
         pre: the read before the action.
         post: the read after it, the last one if there are several.
-        rival: a window that was met in another process, before this one was handed over.
+        overlap: the windows that were met: in another process, before this one was handed over, and here.
         attempts: how many reads there were after the action.
         descendants: the tags of runs below this one, where a check on tagged rows has to know them: before it
             begins those that are known from elsewhere, once it has ended all.
@@ -49,15 +49,16 @@ class CheckRun:
         "_entry",
         "_kin",
         "_lock_seconds",
+        "_met_until_read",
         "_probe_seconds",
         "_values",
         "attempts",
         "descendants",
         "is_read",
+        "overlap",
         "plan",
         "post",
         "pre",
-        "rival",
         "settle_seconds",
     )
 
@@ -68,12 +69,13 @@ class CheckRun:
         self.post = NO_READ
         self.is_read = plan.sample_rate >= 1 or int(tag.root_id[:8], 16) < plan.sample_rate * _SHARES
         self.attempts = 1
-        self.rival: _contention.Rival | None = None
+        self.overlap = _contention.ALONE
         self.descendants: Collection[str] = ()
         self.settle_seconds: float | None = None
         self._entry: _contention.Entry | None = None
         self._kin: _lineage.Kin | None = None
         self._lock_seconds: float | None = None
+        self._met_until_read: _contention.Overlap | None = None
         self._probe_seconds = 0.0
 
     def _new_read(self, moment: Moment) -> Read:
@@ -104,10 +106,9 @@ class CheckRun:
         """Make the check known to others of equal scope."""
         plan = self.plan
         # One that is sampled out is not read, but its action writes all the same.
-        if not plan.claims_nothing:
-            scope = plan.scope(self._values)
-            self._entry = _contention.Entry(scope, action, tag, writes=plan.claims_change)
-            _contention.enter(self._entry)
+        scope = plan.scope(self._values)
+        self._entry = _contention.Entry(scope, action, tag, writes=plan.claims_change)
+        _contention.enter(self._entry)
         if plan.is_tagged and self.is_read:
             self._kin = _lineage.Kin(tag.id, self.descendants, root=tag.root_id, above=tag.above)
             _lineage.watch(self._kin)
@@ -143,36 +144,46 @@ class CheckRun:
         error: BaseException | None,
         tag: str,
         left: int | None,
-        rival: _contention.Rival | None = None,
+        overlap: _contention.Overlap = _contention.ALONE,
     ) -> CheckReport:
         """Judge the check on its reads; arguments as for `_judging.judge`."""
         if not self.is_read:
             return self._unjudged(_SAMPLED_OUT, tag)
-        return judge(self.plan, self.pre, self.post, values, result, error, rival, tag, left, self._kin)
+        return judge(self.plan, self.pre, self.post, values, result, error, overlap, tag, left, self._kin)
 
     def report(
         self, values: Mapping[str, Any], result: Any, error: BaseException | None, tag: str, left: int | None
     ) -> CheckReport:
         """Give the final report: judged against rivals, with what it took, without what must not be shown."""
-        rival = self.leave()
+        overlap = self.leave()
+        plan = self.plan
+        if self._met_until_read is not None and self.attempts == 1:
+            overlap = self._met_until_read  # who came after the only read has no part in it
         # A lock that every writer takes leaves no rivals. Where there is one, somebody did not take it.
-        counts = not self.plan.ignores_rivals
-        return self._finished(self.judge(values, result, error, tag, left, rival if counts else None))
+        if plan.ignores_rivals:
+            overlap = _contention.ALONE
+        return self._finished(self.judge(values, result, error, tag, left, overlap))
 
     def abandoned(self, tag: str) -> CheckReport:
         """Give the report of a check whose window ended before its verdict."""
         self.leave()
         return self._finished(self._unjudged(_ABANDONED, tag))
 
-    def leave(self) -> _contention.Rival | None:
-        """Take the check out of its scope, and return a rival that wrote there meanwhile."""
+    def retire(self) -> None:
+        """End the window for others, though its verdict is reached later and may need further reads."""
+        if self._entry is not None:
+            self._met_until_read = self.overlap.joined(_contention.retire(self._entry))
+
+    def leave(self) -> _contention.Overlap:
+        """Take the check out of its scope, and return which windows overlapped."""
         if self._kin is not None:
             _lineage.forget(self._kin)
             self.descendants = self._kin.tags - {self._kin.tag}
         if self._entry is not None:
-            self.rival = _contention.leave(self._entry) or self.rival
-            self._entry = None
-        return self.rival
+            entry, self._entry = self._entry, None
+            found = _contention.leave(entry)
+            self.overlap = self.overlap.joined(found) if self.overlap is not _contention.ALONE else found
+        return self.overlap
 
     def _unjudged(self, verdict: Verdict, tag: str) -> CheckReport:
         plan = self.plan

@@ -20,7 +20,7 @@ from deltaspan._handover_text import (
     written_args,
     written_check,
     written_descendants,
-    written_rival,
+    written_overlap,
 )
 from deltaspan._headers import BAGGAGE
 from deltaspan._plan import CheckPlan, Plan
@@ -84,7 +84,7 @@ class WindowRun(Run):
         }
         # Nothing can be refused from here on, so the window may close.
         for written, check in zip(checks, self._checks, strict=True):
-            written.update(written_rival(check.leave()), **written_descendants(check.descendants))
+            written.update(written_overlap(check.leave()), **written_descendants(check.descendants))
         self._telemetry.hand_over()
         return seal({**content, "checks": checks}, key)
 
@@ -98,7 +98,7 @@ class WindowRun(Run):
             for check in self._checks:
                 found = handed.checks[check.plan.metric]
                 check.pre.value, check.pre.error, check.pre.seconds = found.state, found.error, found.seconds
-                check.rival, check.descendants = found.rival, found.descendants
+                check.overlap, check.descendants = found.overlap, found.descendants
                 check.is_read = check.is_read and not (found.state is UNREAD and found.error is None)
             self._begin()
             self._began = perf_counter() - self._age()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from deltaspan._contention import Rival
+from deltaspan._contention import Overlap, Rival
 from deltaspan._crediting import doubt_of
 from deltaspan._deltas import Delta, Owned, TaggedDelta, split
 from deltaspan._difference import difference
@@ -24,6 +24,11 @@ from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, w
 
 __all__ = ["judge"]
 
+_CURES: Final = (
+    "scope the probe by an argument, tag what the action makes and let the probe take causal_tag, or hold a "
+    "lock around the action"
+)
+
 
 def judge(
     plan: CheckPlan,
@@ -32,7 +37,7 @@ def judge(
     values: Mapping[str, Any],
     result: Any,
     error: BaseException | None,
-    rival: Rival | None,
+    overlap: Overlap,
     causal_tag: str,
     left: int | None = None,
     owned: Owned | None = None,
@@ -46,7 +51,7 @@ def judge(
         values: the arguments that checks named.
         result: what the action returned; UNREAD when that is not known.
         error: what the action raised, or None.
-        rival: a window of equal scope that overlapped and counts, or None.
+        overlap: the windows that overlapped in what may be the same scope, and count.
         causal_tag: the tag of the run.
         left: how many values a generator had yielded when it was closed early; None when it was not.
         owned: knows which tags are this run's or a descendant's; None for states that are not of tagged rows.
@@ -74,8 +79,8 @@ def judge(
             except BaseException as fault:
                 note = f"its expected value could not be computed: {_text(fault)}"
                 verdict = inconclusive("expectation_failed", note, fault)
-            if rival is not None and _unattributed(plan, expectation, verdict):
-                verdict = _contended(delta, pre, post, rival)
+            if overlap.run_count and _unattributed(plan, expectation, verdict):
+                verdict = _contended(expectation, delta, pre, post, overlap) or verdict
     return CheckReport(
         plan.metric,
         verdict,
@@ -186,15 +191,48 @@ def _unattributed(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -
     return verdict.outcome == "fail" or not isinstance(expectation, NoChange)
 
 
-def _contended(delta: Delta, pre: Read, post: Read, rival: Rival) -> Verdict:
+def _contended(
+    expectation: Expectation, delta: Delta, pre: Read, post: Read, overlap: Overlap
+) -> Verdict | None:
+    """Return the verdict on a change that another run may have made; None if no run that counts overlapped.
+
+    A claim to a change is shared with those that claim one too. A state that was to stay, and changed, may
+    have been changed by any run, whatever that one claims.
+    """
     happened = delta.words() if delta.changed else "did not change"
-    note = (
-        f"the state {happened} ({show(pre.value)} → {show(post.value)}), but {rival.action} "
-        f"(causal tag {rival.tag}) wrote to the same scope for {rival.seconds * 1000:.1f} ms of this window, "
-        f"so the change cannot be credited to one of them; scope the probe by an argument, tag what the "
-        f"action makes and let the probe take causal_tag, or hold a lock around the action"
-    )
-    return inconclusive("contended", note)
+    found = f"the state {happened} ({show(pre.value)} → {show(post.value)}), but"
+    if isinstance(expectation, NoChange):
+        had = "had a window of {scope} open"
+        note = f"{found} {_named(overlap.runs, overlap.run_count, had)}, so nobody knows which run changed it"
+    elif overlap.writer_count:
+        wrote = _named(overlap.writers, overlap.writer_count, "wrote to {scope}")
+        note = f"{found} {wrote}, so the change cannot be credited to one of them"
+    else:
+        return None
+    return inconclusive("contended", f"{note}; {_CURES}")
+
+
+def _named(rivals: Sequence[Rival], count: int, act: str) -> str:
+    """Name the runs that overlapped, as many as are known by name, and say what they did."""
+    doubt = next((rival.doubt for rival in rivals if rival.doubt), "")
+    act = act.format(scope="what may be the same scope" if doubt else "the same scope")
+    why = f" ({doubt})" if doubt else ""
+    if count == 1 and rivals:
+        [rival] = rivals
+        return f"{_who(rival)} {act} for {_milliseconds(rival)} of this window{why}"
+    names = [f"{_who(rival)} for {_milliseconds(rival)}" for rival in rivals]
+    if count > len(rivals):
+        names.append(f"{count - len(rivals)} more" if rivals else "runs that are not known by name any more")
+    runs = "1 other run" if count == 1 else f"{count} other runs"
+    return f"{runs} {act} during this window{why}: {', '.join(names)}"
+
+
+def _who(rival: Rival) -> str:
+    return f"{rival.action} (causal tag {rival.tag})"
+
+
+def _milliseconds(rival: Rival) -> str:
+    return f"{rival.seconds * 1000:.1f} ms"
 
 
 def _text(error: BaseException | None) -> str:

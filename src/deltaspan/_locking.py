@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final, NoReturn
 
-from deltaspan._binding import Bound, value_of
+from deltaspan._binding import Bound
 from deltaspan._guard import guarded
 from deltaspan._keepers import Keeper
+from deltaspan._places import place_of
 from deltaspan._threads import on_asyncio
 from deltaspan.causal_tag import CausalTag
 
@@ -52,13 +53,20 @@ class LockSource:
     def find(self, values: Mapping[str, Any]) -> tuple[list[Hashable], Any]:
         """Return what the lock is known by, and the lock.
 
-        One that is computed is often made anew for each run, and is still the same lock for equal arguments.
+        One that is computed is often made anew for each run, and is still the same lock for arguments of the
+        same place.
         """
         if self.computed is None:
             return [id(self.lock)], self.lock
         lock = self.computed.call(values)
-        named = tuple(value_of(values.get(name)) for name in self.computed.names)
+        named = tuple(map(_known_by, map(values.get, self.computed.names)))
         return [(id(self.computed.function), *named), id(lock)], lock
+
+
+def _known_by(argument: Any) -> Hashable:
+    place = place_of(argument)
+    # An object that does not tell its place is the same one at least.
+    return (id(type(argument)), id(argument)) if place is None else place
 
 
 _holders: Final[dict[str, set[Hashable]]] = {}

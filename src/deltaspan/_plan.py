@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
-from deltaspan._binding import ArgumentReader, Bound, is_async, value_of
+from deltaspan._binding import ArgumentReader, Bound, is_async
 from deltaspan._config import settings
+from deltaspan._contention import Scope
 from deltaspan._locking import LockSource
+from deltaspan._places import place_of
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import Patience
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -74,7 +76,7 @@ class CheckPlan:
         expectation: judges the delta.
         computed: path of each computed operand of the expectation, and the callable that computes it.
         attribution: why its delta may be credited to the action, as far as the definition tells.
-        scope_names: the arguments that scope it.
+        scope_names: the arguments that scope it, sorted.
         claims_change: whether the action says that it writes what is measured.
         claims_nothing: whether no claim is made at all.
         judged_on_error: whether the delta is judged although the action raised.
@@ -111,7 +113,7 @@ class CheckPlan:
     ignores_rivals: bool
     is_tagged: bool
     counts_rows: bool
-    _bare_scope: tuple[str]
+    _bare_scope: Scope
 
     def patience_after(self, error: BaseException | None) -> Patience | None:
         """Return how long the post-state is looked at again.
@@ -128,11 +130,28 @@ class CheckPlan:
         lock = [] if self.lock is None or self.lock.computed is None else [self.lock.computed]
         return [self.probe, *[bound for _, bound in self.computed], *lock]
 
-    def scope(self, values: Mapping[str, Any]) -> Hashable:
-        """Return what equal windows share: the metric and the argument values bound to the probe."""
-        if not self.scope_names:
+    def scope(self, values: Mapping[str, Any]) -> Scope:
+        """Return where this run reads: the metric, and the places of the arguments that the probe names."""
+        names = self.scope_names
+        if not names:
             return self._bare_scope
-        return (self.metric, *[value_of(values.get(name)) for name in self.scope_names])
+        found = [place_of(values.get(name)) for name in names]
+        if None not in found:
+            return Scope(self.metric, names, names, tuple(found))
+        known = [(name, place) for name, place in zip(names, found, strict=True) if place is not None]
+        unknown = tuple(
+            f"{name} ({_described(values.get(name))})"
+            for name, place in zip(names, found, strict=True)
+            if place is None
+        )
+        return Scope(
+            self.metric, names, tuple(name for name, _ in known), tuple(place for _, place in known), unknown
+        )
+
+
+def _described(argument: Any) -> str:
+    name = "None" if argument is None else type(argument).__name__
+    return name if argument is None else f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from deltaspan._binding import ArgumentReader, Bound, bind, refuse_shadowing
+from deltaspan._contention import Scope
 from deltaspan._locking import LockSource
 from deltaspan._plan import CAUSAL_TAG, RESULT, YIELDED, CheckPlan, Options, Plan
 from deltaspan._probes import is_blocking
@@ -114,7 +115,7 @@ def _plan_check(
     for path, bound in computed:
         if bound.is_async:
             raise DefinitionTypeError(f"{_role(path)} of {owner} is async; compute it without waiting")
-    scope_names = tuple(name for name in probe.names if name != CAUSAL_TAG and name not in _RECEIVERS)
+    scope_names = tuple(sorted(name for name in probe.names if name != CAUSAL_TAG and name not in _RECEIVERS))
     said = check.modifiers
     lock = _lock_source(said.lock, owner, parameters)
     claims_nothing = isinstance(check.expectation, NoClaim)
@@ -141,7 +142,7 @@ def _plan_check(
         ignores_rivals=options.on_contention == "ignore",
         is_tagged=is_tagged,
         counts_rows=is_tagged and is_of_numbers(getattr(check.expectation, "movement", None)),
-        _bare_scope=(check.metric,),
+        _bare_scope=Scope(check.metric),
     )
 
 

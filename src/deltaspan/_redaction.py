@@ -31,7 +31,7 @@ _REASONS: Final[dict[Reason, str]] = {
     "incomparable": "its states cannot be compared in the way that was asked",
     "expectation_failed": "its expected value could not be computed",
     "action_failed": "the action raised",
-    "contended": "another action wrote to the same scope meanwhile",
+    "contended": "another run may have written to the same scope meanwhile",
     "stale_baseline": "its baseline is too old",
     "abandoned": "the window ended before its verdict was reached",
 }

@@ -110,6 +110,11 @@ class RunSteps:
         moment = Moment()
         return [check.read(moment) for check in self._checks if check.is_readable(interrupted=interrupted)]
 
+    def _retire(self) -> None:
+        """End the window for others, who may write from now on without contending with this run."""
+        for check in self._checks:
+            check.retire()
+
     def _watched(self, error: BaseException | None) -> list[Watched]:
         """Return the checks whose post-state is worth another look: those that a change could decide."""
         return [

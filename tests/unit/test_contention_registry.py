@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from deltaspan import change, collect_reports, expects, observe, window
-from deltaspan._contention import _scopes
+from deltaspan._contention import _metrics
 
 
 def test_a_thousand_windows_leave_nothing_behind():
@@ -18,7 +18,7 @@ def test_a_thousand_windows_leave_nothing_behind():
         with window("load", change("rows", lambda tenant: len(rows)), args={"tenant": number % 7}):
             rows.append(number)
 
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 def test_a_thousand_failed_windows_leave_nothing_behind():
@@ -27,12 +27,14 @@ def test_a_thousand_failed_windows_leave_nothing_behind():
         with contextlib.suppress(ZeroDivisionError):
             act()
 
-    assert _scopes == {}
+    assert _metrics == {}
 
 
-def test_observations_are_not_registered():
+def test_an_observation_is_registered_as_its_action_may_write():
     with window("load", observe("rows", lambda: 1)):
-        assert _scopes == {}
+        assert list(_metrics) == ["rows"]
+
+    assert _metrics == {}
 
 
 def test_an_argument_that_hashes_by_value_and_is_changed_by_the_action_leaves_nothing_behind():
@@ -46,7 +48,7 @@ def test_an_argument_that_hashes_by_value_and_is_changed_by_the_action_leaves_no
 
     add(Order())
 
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 def test_an_argument_that_changes_its_hash_in_the_action_contends_all_the_same():
@@ -70,7 +72,7 @@ def test_an_argument_that_changes_its_hash_in_the_action_contends_all_the_same()
         thread.join()
 
     assert [report["items"].reason for report in reports] == ["contended", "contended"]
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 @pytest.mark.parametrize("broken", ["__eq__", "__hash__", "both"])
@@ -91,18 +93,18 @@ def test_an_argument_that_cannot_be_compared_or_hashed_breaks_no_action(broken):
         return then() if then else "done"
 
     assert act(Argument(), lambda: act(Argument())) == "done"
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 def test_a_window_that_is_never_verified_is_forgotten_when_it_is_collected():
     w = window("load", change("rows", lambda: 1))
     w.capture_baseline()
-    assert len(_scopes) == 1
+    assert len(_metrics) == 1
 
     del w
     gc.collect()
 
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 def test_a_window_that_is_never_verified_does_not_contend_after_it_was_collected():
@@ -129,7 +131,7 @@ async def test_two_thousand_windows_of_their_own_scopes_are_all_judged():
         await asyncio.gather(*map(act, counts))
 
     assert [report.outcome for report in reports] == ["pass"] * 2000
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 async def test_two_thousand_windows_of_one_scope_are_all_contended_and_leave_nothing_behind():
@@ -144,4 +146,4 @@ async def test_two_thousand_windows_of_one_scope_are_all_contended_and_leave_not
         await asyncio.gather(*[act() for _ in range(2000)])
 
     assert [report["count"].reason for report in reports] == ["contended"] * 2000
-    assert _scopes == {}
+    assert _metrics == {}

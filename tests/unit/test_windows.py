@@ -18,7 +18,7 @@ from deltaspan import (
     unchanged,
     window,
 )
-from deltaspan._contention import _scopes
+from deltaspan._contention import _metrics
 
 
 class Rows(list):
@@ -261,4 +261,4 @@ def test_a_hook_and_a_collection_receive_the_report(rows):
 def test_a_window_never_opened_holds_nothing(rows):
     window("load", change("rows", rows.count))
 
-    assert _scopes == {}
+    assert _metrics == {}
