@@ -182,7 +182,7 @@ class CheckRun:
         if self._entry is not None:
             entry, self._entry = self._entry, None
             found = _contention.leave(entry)
-            self.overlap = self.overlap.joined(found) if self.overlap is not _contention.ALONE else found
+            self.overlap = self.overlap.joined(found)
         return self.overlap
 
     def _unjudged(self, verdict: Verdict, tag: str) -> CheckReport:

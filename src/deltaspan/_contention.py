@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Final, NamedTuple
 
 from deltaspan._serial import Serial
@@ -69,28 +69,56 @@ class Rival:
     doubt: str = ""
 
 
-class Overlap(NamedTuple):
+class Overlap:
     """The windows that overlapped one, of runs that are neither above nor below it.
 
-    Attributes:
-        writers: some of those that claim to change the scope.
-        writer_count: how many there were.
-        runs: some of those with any claim at all, writers included.
-        run_count: how many there were.
+    Their names are looked up when they are asked for: most windows that overlap are never named.
+
+    Args:
+        writer_count: how many of them claim to change the scope.
+        run_count: how many there are with any claim at all, writers included.
+        writers: some of the writers, as another process named them.
+        runs: some of all of them, likewise.
+        sighting: where their names are found in this process.
     """
 
-    writers: tuple[Rival, ...] = ()
-    writer_count: int = 0
-    runs: tuple[Rival, ...] = ()
-    run_count: int = 0
+    __slots__ = ("_runs", "_sighting", "_writers", "run_count", "writer_count")
+
+    def __init__(
+        self,
+        writer_count: int = 0,
+        run_count: int = 0,
+        writers: tuple[Rival, ...] = (),
+        runs: tuple[Rival, ...] = (),
+        sighting: _Sighting | None = None,
+    ) -> None:
+        self.writer_count = writer_count
+        self.run_count = run_count
+        self._writers = writers
+        self._runs = runs
+        self._sighting = sighting
+
+    @property
+    def writers(self) -> tuple[Rival, ...]:
+        """Some of the runs that claim to change the scope."""
+        found = () if self._sighting is None else self._sighting.rivals(writers_only=True)
+        return (*self._writers, *found)[:MOST_NAMED]
+
+    @property
+    def runs(self) -> tuple[Rival, ...]:
+        """Some of the runs with any claim at all."""
+        found = () if self._sighting is None else self._sighting.rivals(writers_only=False)
+        return (*self._runs, *found)[:MOST_NAMED]
 
     def joined(self, more: Overlap) -> Overlap:
         """Return both together, as of a window that was open in two processes."""
+        if not self.run_count:
+            return more
         return Overlap(
-            (self.writers + more.writers)[:MOST_NAMED],
             self.writer_count + more.writer_count,
-            (self.runs + more.runs)[:MOST_NAMED],
             self.run_count + more.run_count,
+            self.writers + more.writers,
+            self.runs + more.runs,
         )
 
 
@@ -121,23 +149,44 @@ class Entry:
         self.seat: _Seat | None = None  # None while it is alone in its metric
 
 
-class _Count(NamedTuple):
-    """How many windows: those that write, and all of them."""
+class _Sighting(NamedTuple):
+    """Where the names of overlapping windows are found.
 
-    writers: int
-    runs: int
+    Attributes:
+        entry: the window that they overlapped.
+        closed_at: when it closed.
+        met_writers: the newest writers that were open when it came.
+        met_runs: the newest of all of them.
+        recent_writers: the latest writers to arrive, in each place where it may meet them.
+        recent_runs: the latest of all of them.
+    """
 
-    def plus(self, other: _Count) -> _Count:
-        return _Count(self.writers + other.writers, self.runs + other.runs)
+    entry: Entry
+    closed_at: float
+    met_writers: Sequence[Entry]
+    met_runs: Sequence[Entry]
+    recent_writers: Sequence[Sequence[Entry]]
+    recent_runs: Sequence[Sequence[Entry]]
 
-    def minus(self, other: _Count) -> _Count:
-        return _Count(self.writers - other.writers, self.runs - other.runs)
+    def rivals(self, *, writers_only: bool) -> tuple[Rival, ...]:
+        """Return those that are neither above the window nor below it."""
+        entry = self.entry
+        line = _line(entry.tag)
+        met, recent = (
+            (self.met_writers, self.recent_writers) if writers_only else (self.met_runs, self.recent_runs)
+        )
+        found = {other.tag.id: other for other in met if other.tag.id not in line}
+        for arrivals in recent:
+            for other in reversed(arrivals):
+                if other.number > entry.number and entry.tag.id not in _line(other.tag):
+                    found.setdefault(other.tag.id, other)
+        return tuple(self._rival(other) for other in islice(found.values(), MOST_NAMED))
 
-    def after(self, entry: Entry) -> _Count:
-        return _Count(self.writers + entry.writes, self.runs + 1)
-
-
-_NOBODY: Final = _Count(0, 0)
+    def _rival(self, other: Entry) -> Rival:
+        own = self.entry
+        ended_at = min(other.ended_at or self.closed_at, self.closed_at)
+        seconds = max(ended_at - max(own.started_at, other.started_at), 0.0)
+        return Rival(other.action, other.tag.id, seconds, _doubt(own.scope, other.scope))
 
 
 class _Room:
@@ -146,31 +195,29 @@ class _Room:
     Attributes:
         runs: those that are open, by causal tag.
         writers: those of them that write.
-        arrived: how many have come so far.
         members: those that have come and not left; one that has retired is no longer open but still a member.
+        arrived: how many have come so far.
+        arrived_writers: how many of them write.
         recent: the latest arrivals, the newest last.
         recent_writers: the latest writers among the arrivals.
     """
 
-    __slots__ = ("arrived", "members", "recent", "recent_writers", "runs", "writers")
+    __slots__ = ("arrived", "arrived_writers", "members", "recent", "recent_writers", "runs", "writers")
 
     def __init__(self) -> None:
         self.runs: dict[str, Entry] = {}
         self.writers: dict[str, Entry] = {}
-        self.arrived = _NOBODY
         self.members: set[Entry] = set()
+        self.arrived = self.arrived_writers = 0
         self.recent: tuple[Entry, ...] = ()
         self.recent_writers: tuple[Entry, ...] = ()
 
-    @property
-    def open(self) -> _Count:
-        return _Count(len(self.writers), len(self.runs))
-
     def add(self, entry: Entry) -> None:
         self.members.add(entry)
-        self.arrived = self.arrived.after(entry)
+        self.arrived += 1
         self.recent = (*self.recent[1 - _MOST_RECENT :], entry)
         if entry.writes:
+            self.arrived_writers += 1
             self.recent_writers = (*self.recent_writers[1 - _MOST_RECENT :], entry)
             self.writers[entry.tag.id] = entry
         self.runs[entry.tag.id] = entry
@@ -210,21 +257,21 @@ class _Seat:
     Attributes:
         metric: all windows of its metric.
         group: those that bind the same names.
-        arrived: how many had come that it may meet, itself included, right after it came.
-        kin: how many of those that came later are its descendants.
-        met: how many were open when it came, its ancestors left out.
-        met_writers: some of the writers among them.
-        met_runs: some of all of them.
+        passed: how many had come that it may meet, itself included, right after it came, less those that were
+            open then and are not its ancestors, and plus those of its descendants that came later.
+        passed_writers: how many of them write.
+        met_runs: the newest of those that were open.
+        met_writers: the newest writers among them.
     """
 
-    __slots__ = ("arrived", "group", "kin", "met", "met_runs", "met_writers", "metric")
+    __slots__ = ("group", "met_runs", "met_writers", "metric", "passed", "passed_writers")
 
     def __init__(self, metric: _Metric, group: _Group) -> None:
         self.metric = metric
         self.group = group
-        self.arrived = self.kin = self.met = _NOBODY
-        self.met_writers: tuple[Entry, ...] = ()
-        self.met_runs: tuple[Entry, ...] = ()
+        self.passed = self.passed_writers = 0
+        self.met_runs: Sequence[Entry] = ()
+        self.met_writers: Sequence[Entry] = ()
 
 
 _steps: Final = Serial()
@@ -285,7 +332,7 @@ def _seat(entry: Entry, metric: _Metric) -> None:
     group = metric.groups.setdefault((scope.names, scope.known), _Group())
     seat = entry.seat = _Seat(metric, group)
     room = group.rooms.get(scope.places)
-    _meet(entry, seat, room)
+    met, met_writers = _meet(entry, seat, room)
     if room is None:
         group.rooms[scope.places] = entry
     elif isinstance(room, Entry):
@@ -295,8 +342,10 @@ def _seat(entry: Entry, metric: _Metric) -> None:
     # In this order a window that closes in the midst of this step counts one too many rather than too few.
     metric.add(entry)
     group.add(entry)
-    entry.number = metric.arrived.runs
-    seat.arrived = _arrived(entry, seat)
+    entry.number = metric.arrived
+    arrived, arrived_writers = _arrived(entry, seat)
+    seat.passed += arrived - met
+    seat.passed_writers += arrived_writers - met_writers
 
 
 def _room_of(only: Entry, group: _Group) -> _Room:
@@ -355,126 +404,103 @@ def _left(room: _Room, entry: Entry) -> bool:
 # What they find -------------------------------------------------------------------------------------------
 
 
-def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> None:
-    """Note who is open already: ancestors as kin, all others by number, and some by name."""
-    metric, scope, above = seat.metric, entry.scope, _NOBODY
-    ancestors = _line(entry.tag)
-    for tag in ancestors:
-        if tag in metric.runs:
-            ancestor = metric.runs[tag]
-            if scope.may_meet(ancestor.scope):
-                above = above.after(ancestor)
-                _note_descendant(ancestor, entry)
-        elif tag in metric.retired and scope.may_meet(metric.retired[tag].scope):
-            _note_descendant(metric.retired[tag], entry)
-    same = room.open if isinstance(room, _Room) else _NOBODY if room is None else _NOBODY.after(room)
-    seat.met = metric.open.minus(seat.group.open).plus(same).minus(above)
-    if seat.met.writers > 0:
-        seat.met_writers = _some(_newest(seat, room, _writers_in), ancestors)
-    if seat.met.runs > 0:
-        seat.met_runs = _some(_newest(seat, room, _runs_in), ancestors)
-
-
-def _note_descendant(ancestor: Entry, entry: Entry) -> None:
-    if ancestor.seat is not None:
-        ancestor.seat.kin = ancestor.seat.kin.after(entry)
+def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, int]:
+    """Return how many are open already, and how many of them write, its ancestors left out."""
+    metric, group, scope = seat.metric, seat.group, entry.scope
+    met, met_writers = len(metric.runs) - len(group.runs), len(metric.writers) - len(group.writers)
+    if isinstance(room, _Room):
+        met, met_writers = met + len(room.runs), met_writers + len(room.writers)
+    elif room is not None:
+        met, met_writers = met + 1, met_writers + room.writes
+    line = _line(entry.tag)
+    for tag in line:
+        ancestor = metric.runs.get(tag)
+        if ancestor is not None and scope.may_meet(ancestor.scope):
+            met, met_writers = met - 1, met_writers - ancestor.writes
+        if ancestor is None and metric.retired:
+            ancestor = metric.retired.get(tag)
+        if ancestor is not None and ancestor.seat is not None and scope.may_meet(ancestor.scope):
+            ancestor.seat.passed += 1
+            ancestor.seat.passed_writers += entry.writes
+    if met > 0:
+        # Its ancestors are told from the others when these are named.
+        most, rooms = MOST_NAMED + len(line), _rooms_of(seat, room)
+        alone = [room] if isinstance(room, Entry) else []
+        seat.met_runs = alone + [other for each in rooms for other in _newest(each.runs, most)]
+        seat.met_writers = [other for other in alone if other.writes]
+        seat.met_writers += [other for each in rooms for other in _newest(each.writers, most)]
+    return met, met_writers
 
 
 def _overlap(entry: Entry, now: float) -> Overlap:
     seat = entry.seat
     if seat is None:
         return ALONE if _metrics.get(entry.scope.metric) is entry else _searched(entry, now)
-    later = _arrived(entry, seat).minus(seat.arrived).minus(seat.kin)
-    writers, runs = seat.met.plus(later)
-    if writers <= 0 and runs <= 0:
+    arrived, arrived_writers = _arrived(entry, seat)
+    runs, writers = arrived - seat.passed, arrived_writers - seat.passed_writers
+    if runs <= 0:
         return ALONE
-    room = seat.group.rooms.get(entry.scope.places)
-    later_writers = _came_later(entry, _newest(seat, room, _recent_writers_in))
-    later_runs = _came_later(entry, _newest(seat, room, _recent_runs_in))
-    return Overlap(
-        _rivals(entry, chain(seat.met_writers, later_writers), now),
-        max(writers, 0),
-        _rivals(entry, chain(seat.met_runs, later_runs), now),
-        max(runs, 0),
+    rooms = _rooms_of(seat, seat.group.rooms.get(entry.scope.places))
+    sighting = _Sighting(
+        entry,
+        now,
+        seat.met_writers,
+        seat.met_runs,
+        [each.recent_writers for each in rooms],
+        [each.recent for each in rooms],
     )
+    return Overlap(writers, runs, sighting=sighting)
 
 
-def _arrived(entry: Entry, seat: _Seat) -> _Count:
-    """Return how many have come so far that the window may meet, itself included."""
-    room = seat.group.rooms.get(entry.scope.places)
-    same = room.arrived if isinstance(room, _Room) else _NOBODY.after(entry)
-    return seat.metric.arrived.minus(seat.group.arrived).plus(same)
+def _arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
+    """Return how many have come so far that the window may meet, itself included, and how many write."""
+    metric, group = seat.metric, seat.group
+    room = group.rooms.get(entry.scope.places)
+    same, same_writers = (
+        (room.arrived, room.arrived_writers) if isinstance(room, _Room) else (1, int(entry.writes))
+    )
+    return (
+        metric.arrived - group.arrived + same,
+        metric.arrived_writers - group.arrived_writers + same_writers,
+    )
 
 
 def _searched(entry: Entry, now: float) -> Overlap:
     """Find whom a window overlaps that opens and closes in the midst of a step, and so was never counted."""
     there = _metrics.get(entry.scope.metric)
     known = there.runs.values() if isinstance(there, _Metric) else () if there is None else (there,)
-    ancestors = _line(entry.tag)
-    runs = [other for other in known if other.tag.id not in ancestors and entry.scope.may_meet(other.scope)]
+    line = _line(entry.tag)
+    runs = [other for other in known if other.tag.id not in line and entry.scope.may_meet(other.scope)]
     writers = [other for other in runs if other.writes]
-    return Overlap(_rivals(entry, writers, now), len(writers), _rivals(entry, runs, now), len(runs))
+    return Overlap(len(writers), len(runs), sighting=_Sighting(entry, now, writers, runs, (), ()))
 
 
-def _line(tag: CausalTag) -> Collection[str | None]:
+def _line(tag: CausalTag) -> Collection[str]:
     """Return a run's own tag and those above it, as far as they are known here."""
     # Its own tag too: a window that was handed over may be open twice. Parent and root are known by name even
     # where the run between is another process's.
-    line: set[str | None] = {tag.root_id}
+    if tag.parent_id is None:
+        return (tag.id,) if tag.root_id == tag.id else (tag.id, tag.root_id)
+    line = {tag.root_id}
     run: CausalTag | None = tag
     while run is not None:
-        line.update((run.id, run.parent_id))
+        line.add(run.id)
+        if run.parent_id is not None:
+            line.add(run.parent_id)
         run = run.parent
     return line
 
 
-def _runs_in(room: Entry | _Room) -> Iterable[Entry]:
-    return reversed(room.runs.values()) if isinstance(room, _Room) else (room,)
+def _rooms_of(seat: _Seat, room: Entry | _Room | None) -> list[_Room]:
+    """Return where a window may meet others: in its own room, and wherever other names are bound."""
+    rooms: list[_Room] = [each for each in seat.metric.groups.values() if each is not seat.group]
+    if isinstance(room, _Room):
+        rooms.insert(0, room)
+    return rooms
 
 
-def _writers_in(room: Entry | _Room) -> Iterable[Entry]:
-    return reversed(room.writers.values()) if isinstance(room, _Room) else (room,) if room.writes else ()
-
-
-def _recent_runs_in(room: Entry | _Room) -> Iterable[Entry]:
-    return reversed(room.recent) if isinstance(room, _Room) else ()
-
-
-def _recent_writers_in(room: Entry | _Room) -> Iterable[Entry]:
-    return reversed(room.recent_writers) if isinstance(room, _Room) else ()
-
-
-def _newest(
-    seat: _Seat, room: Entry | _Room | None, entries: Callable[[Entry | _Room], Iterable[Entry]]
-) -> Iterator[Entry]:
-    """Yield windows that another may meet: those of equal scope, then those that bind other names."""
-    rooms = [other for other in seat.metric.groups.values() if other is not seat.group]
-    same = [] if room is None else [room]
-    return chain.from_iterable(entries(each) for each in (*same, *rooms))
-
-
-def _some(found: Iterator[Entry], ancestors: Collection[str | None]) -> tuple[Entry, ...]:
-    # Only a nest of ancestors makes this look further than at a few windows.
-    return tuple(islice((entry for entry in found if entry.tag.id not in ancestors), MOST_NAMED))
-
-
-def _came_later(entry: Entry, found: Iterator[Entry]) -> Iterator[Entry]:
-    for other in found:
-        if other.number > entry.number and entry.tag.id not in _line(other.tag):
-            yield other
-
-
-def _rivals(entry: Entry, found: Iterable[Entry], now: float) -> tuple[Rival, ...]:
-    distinct = {other.tag.id: other for other in found}
-    return tuple(
-        Rival(
-            other.action,
-            other.tag.id,
-            max(min(other.ended_at or now, now) - max(entry.started_at, other.started_at), 0.0),
-            _doubt(entry.scope, other.scope),
-        )
-        for other in islice(distinct.values(), MOST_NAMED)
-    )
+def _newest(known: dict[str, Entry], most: int) -> Iterable[Entry]:
+    return islice(reversed(known.values()), most)
 
 
 def _doubt(own: Scope, other: Scope) -> str:

@@ -224,7 +224,7 @@ def _read_check(check: dict[str, Any]) -> HandedCheck:
 
 
 def _read_overlap(writers: Any, writer_count: Any, runs: Any, run_count: Any) -> Overlap:
-    return Overlap(_read_rivals(writers), _whole(writer_count), _read_rivals(runs), _whole(run_count))
+    return Overlap(_whole(writer_count), _whole(run_count), _read_rivals(writers), _read_rivals(runs))
 
 
 def _read_rivals(rivals: Any) -> tuple[Rival, ...]:
