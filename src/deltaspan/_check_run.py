@@ -15,6 +15,7 @@ from deltaspan._reading import NO_READ, Read
 from deltaspan._records import Timing, Verdict, inconclusive
 from deltaspan._redaction import redacted, shown
 from deltaspan._reports import CheckReport
+from deltaspan._strangers import warn_of_strangers
 from deltaspan.causal_tag import CausalTag
 from deltaspan.checks import Patience
 
@@ -23,6 +24,7 @@ __all__ = ["CheckRun", "Watched"]
 _ABANDONED: Final = inconclusive("abandoned", "the window ended before its verdict was reached")
 _SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
 _SHARES: Final = 2**32
+_BLIND_TO_STRANGERS: Final = frozenset({"window", "scoped"})
 
 
 class CheckRun:
@@ -162,7 +164,10 @@ class CheckRun:
         # A lock that every writer takes leaves no rivals. Where there is one, somebody did not take it.
         if plan.ignores_rivals:
             overlap = _contention.ALONE
-        return self._finished(self.judge(values, result, error, tag, left, overlap))
+        report = self._finished(self.judge(values, result, error, tag, left, overlap))
+        if plan.attribution in _BLIND_TO_STRANGERS and plan.claims_change and report.passed:
+            warn_of_strangers(plan.metric, plan.attribution)
+        return report
 
     def abandoned(self, tag: str) -> CheckReport:
         """Give the report of a check whose window ended before its verdict."""

@@ -388,8 +388,8 @@ def _leave(entry: Entry, found: list[Overlap], now: float) -> None:
     room = group.rooms.get(places)
     if room is entry or (isinstance(room, _Room) and _left(room, entry)):
         del group.rooms[places]
-    if _left(group, entry):
-        metric.groups.pop((entry.scope.names, entry.scope.known), None)
+    # An empty group is kept, as it knows the names of who was there. There are as many as ways to bind names.
+    _left(group, entry)
     if _left(metric, entry) and _metrics.get(name) is metric:
         del _metrics[name]
 

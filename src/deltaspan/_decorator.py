@@ -67,8 +67,8 @@ def expects(
         on_contention: what becomes of a delta that another action may have made, because its window of equal
             scope overlapped: `inconclusive`, or `ignore`, which judges it all the same; for when every
             writer is known to write elsewhere.
-        deferred: return the action's result at once and reach the verdict in the background. It goes to a
-            span `delta.verify {action}` of the same trace and to `on_report`; the process waits for it at
+        deferred: read each post-state once, return the action's result, and reach the verdict in the
+            background. It goes to a span `delta.verify {action}` of the same trace and to `on_report`; the process waits for it at
             exit. What `raise` would raise is logged.
 
     Raises:

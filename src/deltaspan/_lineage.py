@@ -34,9 +34,10 @@ class Kin:
         root: as given.
         tags: its own tag and those of its descendants.
         line: its own tag and those above, the nearest first.
+        is_watching: whether it takes note of descendants.
     """
 
-    __slots__ = ("_above", "_parents", "line", "root", "tag", "tags")
+    __slots__ = ("_above", "_parents", "is_watching", "line", "root", "tag", "tags")
 
     def __init__(
         self, tag: str, descendants: Iterable[str] = (), *, root: str, above: Sequence[str] = ()
@@ -45,6 +46,7 @@ class Kin:
         self.root = root
         self.tags = {tag, *descendants}
         self.line = (tag, *above)
+        self.is_watching = True
         self._above = {root, *above} - {tag}
         self._parents: Mapping[str, str] = {}
 
@@ -146,7 +148,7 @@ def _watch(kin: Kin) -> None:
 def _born(tag: str, parent: str | None, root: str) -> None:
     of_parent = () if parent is None else watched.get(parent, ())
     # A run that another process called is known by its root, though what called it is not known here.
-    all_kin = (*of_parent, *watched.get(root, ()))
+    all_kin = [kin for kin in (*of_parent, *watched.get(root, ())) if kin.is_watching]
     if all_kin:
         _note(tag, all_kin)
     for kin in all_kin:
@@ -161,6 +163,7 @@ def _note(tag: str, all_kin: Iterable[Kin]) -> None:
 
 
 def _forget(kin: Kin) -> None:
+    kin.is_watching = False  # first, as a run that is born in the midst of this would not be forgotten
     for tag in tuple(kin.tags):
         rest = tuple(other for other in watched.get(tag, ()) if other is not kin)
         if rest:

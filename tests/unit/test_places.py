@@ -20,7 +20,7 @@ import pytest
 
 from deltaspan._places import place_of
 
-HERE = os.getcwd()
+HERE = str(Path.cwd())
 ID = uuid.UUID("3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f")
 
 
@@ -33,6 +33,8 @@ class Level(enum.IntEnum):
 
 
 class Name(str):
+    __slots__ = ()
+
     def __eq__(self, other):
         raise RuntimeError("no equality")
 
@@ -223,7 +225,11 @@ def raising(*names, error=RuntimeError):
     def fail(*_):
         raise error("no")
 
-    bodies = {"__eq__": lambda self, other: self is other, "__hash__": lambda self: 1, "__str__": lambda _: "a"}
+    bodies = {
+        "__eq__": lambda self, other: self is other,
+        "__hash__": lambda self: 1,
+        "__str__": lambda _: "a",
+    }
     return type("Raising", (), {**bodies, **dict.fromkeys(names, fail)})()
 
 
