@@ -68,8 +68,8 @@ def expects(
             scope overlapped: `inconclusive`, or `ignore`, which judges it all the same; for when every
             writer is known to write elsewhere.
         deferred: read each post-state once, return the action's result, and reach the verdict in the
-            background. It goes to a span `delta.verify {action}` of the same trace and to `on_report`; the process waits for it at
-            exit. What `raise` would raise is logged.
+            background. It goes to a span `delta.verify {action}` of the same trace and to `on_report`; the
+            process waits for it at exit. What `raise` would raise is logged.
 
     Raises:
         DefinitionTypeError: at decoration; something is not a check, a probe names a parameter that the

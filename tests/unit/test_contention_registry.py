@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from deltaspan import change, collect_reports, expects, observe, window
+from deltaspan import _contention, change, collect_reports, expects, observe, window
 from deltaspan._contention import _metrics
+from unit._interrupting import Interrupting
 
 
 def test_a_thousand_windows_leave_nothing_behind():
@@ -146,4 +147,32 @@ async def test_two_thousand_windows_of_one_scope_are_all_contended_and_leave_not
         await asyncio.gather(*[act() for _ in range(2000)])
 
     assert [report["count"].reason for report in reports] == ["contended"] * 2000
+    assert _metrics == {}
+
+
+@pytest.mark.parametrize("values", [lambda number: {"tenant": number}, lambda _: {}], ids=["own", "shared"])
+def test_a_window_runs_as_many_lines_among_thousands_as_among_ten(values):
+    def open_one(number):
+        args = values(number)
+        probe = (lambda tenant: 0) if args else (lambda: 0)
+        w = window("load", change("rows", probe), args=args)
+        w.capture_baseline()
+        return w
+
+    def lines():
+        counted = Interrupting(lambda: None, _contention.__file__)
+        with counted:
+            open_one(-1).verify()
+        return counted.lines
+
+    unscoped = window("all", change("rows", lambda: 0))
+    unscoped.capture_baseline()
+    opened = [open_one(number) for number in range(10)]
+    among_ten = lines()
+    opened += [open_one(number) for number in range(10, 5000)]
+    among_thousands = lines()
+    for each in (unscoped, *opened):
+        each.verify()
+
+    assert among_thousands <= among_ten + 20
     assert _metrics == {}
