@@ -3,7 +3,8 @@
 Run with `make bench` or `python benchmarks/windows.py [--most N]`. The windows are async, with one check each
 and telemetry into an SDK that discards it. Each run has a scope of its own, or all of them share one, or they
 have one of 5 000 scopes beside one window that has none and so may be in the place of any of them. All
-are open before the first may close. A window that costs more the more there are would show in the ratio to ten.
+are open before the first may close. A window that costs more the more there are would show in the ratio to
+ten.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ def test_a_pass_by_window_says_who_else_could_have_written_and_the_cure(said):
     assert message == (
         "rows: a change was credited to an action (attribution window) because no other verified action of "
         "this process could have made it. What another process writes, or code that is not verified, would "
-        "be credited as well. If others may write there, let the probe take causal_tag and read only rows that "
-        "carry it, or hold a lock that they take, too: .exclusively(lock)"
+        "be credited as well. If others may write there, let the probe take causal_tag and read only rows "
+        "that carry it, or hold a lock that they take, too: .exclusively(lock)"
     )
 
 
