@@ -19,7 +19,7 @@ from typing import Any
 from deltaspan._deltas import MappingDelta, TaggedDelta, merged
 from deltaspan._difference import difference, equal
 from deltaspan._records import UNREAD, Verdict
-from deltaspan._render import show
+from deltaspan._render import transition
 from deltaspan.expectations import ChangeExpectation, Expectation, Members, NoChange, Only
 from deltaspan.expectations.base import States
 from deltaspan.expectations.possible import could_hold, holds
@@ -42,7 +42,7 @@ def doubt_of(expectation: Expectation, delta: TaggedDelta, verdict: Verdict, sta
     if not (rest.others.changed or rest.untagged.changed):
         return None
     doubt = _of_pass if verdict.outcome == "pass" else _of_fail
-    said = doubt(expectation, rest, states, f"({show(states[0])} → {show(states[1])})")
+    said = doubt(expectation, rest, states, transition(*states))
     return None if said is None else f"{said}; {delta.tally}"
 
 
@@ -52,7 +52,8 @@ def _of_pass(
     untagged = delta.untagged
     if untagged.changed and not delta.mine.changed:
         return (
-            f"nothing changed that carries its tag, but the state {untagged.words()} {both} {_by(delta)}, so "
+            f"nothing changed that carries its tag, but the state {untagged.words('row')}{both} "
+            f"{_by(delta)}, so "
             f"this action may have done that"
         )
     if isinstance(expectation, NoChange):
@@ -67,7 +68,8 @@ def _of_pass(
         return None
     cure = "say .allowing_others()" if isinstance(movement, Members) else "name it in .only(...)"
     return (
-        f"what carries its tag is as expected, but the state also {untagged.words()} {both} {_by(delta)}; "
+        f"what carries its tag is as expected, but the state also {untagged.words('row')}{both} "
+        f"{_by(delta)}; "
         f"nothing else may change, and this action may have done that: {cure} where others may do so, or "
         f"have whatever writes there stamp it"
     )
@@ -95,8 +97,8 @@ def _of_fail(
     if mute.added or mute.modified:
         cures.append("put the check on the outermost action, whose own every row with its root is")
     return (
-        f"what carries its tag was expected to {demand}, and {movement.happened(delta)} {both}; but the "
-        f"state {mute.words()}, and nobody knows whether this action did that: "
+        f"what carries its tag was expected to {demand}, and {movement.happened(delta)}{both}; but the "
+        f"state {mute.words('row')}, and nobody knows whether this action did that: "
         f"{'; '.join(cures)}"
     )
 
@@ -105,7 +107,7 @@ def _of_end(delta: TaggedDelta, both: str) -> str:
     foreign = merged(delta.others, delta.untagged)
     return (
         f"the end of the state is not the work of this action alone: beside what carries its tag the state "
-        f"{foreign.words()} {both}, so .to(...) proves nothing; claim what is its own, as .by(...) and "
+        f"{foreign.words('row')}{both}, so .to(...) proves nothing; claim what is its own, as .by(...) and "
         f".adding(...) do"
     )
 

@@ -25,7 +25,7 @@ from deltaspan._handover_text import (
 from deltaspan._headers import BAGGAGE
 from deltaspan._plan import CheckPlan, Plan
 from deltaspan._records import UNREAD, Timing, inconclusive
-from deltaspan._render import show
+from deltaspan._render import show, transition
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._sealing import seal
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -128,7 +128,7 @@ class WindowRun(Run):
         note = f"the baseline was {age:.1f} s old, and max_age is {self._max_age:g} s"
         if plan.redaction is None and report.delta is not None:
             happened = report.delta.words() if report.delta.changed else "did not change"
-            note += f"; the state {happened} since ({show(report.pre)} → {show(report.post)}), by whomever"
+            note += f"; the state {happened} since{transition(report.pre, report.post)}, by whomever"
         return report._replace(verdict=inconclusive("stale_baseline", note))
 
 

@@ -16,7 +16,7 @@ from deltaspan._plan import RESULT, CheckPlan
 from deltaspan._probes import name_of_probe
 from deltaspan._reading import Read
 from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
-from deltaspan._render import show
+from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
 from deltaspan.expectations import Expectation, NoChange
 from deltaspan.expectations.ignoring import NOTHING_IGNORED
@@ -144,7 +144,7 @@ def _abandoned(left: int, found: str) -> Verdict:
 def _moved(delta: Delta, pre: Read, post: Read) -> str:
     happened = delta.words() if delta.changed else "did not change"
     tally = f"; {delta.tally}" if isinstance(delta, TaggedDelta) else ""
-    return f"{happened} ({show(pre.value)} → {show(post.value)}){tally}"
+    return f"{happened}{transition(pre.value, post.value)}{tally}"
 
 
 def _on_rows(
@@ -152,8 +152,8 @@ def _on_rows(
 ) -> Verdict:
     """Return the verdict on tagged rows, which stands unless it rests on who wrote what nobody signed."""
     if not isinstance(delta, TaggedDelta):
-        both = f"({show(pre.value)} → {show(post.value)})"
-        note = f"the two states are not both of tagged rows {both}; read them with the same tagged() probe"
+        both = kinds(pre.value, post.value)
+        note = f"the two states are not both of tagged rows ({both}); read them with the same tagged() probe"
         return inconclusive("incomparable", note)
     doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, (pre.value, post.value))
     return verdict if doubt is None else inconclusive("contended", doubt)
@@ -189,7 +189,7 @@ def _unattributed(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -
 def _contended(delta: Delta, pre: Read, post: Read, rival: Rival) -> Verdict:
     happened = delta.words() if delta.changed else "did not change"
     note = (
-        f"the state {happened} ({show(pre.value)} → {show(post.value)}), but {rival.action} "
+        f"the state {happened}{transition(pre.value, post.value)}, but {rival.action} "
         f"(causal tag {rival.tag}) wrote to the same scope for {rival.seconds * 1000:.1f} ms of this window, "
         f"so the change cannot be credited to one of them; scope the probe by an argument, tag what the "
         f"action makes and let the probe take causal_tag, or hold a lock around the action"

@@ -51,7 +51,7 @@ COLLATERAL = {
     ),
     "a key whose text is declared": (
         CHANGE.by({"1": 1}), {1: 0}, {1: 1},
-        ("expected x to change by {'1': 1}, but it changed '1' by 0 and it changed 1 by 1, which was not "
+        ("expected x to change by {'1': 1}, but it changed '1' by 0 and it changed key 1 by 1, which was not "
          "declared ({1: 0} → {1: 1})"),
     ),
 }  # fmt: skip
@@ -184,8 +184,8 @@ def test_a_tuple_a_frozenset_and_a_document_are_members():
 
 def test_a_number_that_was_meant_to_count_is_named_as_a_member_with_the_word_that_counts():
     assert verdict(CHANGE.adding(1), set(), {"a"})[1] == (
-        "expected x to change by adding 1, but it did not add 1 (a number of members is count=1) and it "
-        "added 'a', which was not declared (set() → {'a'})"
+        "expected x to change by adding member 1, but it did not add member 1 (a number of members is "
+        "count=1) and it added 'a', which was not declared (set() → {'a'})"
     )
 
 

@@ -66,10 +66,10 @@ class TaggedDelta(MappingDelta):
 
     @property
     def tally(self) -> str:
-        """How many rows changed for each: "1 mine, 39 others"; who is not named has none."""
+        """What happened to rows, by whom: "1 added and 1 modified by this run, 39 by others"."""
         mine, others, untagged = map(_changes, (self, self.others, self.untagged))
-        said = f"{mine} mine"
-        said += f", {others} others" if others else ""
+        said = f"{_kinds(self) or 'none'} by this run"
+        said += f", {others} by others" if others else ""
         said += f", {untagged} untagged" if untagged else ""
         mute = self.mute
         unknown = len(mute.added) + len(mute.modified)
@@ -105,8 +105,8 @@ class TaggedDelta(MappingDelta):
         mine = merged(self.mine, part)
         return TaggedDelta(mine.added, mine.removed, mine.modified, self.others, rest, self.counted)
 
-    def words(self) -> str:
-        return f"changed by {self.amount}" if self.counted else MappingDelta.words(self)
+    def words(self, noun: str = "row") -> str:
+        return f"changed by {self.amount}" if self.counted else MappingDelta.words(self, noun)
 
     def _valued(self, part: MappingDelta) -> object:
         if self.counted:
@@ -186,6 +186,13 @@ def _where(entries: Mapping[Path, V], keep: Callable[[Path, V], bool]) -> Mappin
 
 def _amount(part: MappingDelta) -> int:
     return len(part.added) - len(part.removed)
+
+
+def _kinds(part: MappingDelta) -> str:
+    """Count what happened to rows, kind by kind: one added and one overwritten are two, though one more."""
+    counts = (("added", part.added), ("removed", part.removed), ("modified", part.modified))
+    said = [f"{len(entries)} {kind}" for kind, entries in counts if entries]
+    return " and ".join([", ".join(said[:-1]), said[-1]]) if said[1:] else "".join(said)
 
 
 def _changes(part: MappingDelta) -> int:

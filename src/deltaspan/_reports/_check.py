@@ -129,7 +129,7 @@ class CheckReport(_CheckFields):
 
     @property
     def explanation(self) -> str:
-        """One sentence: what was expected, what happened, both states."""
+        """One sentence: what was expected, what happened, and both states if they are short."""
         verdict = self.verdict
         if verdict.note is not None or self.delta is None:
             return f"{self.metric}: {verdict.note or verdict.outcome}"

@@ -96,7 +96,8 @@ class Sentence(Check[S_co]):
             >>> with window("prune", check) as w:
             ...     rows.discard(1)
             >>> w.report["rows"].explanation
-            "expected rows to satisfy 'only rows above 2 are removed', but it removed 1 ({1, 2, 3} → {2, 3})"
+            "expected rows to satisfy 'only rows above 2 are removed', but it removed member 1 ({1, 2, 3} "
+            "→ {2, 3})"
         """
         words = said("satisfying", predicate, description)
         return self._moving(Satisfying(predicate, description), words)

@@ -12,7 +12,7 @@ from deltaspan._deltas import Delta, MappingDelta
 from deltaspan._deltas._numbers import subtract
 from deltaspan._difference import identity
 from deltaspan._freeze import Path
-from deltaspan._render import show
+from deltaspan._render import show, with_noun
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.expectations._comparing import checked_amount, checked_tolerance, compare, zero_like
 from deltaspan.expectations._kinds import unfit
@@ -99,7 +99,8 @@ class ByKey:
         tally = self._tally(delta)
         said = []
         if tally.wrong:
-            said.append(f"changed {listed(tally.wrong, lambda pair: f'{shown(pair[0])} by {show(pair[1])}')}")
+            wrong = listed(tally.wrong, lambda pair: f"{shown(pair[0])} by {show(pair[1])}")
+            said.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
         if tally.beyond:
             were = "was" if len(tally.beyond) == 1 else "were"
             also = "it " if said else "also "
@@ -155,7 +156,7 @@ def _told(entries: list[_Entry]) -> str:
     for how in ("changed", "added", "removed", "modified"):
         some = [entry for entry in entries if how == ("changed" if entry.counted else entry.how)]
         if some:
-            said.append(f"{how} {listed(some, _named)}")
+            said.append(f"{how} {with_noun('key', listed(some, _named), len(some))}")
     return joined(said)
 
 

@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 
 from deltaspan._deltas import Delta
 from deltaspan._records import Verdict
-from deltaspan._render import show
+from deltaspan._render import kinds, transition
 
 __all__ = ["Expectation", "Explained", "Incomparable", "Movement", "NothingClaimed", "States", "sentence"]
 
@@ -25,7 +25,7 @@ class Explained(Protocol):
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
     ) -> str:
-        """Return the sentence: what was expected, what happened, both states."""
+        """Return the sentence: what was expected, what happened, and both states if they are short."""
         ...
 
 
@@ -91,7 +91,7 @@ class Incomparable(Exception):
     def sentence(self, states: States) -> str:
         """Return the whole sentence."""
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{self}, but the states were {show(states[0])} → {show(states[1])}{hint}"
+        return f"{self}, but the states were {kinds(*states)}{hint}"
 
 
 class NothingClaimed(Exception):
@@ -118,7 +118,7 @@ def sentence(metric: str, demand: str, happened: str, states: States, *, holds: 
         states: baseline and post-state.
         holds: whether the demand was met.
     """
-    both = f"({show(states[0])} → {show(states[1])})"
+    both = transition(*states)
     if holds:
-        return f"{metric} {happened}, as expected {both}"
-    return f"expected {metric} to {demand}, but it {happened} {both}"
+        return f"{metric} {happened}, as expected{both}"
+    return f"expected {metric} to {demand}, but it {happened}{both}"

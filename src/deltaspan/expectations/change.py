@@ -10,6 +10,7 @@ from deltaspan._deltas import Delta
 from deltaspan._difference import difference, equal
 from deltaspan._records import FAIL, PASS, UNREAD, Verdict, inconclusive
 from deltaspan._render import show
+from deltaspan.expectations._ends import instead
 from deltaspan.expectations.base import Incomparable, Movement, NothingClaimed, States, sentence
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations.predicates import PredicateRaised
@@ -96,9 +97,9 @@ class ChangeExpectation:
 
     def _faults(self, delta: Delta, states: States) -> Iterator[str]:
         if not self.starts(states[0]):
-            yield f"started at {show(states[0])}"
+            yield f"started {instead(self.start, states[0], self.ignored)}"
         if not self.arrives(states[1]):
-            yield f"ended at {show(states[1])}"
+            yield f"ended {instead(self.end, states[1], self.ignored)}"
         fault = self.movement.fault(delta, states)
         if fault is not None:
             yield fault

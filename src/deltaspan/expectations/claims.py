@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from deltaspan._deltas import Delta
 from deltaspan._records import FAIL, OBSERVED, PASS, Verdict
-from deltaspan._render import show
+from deltaspan._render import transition
 from deltaspan.expectations.base import sentence
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
 
@@ -63,4 +63,4 @@ class NoClaim:
         holds: bool,
     ) -> str:
         happened = delta.words() if delta.changed else "did not change"
-        return f"{metric} {happened} ({show(pre_state)} → {show(post_state)}); no claim was made"
+        return f"{metric} {happened}{transition(pre_state, post_state)}; no claim was made"

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
-from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta
+from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
 from deltaspan._difference import identity
 from deltaspan._freeze import Path
-from deltaspan._render import show
+from deltaspan._render import show, transition, with_noun
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.expectations._kinds import unfit
 from deltaspan.expectations._naming import joined, listed, shown
@@ -77,8 +77,10 @@ class Named:
             return f"{self.kind} no member"
         if not self.members:
             return f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
-        named = listed(self.members)
-        return f"{self.kind} {named}" + ("" if self.count is None else f", {counted} {unit} in total")
+        members = listed(self.members)
+        if not any_computed(self.members):
+            members = with_noun("member", members, len(self.members))
+        return f"{self.kind} {members}" + ("" if self.count is None else f", {counted} {unit} in total")
 
     @property
     def is_nothing(self) -> bool:
@@ -147,7 +149,8 @@ class Named:
     def faults(self, entries: Collection[Any], delta: Delta, tally: _Tally) -> Iterator[str]:
         """Say what of the demand itself was not met."""
         if tally.missing:
-            yield f"did not {_BARE[self.kind]} {listed(tally.missing)}{self._hint(entries)}"
+            missing = with_noun("member", listed(tally.missing), len(tally.missing))
+            yield f"did not {_BARE[self.kind]} {missing}{self._hint(entries)}"
         elif tally.miscounted and not entries:
             yield f"{_PAST[self.kind]} no member"
         elif tally.miscounted:
@@ -257,7 +260,8 @@ def entries_of(delta: Delta) -> list[tuple[Kind, Collection[Any]]] | None:
 
 def entry_words(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
     """Say what was done to some entries of a delta: "added 'a', 'b'"."""
-    return f"{_PAST[kind]} {_names(kind, entries, delta)}"
+    noun = "row" if isinstance(delta, TaggedDelta) else "key" if isinstance(delta, MappingDelta) else "member"
+    return f"{_PAST[kind]} {with_noun(noun, _names(kind, entries, delta), len(entries))}"
 
 
 def _names(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
@@ -270,7 +274,7 @@ def _names(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
 
     def both(path: Any) -> str:
         before, after = modified[path]
-        return f"{shown(path.member)} ({shown(before)} → {shown(after)})"
+        return f"{shown(path.member)}{transition(before, after)}"
 
     return listed(entries, both)
 
