@@ -114,8 +114,14 @@ def expects(
     return decorate
 
 
+def _repr(action: Any) -> str:
+    return f"<deltaspan action {code_name_of(function_of(action.__wrapped__))}>"
+
+
 class _BoundAction(wrapt.BoundFunctionWrapper[Any, Any]):
     """A decorated action bound to its object. Like a bound method it pickles and copies with that object."""
+
+    __repr__ = _repr
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (self.__self__, self.__name__)
@@ -134,6 +140,7 @@ class _Action(wrapt.FunctionWrapper[Any, Any]):
     """A decorated action. Like a function it pickles by its qualified name and copies to itself."""
 
     __bound_function_wrapper__ = _BoundAction
+    __repr__ = _repr
 
     def __reduce__(self) -> str:
         return str(self.__qualname__)

@@ -172,3 +172,26 @@ def test_a_decorated_function_equals_and_hashes_like_the_function(flows):
 
     assert decorated == act
     assert {act: "found"}[decorated] == "found"
+
+
+def test_the_repr_of_an_action_names_it(flows):
+    verified = expects(change("flows", flows.count))
+
+    @verified
+    def create():
+        pass
+
+    class Agent:
+        create = verified(lambda self: None)
+
+        @classmethod
+        @verified
+        def found(cls):
+            pass
+
+    here = f"{__name__}.test_the_repr_of_an_action_names_it.<locals>"
+    assert repr(create) == f"<deltaspan action {here}.create>"
+    assert repr(Agent.create) == repr(Agent().create) == f"<deltaspan action {here}.Agent.<lambda>>"
+    assert repr(Agent.found) == f"<deltaspan action {here}.Agent.found>"
+    assert repr(verified(functools.partial(create.__wrapped__))) == repr(create)
+    assert repr(verified(Agent.found.__func__)) == repr(Agent.found)

@@ -174,7 +174,9 @@ class ActionReport:
         return "\n\n".join(str(check) for check in self._checks)
 
     def __repr__(self) -> str:
-        return f"<ActionReport {self._action}: {self._outcome}, {len(self._checks)} checks>"
+        checks = "1 check" if len(self._checks) == 1 else f"{len(self._checks)} checks"
+        unmet = [repr(check) for check in self._checks if check.outcome in ("fail", "inconclusive")]
+        return f"<ActionReport {self._action}: {self._outcome}, {', '.join([checks, *unmet])}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from deltaspan._deltas import Delta, TaggedDelta
 from deltaspan._freeze import freeze
@@ -13,6 +13,9 @@ from deltaspan.expectations.base import Explained
 from deltaspan.typing import Attribution, Outcome, Reason
 
 __all__ = ["CheckReport"]
+
+_MAX_WHY: Final = 500
+"""The most characters of an explanation in a `repr`."""
 
 
 class _CheckFields(NamedTuple):
@@ -177,7 +180,13 @@ class CheckReport(_CheckFields):
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<CheckReport {self.check}: {self.outcome}>"
+        # A test runner shows nothing else of a report, so it says why there is no pass.
+        verdict = self.verdict
+        text = f"{self.metric}: {verdict.outcome}{f' ({verdict.reason})' if verdict.reason else ''}"
+        if verdict.outcome in ("fail", "inconclusive"):
+            why = " ".join((verdict.note or self.explanation).splitlines())
+            text += f", {why if len(why) <= _MAX_WHY else f'{why[:_MAX_WHY]}…'}"
+        return f"<CheckReport {text}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         verdict = Verdict(self.outcome, self.reason, self.verdict.note)
