@@ -8,7 +8,7 @@ from deltaspan._probes import probe
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._tagged import tagged
 from deltaspan.causal_tag import adopt, causal_environ, causal_headers, current_causal_tag
-from deltaspan.checks import change, observe, unchanged
+from deltaspan.checks import change, observe, pattern, unchanged
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive, DeltaspanError
 from deltaspan.verifier import DeltaVerifier
 from deltaspan.windows import Window, window
@@ -34,6 +34,7 @@ __all__ = [
     "current_causal_tag",
     "expects",
     "observe",
+    "pattern",
     "probe",
     "tagged",
     "unchanged",

@@ -59,7 +59,7 @@ def _of_pass(
     if isinstance(expectation, NoChange):
         return None
     if expectation.end is not UNREAD:
-        return _of_end(delta, both)
+        return _of_end(expectation, delta, both)
     movement = expectation.movement
     if not untagged.changed or not isinstance(movement, Members | Only):
         return None
@@ -84,7 +84,7 @@ def _of_fail(
     if not (ends or mute.changed) or not could_hold(movement, delta, states):
         return None
     if ends and not expectation.arrives(states[1]):
-        return _of_end(delta, both) if _could_end(expectation, delta, states[0]) else None
+        return _of_end(expectation, delta, both) if _could_end(expectation, delta, states[0]) else None
     if not mute.changed:
         return None
     demand = f"{movement.verb} {movement.extent}".rstrip()
@@ -103,11 +103,12 @@ def _of_fail(
     )
 
 
-def _of_end(delta: TaggedDelta, both: str) -> str:
+def _of_end(expectation: ChangeExpectation, delta: TaggedDelta, both: str) -> str:
+    word = "ending_at" if expectation.is_idempotent else "to"
     foreign = merged(delta.others, delta.untagged)
     return (
         f"the end of the state is not the work of this action alone: beside what carries its tag the state "
-        f"{foreign.words('row')}{both}, so .to(...) proves nothing; claim what is its own, as .by(...) and "
+        f"{foreign.words('row')}{both}, so .{word}(...) proves nothing; claim what is its own, as .by(...) and "
         f".adding(...) do"
     )
 

@@ -20,7 +20,7 @@ from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
 from deltaspan.expectations import Expectation, NoChange
 from deltaspan.expectations.ignoring import NOTHING_IGNORED
-from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, with_operands
+from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, predicate_name, with_operands
 
 __all__ = ["judge"]
 
@@ -66,6 +66,7 @@ def judge(
         else:
             try:
                 expectation = _settled(plan, pre, values, result, error)
+                delta = getattr(expectation, "ignored", NOTHING_IGNORED).leave_out(delta)
                 verdict = expectation.judge(delta, pre.value, post.value)
                 if owned is not None:
                     verdict = _on_rows(plan, expectation, delta, verdict, pre, post)
@@ -173,7 +174,7 @@ def _compute(
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
         if is_predicate(path):
             named = {name: known[name] for name in bound.names if name in known}
-            computed[path] = Question(bound.call, named)
+            computed[path] = Question(bound.call, named, bound.names, predicate_name(bound.function))
         else:
             computed[path] = bound.call(known)
     return computed

@@ -16,7 +16,18 @@ from deltaspan.checks import Check, is_context_manager
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import NoChange, NoClaim
 from deltaspan.expectations.amounts import is_of_numbers
-from deltaspan.expectations.operands import DELTA, POST_STATE, PRE_STATE, computed_operands, is_predicate
+from deltaspan.expectations.operands import (
+    BEFORE,
+    DELTA,
+    KEY,
+    MEMBER,
+    POST_STATE,
+    PRE_STATE,
+    VALUE,
+    computed_operands,
+    is_predicate,
+)
+from deltaspan.expectations.patterns import MemberTemplate
 from deltaspan.typing import Attribution
 
 __all__ = ["make_plan"]
@@ -24,6 +35,7 @@ __all__ = ["make_plan"]
 _FOR_PROBES: Final = (CAUSAL_TAG,)
 _FOR_EXPECTED: Final = (CAUSAL_TAG, PRE_STATE, RESULT)
 _FOR_PREDICATES: Final = (*_FOR_EXPECTED, DELTA, POST_STATE)
+_FOR_WHERE: Final = (*_FOR_EXPECTED, MEMBER, KEY, VALUE, BEFORE)
 _RECEIVERS: Final = frozenset({"self", "cls"})
 
 
@@ -108,12 +120,13 @@ def _plan_check(
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
     computed = tuple(
-        (path, _bound(call, f"{_role(path)} of {owner}", parameters, _offered(path) + more))
+        (path, _bound(call, f"{_role(path, call)} of {owner}", parameters, _offered(path, call, more)))
         for path, call in computed_operands(check.expectation)
     )
     for path, bound in computed:
         if bound.is_async:
-            raise DefinitionTypeError(f"{_role(path)} of {owner} is async; compute it without waiting")
+            role = _role(path, bound.function)
+            raise DefinitionTypeError(f"{role} of {owner} is async; compute it without waiting")
     scope_names = tuple(name for name in probe.names if name != CAUSAL_TAG and name not in _RECEIVERS)
     said = check.modifiers
     lock = _lock_source(said.lock, owner, parameters)
@@ -164,12 +177,18 @@ def _lock_source(lock: Any, owner: str, parameters: Collection[str]) -> LockSour
     return LockSource(None, computed)
 
 
-def _role(path: str) -> str:
+def _role(path: str, call: Callable[..., Any]) -> str:
+    if isinstance(call, MemberTemplate):
+        return f"the member {call!r}"
     return "the predicate" if is_predicate(path) else f"the expected value ({path})"
 
 
-def _offered(path: str) -> tuple[str, ...]:
-    return _FOR_PREDICATES if is_predicate(path) else _FOR_EXPECTED
+def _offered(path: str, call: Callable[..., Any], more: tuple[str, ...]) -> tuple[str, ...]:
+    if isinstance(call, MemberTemplate):
+        return _FOR_PROBES  # a field stands for an argument, here as in a probe
+    if not is_predicate(path):
+        return (*_FOR_EXPECTED, *more)
+    return (*(_FOR_WHERE if path.endswith("where") else _FOR_PREDICATES), *more)
 
 
 def _bound(

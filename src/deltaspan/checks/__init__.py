@@ -18,17 +18,19 @@ from deltaspan.checks._check import Check
 from deltaspan.checks._modifiers import Modifiers, Patience, is_context_manager
 from deltaspan.checks._unchanged import Unchanged
 from deltaspan.checks._words import source
-from deltaspan.expectations import ChangeExpectation, NoChange, NoClaim
+from deltaspan.expectations import ChangeExpectation, NoChange, NoClaim, Pattern, pattern
 
 __all__ = [
     "Change",
     "Check",
     "Modifiers",
     "Patience",
+    "Pattern",
     "Unchanged",
     "change",
     "is_context_manager",
     "observe",
+    "pattern",
     "unchanged",
 ]
 
