@@ -19,7 +19,7 @@ from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
 from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
 from deltaspan.expectations import Expectation, NoChange
-from deltaspan.expectations.ignoring import NOTHING_IGNORED
+from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, predicate_name, with_operands
 
 __all__ = ["judge"]
@@ -56,9 +56,7 @@ def judge(
     if pre.error is not None or post.error is not None or post.value is UNREAD:
         verdict = _read_fault(plan, pre, post, error, left)
     else:
-        delta = difference(pre.value, post.value)
-        if owned is not None:
-            delta = split(delta, owned, counted=plan.counts_rows)
+        delta = _delta_of(plan, pre, post, owned)
         if left is not None and not plan.judged_when_left:
             verdict = _abandoned(left, f"the state {_moved(delta, pre, post)}")
         elif error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
@@ -66,7 +64,7 @@ def judge(
         else:
             try:
                 expectation = _settled(plan, pre, values, result, error)
-                delta = getattr(expectation, "ignored", NOTHING_IGNORED).leave_out(delta)
+                delta = _without_ignored(plan, expectation, delta)
                 verdict = expectation.judge(delta, pre.value, post.value)
                 if owned is not None:
                     verdict = _on_rows(plan, expectation, delta, verdict, pre, post)
@@ -96,12 +94,28 @@ def _settled(
     """Return what the delta must satisfy in this run: as it ended, and with what is computed of it."""
     expectation: Expectation = plan.expectation
     if error is not None and plan.unchanged_on_error:
-        ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
-        expectation = NoChange(ignored, type(error).__name__)
+        expectation = NoChange(_ignored_of(expectation), type(error).__name__)
     if not plan.computed:
         return expectation
     computed = _compute(plan, expectation, pre, values, result)
     return with_operands(expectation, computed) if computed else expectation
+
+
+def _delta_of(plan: CheckPlan, pre: Read, post: Read, owned: Owned | None) -> Delta:
+    delta = difference(pre.value, post.value)
+    if owned is not None:
+        delta = split(delta, owned, counted=plan.counts_rows)
+    return _without_ignored(plan, plan.expectation, delta)
+
+
+def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
+    """Return the delta without what is left out, as far as it is known: some of it may be computed."""
+    return _ignored_of(expectation).leave_out(delta) if plan.has_ignored else delta
+
+
+def _ignored_of(expectation: Expectation) -> Ignored:
+    ignored: Ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
+    return ignored
 
 
 def _read_fault(

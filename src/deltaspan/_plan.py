@@ -89,6 +89,7 @@ class CheckPlan:
         ignores_rivals: whether it is judged although another action may have made the delta.
         is_tagged: whether its state is of rows, of which each is credited to whoever wrote it.
         counts_rows: whether such rows are counted, or else named.
+        has_ignored: whether members are left out before the delta is judged.
     """
 
     metric: str
@@ -111,6 +112,7 @@ class CheckPlan:
     ignores_rivals: bool
     is_tagged: bool
     counts_rows: bool
+    has_ignored: bool
     _bare_scope: tuple[str]
 
     def patience_after(self, error: BaseException | None) -> Patience | None:

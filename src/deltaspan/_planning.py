@@ -16,6 +16,7 @@ from deltaspan.checks import Check, is_context_manager
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import NoChange, NoClaim
 from deltaspan.expectations.amounts import is_of_numbers
+from deltaspan.expectations.ignoring import NOTHING_IGNORED
 from deltaspan.expectations.operands import (
     BEFORE,
     DELTA,
@@ -154,6 +155,7 @@ def _plan_check(
         ignores_rivals=options.on_contention == "ignore",
         is_tagged=is_tagged,
         counts_rows=is_tagged and is_of_numbers(getattr(check.expectation, "movement", None)),
+        has_ignored=getattr(check.expectation, "ignored", NOTHING_IGNORED) is not NOTHING_IGNORED,
         _bare_scope=(check.metric,),
     )
 

@@ -329,7 +329,9 @@ def _refuse_impossible(said: str, text: str) -> None:
     elif not text:
         fault = "is empty, and no path is"
     for _, characters in sets_of(text):
-        if not set(characters[1:-1]) - set("/-"):
+        if characters[1:-1] in ("", "!"):
+            fault = f"has {characters}, brackets around no character"
+        elif not set(characters[1:-1]) - set("/-"):
             fault = f"has {characters}, and '/' stands between keys, where brackets do not match it"
         elif is_backwards(characters):
             fault = f"has {characters}, a range that is written backwards"
