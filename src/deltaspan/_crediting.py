@@ -108,8 +108,8 @@ def _of_end(expectation: ChangeExpectation, delta: TaggedDelta, both: str) -> st
     foreign = merged(delta.others, delta.untagged)
     return (
         f"the end of the state is not the work of this action alone: beside what carries its tag the state "
-        f"{foreign.words('row')}{both}, so .{word}(...) proves nothing; claim what is its own, as .by(...) and "
-        f".adding(...) do"
+        f"{foreign.words('row')}{both}, so .{word}(...) proves nothing; claim what is its own, as .by(...) "
+        f"and .adding(...) do"
     )
 
 

@@ -52,6 +52,10 @@ CASES = {
         CHANGE.ending_at(5).by_at_most(3), 1, 5, "fail",
         "expected x to change by at most 3, ending at 5, but it changed by 4 (1 → 5)",
     ),
+    "a long state": (
+        CHANGE.ending_at("y" * 500), "y" * 500, "y" * 500, "pass",
+        "x did not change, as expected; it was so already before the action",
+    ),
     "from None": (CHANGE.ending_at(None), 3, None, "pass", "x changed, as expected (3 → None)"),
 }  # fmt: skip
 

@@ -105,6 +105,21 @@ def test_computed_text_that_reads_like_a_pattern_is_said_to_be_literal():
     assert report.expected_delta == "only in literal '**', 'b'"
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (lambda c: c.adding(lambda result: result), "adding literal 'a*'"),
+        (lambda c: c.adding(pattern("a*")), "adding pattern('a*')"),
+        (lambda c: c.adding("a*"), "adding 'a*'"),
+        (lambda c: c.ignoring(lambda result: result), "some change, ignoring literal 'a*'"),
+    ],
+)
+def test_the_expected_delta_tells_literal_text_from_a_pattern(words, said):
+    report = judged(words, {}, update(b=1), result="a*")
+
+    assert report.expected_delta == said
+
+
 def test_a_key_with_a_mark_is_named_by_computed_text():
     words = lambda c: c.adding(lambda result: result)  # noqa: E731
 

@@ -99,10 +99,10 @@ SENTENCES = {
     ),
     "a predicate without a name": (
         lambda c: c.adding(7, where=lambda member: True), {8},
-        ("expected x to change by adding 7 for which the predicate holds, but it did not add 7 and it added "
-         "8, which was not declared (set() → {8})"),
+        ("expected x to change by adding member 7 for which the predicate holds, but it did not add member 7 "
+         "and it added member 8, which was not declared (set() → {8})"),
     ),
-    "as expected": (lambda c: c.adding(where=is_large), {7}, "x added 7, as expected (set() → {7})"),
+    "as expected": (lambda c: c.adding(where=is_large), {7}, "x added member 7, as expected (set() → {7})"),
 }  # fmt: skip
 
 

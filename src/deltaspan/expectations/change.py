@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from deltaspan._deltas import Delta
 from deltaspan._difference import difference, equal
 from deltaspan._records import FAIL, PASS, UNREAD, Verdict, inconclusive
-from deltaspan._render import show
+from deltaspan._render import show, whole
 from deltaspan.expectations._ends import instead
 from deltaspan.expectations.base import Incomparable, Movement, NothingClaimed, States, sentence
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
@@ -17,8 +17,6 @@ from deltaspan.expectations.movements import SOME_CHANGE, AnyMovement
 from deltaspan.expectations.predicates import PredicateRaised
 
 __all__ = ["ChangeExpectation"]
-
-_MAX_HELD_CHARS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class ChangeExpectation:
         """Say that the end which is asked for was there before the action, if it was."""
         if self.end is UNREAD or callable(self.end) or not self.arrives(states[0]):
             return ""
-        return f"it was {show(self.end, _MAX_HELD_CHARS)} already before the action"
+        return f"it was {whole(self.end) or 'so'} already before the action"
 
     def _faults(self, delta: Delta, states: States) -> Iterator[str]:
         if not self.starts(states[0]):

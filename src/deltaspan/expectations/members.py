@@ -89,10 +89,9 @@ class Named:
         elif not self.members:
             said = f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
         else:
-            members = listed(self.members, demanded)
-            if not any_computed(self.members):
-                members = with_noun("member", members, len(self.members))
-            said = f"{self.kind} {members}" + ("" if self.count is None else f", {counted} {unit} in total")
+            said = f"{self.kind} {_demanded(self.members)}" + (
+                "" if self.count is None else f", {counted} {unit} in total"
+            )
         return said if self.where is None else f"{said} for which {predicate_name(self.where)} holds"
 
     @property
@@ -239,8 +238,7 @@ class Named:
             rejected = _names(self.kind, tally.unfit, delta)
             yield f"{past} {rejected}, for which {predicate_name(self.where)} does not hold"
         if tally.missing:
-            missing = with_noun("member", listed(tally.missing, demanded), len(tally.missing))
-            yield f"did not {_BARE[self.kind]} {missing}{self._hint(entries)}"
+            yield f"did not {_BARE[self.kind]} {_demanded(tally.missing)}{self._hint(entries)}"
         elif tally.miscounted and not entries:
             yield f"{past} no member"
         elif tally.miscounted and tally.fitting:
@@ -394,6 +392,14 @@ def _names(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
 
 def _key(entry: object) -> object:
     return entry[0] if isinstance(entry, Path) else entry
+
+
+def _demanded(members: Collection[Any]) -> str:
+    """Name members that are demanded; a number gets its noun, and text is told by its quotes."""
+    text = listed(members, demanded)
+    if any_computed(members) or isinstance(next(iter(members)), str | Pattern):
+        return text
+    return with_noun("member", text, len(members))
 
 
 def _is_marked(member: object) -> bool:
