@@ -103,10 +103,7 @@ def attempt_of(tag: CausalTag, action: str) -> int:
 def context_with(tag: CausalTag, context: Context) -> Context:
     """Return `context` with `tag` in it, as an object and as baggage; nothing is attached."""
     pairs: Any = context.get(BAGGAGE_KEY) or {}
-    if settings().propagate:
-        pairs = _ours_first(tag.id, tag.root_id, pairs)
-    else:
-        pairs = without_ours(pairs)
+    pairs = _ours_first(tag.id, tag.root_id, pairs) if settings().propagate else without_ours(pairs)
     return Context({**context, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
 
 
