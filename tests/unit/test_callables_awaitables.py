@@ -275,7 +275,7 @@ async def test_an_exception_of_its_block_goes_on_and_is_that_of_the_action():
             raise error
 
     assert caught.value is error
-    assert [report.reason for report in reports] == ["action_failed"]
+    assert reports[0]["rows"].reason == "action_failed"
 
 
 async def test_an_exception_of_its_block_that_it_handles_is_none_of_the_action():
