@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import pickle
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -25,6 +26,7 @@ from deltaspan._guard import say
 from deltaspan._plan import Options, Plan
 from deltaspan._planning import make_plan
 from deltaspan._refusals import refuse_bare_use, refuse_what_is_no_action
+from deltaspan._registered import refuse_what_is_registered
 from deltaspan._stepping import go_on, is_result, keep_open, step, step_async
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
@@ -97,6 +99,7 @@ def expects(
 
     def decorate(action: F) -> F:
         refuse_what_is_no_action(action)
+        refuse_what_is_registered(action, sys._getframe(1))  # noqa: SLF001  # documented, for this purpose
         function = function_of(action)
         kind = kind_of(function)
         plan = make_plan(
