@@ -20,7 +20,8 @@ from deltaspan._callables import (
     name_of,
     parameters_of_action,
 )
-from deltaspan._config import enabled
+from deltaspan._collecting import hand_out, is_collecting
+from deltaspan._config import enabled, settings
 from deltaspan._engine import Run
 from deltaspan._guard import say
 from deltaspan._plan import Options, Plan
@@ -28,6 +29,7 @@ from deltaspan._planning import make_plan
 from deltaspan._refusals import refuse_bare_use, refuse_what_is_no_action
 from deltaspan._registered import refuse_what_is_registered
 from deltaspan._stepping import go_on, is_result, keep_open, step, step_async
+from deltaspan._unverified import SKIPPED, unverified
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.typing import Contention, Policy, ReportHook
@@ -279,21 +281,28 @@ def _refuse_what_must_be_awaited(plan: Plan, kind: Kind) -> None:
 
 
 def _enabled_for(plan: Plan) -> Callable[[], bool]:
-    """Return what is asked before each call; a disabled action that wanted to raise says so, once."""
-    if "raise" not in (plan.options.on_failure, plan.options.on_inconclusive):
-        return enabled
+    """Return the function that says, before each call, whether it is verified.
+
+    A disabled call is reported as skipped where reports are collected; an action that was to raise logs once
+    that it will not.
+    """
+    wants_to_raise = "raise" in (plan.options.on_failure, plan.options.on_inconclusive)
     said = False
 
     def ask() -> bool:
         nonlocal said
-        active = enabled()
-        if not active and not said:
-            said = True
-            say(
-                logging.WARNING,
-                "DELTASPAN_ENABLED is false: %s runs unverified and will not raise",
-                plan.action,
-            )
-        return active
+        if enabled():
+            return True
+        if not settings().enabled:
+            if is_collecting():
+                hand_out(unverified(plan, SKIPPED))
+            if wants_to_raise and not said:
+                said = True
+                say(
+                    logging.WARNING,
+                    "DELTASPAN_ENABLED is false: %s runs unverified and will not raise",
+                    plan.action,
+                )
+        return False
 
     return ask

@@ -2,7 +2,7 @@
 
 Some decorators register the function and return that very function. If ours stands above one of these, the
 framework does not know of the action. The garbage collector tells who holds a function, so that no framework
-has to be imported, and its insides need not be known. It is asked only if a decorator of ours meets a function
+has to be imported, and its insides need not be known. It is asked only if our decorator meets a function
 that others hold, because the answer takes as long as a collection.
 """
 
