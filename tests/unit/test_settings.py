@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import re
 import threading
+from functools import partial
 
 import pytest
 
@@ -135,8 +136,7 @@ def test_a_thread_has_the_settings_of_a_block_only_if_it_carries_the_context():
         found.append(settings().on_failure)
 
     with override(on_failure="warn"):
-        for run in (note, lambda: context.run(note)):
-            context = contextvars.copy_context()
+        for run in (note, partial(contextvars.copy_context().run, note)):
             thread = threading.Thread(target=run)
             thread.start()
             thread.join()
