@@ -67,8 +67,9 @@ def expects(
         checks: one or more of `change(...)`, `unchanged(...)`, `observe(...)`; each metric once.
         name: the action's name in telemetry and reports; the function's own name by default.
         on_failure: what a failed check does beyond being recorded: `record` (nothing), `warn` (a WARNING
-            in the log), `raise` (DeltaCheckFailed after everything is recorded). By default
-            `DELTASPAN_ON_FAILURE` decides, and without it `record`.
+            in the log), `raise` (DeltaCheckFailed after everything is recorded). By default the settings
+            decide, and without these `record`. Some frameworks run a tool again if it raises: crewai's
+            ReAct loop does so six times for one call of the model.
         on_inconclusive: the same for checks without a verdict (DeltaInconclusive).
         on_report: called with the ActionReport of each run; what it raises is logged.
         on_contention: what becomes of a delta that another action may have made, because its window of equal

@@ -137,8 +137,8 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
     (`http/protobuf`, the default, or `grpc`; also for a port 4317 without a protocol; `http/json` with
     `opentelemetry-exporter-otlp-json-http`), `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`,
     `OTEL_LOGS_EXPORTER` (`otlp`, `console` or `none`, whatever an installed package offers, such as
-    `otlp_json_file` or `prometheus`, or several with commas between), `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`,
-    `OTEL_SDK_DISABLED`.
+    `otlp_json_file` or `prometheus`, or several with commas between), `OTEL_SERVICE_NAME`,
+    `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED`.
 
     With `opentelemetry-processor-baggage` installed (`deltaspan[baggage]`) every span and log record inside
     an action carries its causal tag, not the action's span alone.

@@ -21,6 +21,6 @@ async def act() -> None:
         pass
 
 
-configure(on_failure="rise")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-configure(on_failur="raise")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-override(max_state_chars="64")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+configure(on_failure="rise")  # type: ignore[arg-type]
+configure(on_failur="raise")  # type: ignore[call-arg]
+override(max_state_chars="64")  # type: ignore[arg-type]
