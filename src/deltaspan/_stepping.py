@@ -55,7 +55,8 @@ def _awaited(start: Start, action: Coroutine[Any, Any, Any]) -> Any:
 
 def _stand_in(start: Start, action: Awaitable[Any]) -> Any:
     """Return a proxy of what the action returned; arguments as for `step`."""
-    return _Awaitable(action, start)
+    stand_in = _AwaitableCoroutine if isinstance(action, Coroutine) else _Awaitable
+    return stand_in(action, start)
 
 
 def _drive(start: Start, action: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -272,6 +273,32 @@ class _Awaitable(wrapt.AutoObjectProxy[Any]):
         left = None if is_handled else error
         await run.__aexit__(None if left is None else type(left), left, None)
         return is_handled
+
+
+class _AwaitableCoroutine(_Awaitable):
+    """An awaitable that an event loop may also drive by itself, as it does a coroutine."""
+
+    def __init__(self, awaitable: Any, start: Start) -> None:
+        super().__init__(awaitable, start)
+        self._self_driver: Any = None
+
+    def send(self, value: Any) -> Any:
+        return self._driver.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._driver.throw(*error)
+
+    def close(self) -> None:
+        self._self_start = None  # if nothing has driven it yet, its run is abandoned
+        driver = self.__wrapped__ if self._self_driver is None else self._self_driver
+        driver.close()
+
+    @property
+    def _driver(self) -> Any:
+        if self._self_driver is None:
+            start, self._self_start = self._self_start, None
+            self._self_driver = self.__wrapped__ if start is None else _awaited(start, self.__wrapped__)
+        return self._self_driver
 
 
 _PY_TPFLAGS_HEAPTYPE: Final = 1 << 9

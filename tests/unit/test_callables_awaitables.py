@@ -238,6 +238,72 @@ async def test_what_it_can_do_beside_being_awaited_it_still_does():
     assert [row async for row in returning(Rows())()] == ["a", "b"]
 
 
+# Driven as a coroutine ----------------------------------------------------------------------------------
+
+
+class Driven(Request):
+    """What can also be driven by itself, as a coroutine is; some HTTP clients return one."""
+
+    def __init__(self):
+        super().__init__()
+        self._coroutine = self._act()
+
+    async def _act(self):
+        return await Request("a")
+
+    def __await__(self):
+        return self._coroutine.__await__()
+
+    def send(self, value):
+        return self._coroutine.send(value)
+
+    def throw(self, *error):
+        return self._coroutine.throw(*error)
+
+    def close(self):
+        self._coroutine.close()
+
+
+@pytest.mark.parametrize(
+    "drive", [asyncio.create_task, asyncio.gather, lambda made: asyncio.wait_for(made, 5)]
+)
+async def test_one_that_is_driven_as_a_coroutine_is_judged_when_it_has_ended(drive):
+    with collect_reports() as reports:
+        answer = await drive(returning(Driven())())
+
+    assert answer in ("response a", ["response a"])
+    assert [report.outcome for report in reports] == ["pass"]
+    assert _scopes == {}
+
+
+async def test_one_that_is_driven_as_a_coroutine_may_be_cancelled():
+    with collect_reports() as reports:
+        task = asyncio.create_task(returning(Driven())())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert reports[0]["rows"].reason == "action_failed"
+
+
+def test_one_that_is_closed_before_it_began_is_abandoned():
+    with collect_reports() as reports:
+        returned = returning(Driven())()
+        returned.close()
+        assert drain()
+
+    assert [check.reason for check in reports[0]] == ["abandoned", "abandoned"]
+    assert rows == []
+
+
+def test_only_what_is_a_coroutine_is_driven_as_one():
+    made = Driven()
+    assert asyncio.iscoroutine(returning(made)())
+    assert not asyncio.iscoroutine(returning(Request())())
+    made.close()
+
+
 # Entered instead of awaited -----------------------------------------------------------------------------
 
 
