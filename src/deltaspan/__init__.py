@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from deltaspan._collecting import collect_reports
+from deltaspan._config import configure, override
 from deltaspan._decorator import expects
 from deltaspan._probes import probe
 from deltaspan._reports import ActionReport, CheckReport
@@ -30,10 +31,12 @@ __all__ = [
     "causal_headers",
     "change",
     "collect_reports",
+    "configure",
     "configure_telemetry",
     "current_causal_tag",
     "expects",
     "observe",
+    "override",
     "pattern",
     "probe",
     "tagged",

@@ -18,9 +18,9 @@ from deltaspan._reports import CheckReport
 from deltaspan.causal_tag import CausalTag
 from deltaspan.checks import Patience
 
-__all__ = ["CheckRun", "Watched"]
+__all__ = ["ABANDONED", "CheckRun", "Watched"]
 
-_ABANDONED: Final = inconclusive("abandoned", "the window ended before its verdict was reached")
+ABANDONED: Final = "the window ended before its verdict was reached"
 _SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
 _SHARES: Final = 2**32
 
@@ -159,10 +159,10 @@ class CheckRun:
         counts = not self.plan.ignores_rivals
         return self._finished(self.judge(values, result, error, tag, left, rival if counts else None))
 
-    def abandoned(self, tag: str) -> CheckReport:
+    def abandoned(self, tag: str, why: str) -> CheckReport:
         """Give the report of a check whose window ended before its verdict."""
         self.leave()
-        return self._finished(self._unjudged(_ABANDONED, tag))
+        return self._finished(self._unjudged(inconclusive("abandoned", why), tag))
 
     def leave(self) -> _contention.Rival | None:
         """Take the check out of its scope, and return a rival that wrote there meanwhile."""

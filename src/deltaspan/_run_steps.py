@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from deltaspan import _whereabouts
-from deltaspan._check_run import CheckRun, Watched
+from deltaspan._check_run import ABANDONED, CheckRun, Watched
 from deltaspan._collecting import hand_out
 from deltaspan._guard import guarded
 from deltaspan._locking import Locks
@@ -42,6 +42,7 @@ class RunSteps:
         report: the report, once the run has ended.
         yielded: how many values a generator has yielded.
         left: as many, once its consumer has closed it; None for whatever else ends a run.
+        why_abandoned: the sentence for a run that ends without a verdict.
     """
 
     __slots__ = (
@@ -60,6 +61,7 @@ class RunSteps:
         "left",
         "report",
         "result",
+        "why_abandoned",
         "yielded",
     )
 
@@ -76,6 +78,7 @@ class RunSteps:
         self._alive: weakref.ref[RunSteps] | None = None
         self.result: Any = UNREAD
         self.report: ActionReport | None = None
+        self.why_abandoned = ABANDONED
         self.yielded = 0
         self.left: int | None = None
 
@@ -137,7 +140,9 @@ class RunSteps:
         report = self.report
         if report is None:
             tag = self._telemetry.tag.id
-            report = self._report_on([check.abandoned(tag) for check in self._checks], ended)
+            report = self._report_on(
+                [check.abandoned(tag, self.why_abandoned) for check in self._checks], ended
+            )
         try:
             self._telemetry.finish(report, error)
         finally:

@@ -14,7 +14,8 @@ from deltaspan._handover_text import Handed, read, write_unopened
 from deltaspan._records import UNREAD, Verdict
 from deltaspan._reports import ActionReport
 from deltaspan._sealing import checked_key
-from deltaspan._window_block import SKIPPED, BlockWindow
+from deltaspan._unverified import SKIPPED
+from deltaspan._window_block import BlockWindow
 from deltaspan.causal_tag import causal_headers
 from deltaspan.checks import Check
 from deltaspan.exceptions import WindowStateError
