@@ -17,7 +17,7 @@ OF_THE_SCOPE = {"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"
 
 @pytest.fixture
 def scraped():
-    """Return what a scrape would show, after a failed and an inconclusive check of a run that claims success."""
+    """Return what a scrape would show, after a failed and an inconclusive check of a claimed success."""
     provider = MeterProvider([PrometheusMetricReader()])
     install(Instruments(meter_provider=provider))
 
