@@ -35,15 +35,15 @@ def origin_of(delta: Delta | None, verdict: Verdict, attribution: Attribution) -
         return None
     kind = type(delta)
     if kind is Written:
-        origin = delta.origin  # type: ignore[attr-defined]  # narrowed by its exact type
+        origin = delta.origin  # type: ignore[attr-defined]  # its type was compared, which costs least
     elif kind is TaggedDelta:
-        origin = _of_rows(delta)  # type: ignore[arg-type]  # narrowed by its exact type
+        origin = _of_rows(delta)  # type: ignore[arg-type]  # likewise
     elif not delta.changed:
         return None
-    elif verdict.outcome in ("pass", "fail") or attribution in _KNOWN_WITHOUT_VERDICT:
-        origin = "this_action"
+    elif verdict[1] is None and verdict[0] != "observed":
+        return "this_action"  # it passed or failed, as nearly always
     else:
-        origin = "unknown"
+        origin = "this_action" if attribution in _KNOWN_WITHOUT_VERDICT else "unknown"
     return "unknown" if origin is not None and verdict.reason in _CREDITED_TO_NOBODY else origin
 
 
