@@ -113,6 +113,7 @@ class HandWritten:
                         "delta.check.pre_state": pre,
                         "delta.check.post_state": post,
                         "delta.check.attribution": "window",
+                        "delta.check.origin": "this_action",
                         "delta.check.explanation": (
                             f"{metric} changed by {delta}, as expected ({pre} → {post})"
                         ),
@@ -124,7 +125,13 @@ class HandWritten:
                 attributes[f"delta.expected_delta.{metric}"] = 1
                 attributes[f"delta.actual_delta.{metric}"] = delta
             instruments.checks.add(
-                1, {"delta.action.name": "act", "delta.check.metric": metric, "delta.check.outcome": outcome}
+                1,
+                {
+                    "delta.action.name": "act",
+                    "delta.check.metric": metric,
+                    "delta.check.outcome": outcome,
+                    "delta.check.origin": "this_action",
+                },
             )
         action = {"delta.action.name": "act"}
         instruments.action_duration.record(seconds, {**action, "delta.action.outcome": outcome})

@@ -17,6 +17,7 @@ from deltaspan._redaction import redacted, shown
 from deltaspan._reports import CheckReport
 from deltaspan.causal_tag import CausalTag
 from deltaspan.checks import Patience
+from deltaspan.typing import Claim
 
 __all__ = ["ABANDONED", "CheckRun", "Watched"]
 
@@ -144,20 +145,29 @@ class CheckRun:
         tag: str,
         left: int | None,
         rival: _contention.Rival | None = None,
+        claim: Claim | None = None,
     ) -> CheckReport:
         """Judge the check on its reads; arguments as for `_judging.judge`."""
         if not self.is_read:
             return self._unjudged(_SAMPLED_OUT, tag)
-        return judge(self.plan, self.pre, self.post, values, result, error, rival, tag, left, self._kin)
+        return judge(
+            self.plan, self.pre, self.post, values, result, error, rival, tag, left, self._kin, claim
+        )
 
     def report(
-        self, values: Mapping[str, Any], result: Any, error: BaseException | None, tag: str, left: int | None
+        self,
+        values: Mapping[str, Any],
+        result: Any,
+        error: BaseException | None,
+        tag: str,
+        left: int | None,
+        claim: Claim | None = None,
     ) -> CheckReport:
         """Give the final report: judged against rivals, with what it took, without what must not be shown."""
         rival = self.leave()
         # A lock that every writer takes leaves no rivals. Where there is one, somebody did not take it.
         counts = not self.plan.ignores_rivals
-        return self._finished(self.judge(values, result, error, tag, left, rival if counts else None))
+        return self._finished(self.judge(values, result, error, tag, left, rival if counts else None, claim))
 
     def abandoned(self, tag: str, why: str) -> CheckReport:
         """Give the report of a check whose window ended before its verdict."""

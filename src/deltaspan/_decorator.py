@@ -48,6 +48,7 @@ def expects(
     on_report: ReportHook | None = None,
     on_contention: Contention = "inconclusive",
     deferred: bool = False,
+    claim: Callable[..., object] | None = None,
 ) -> Callable[[F], F]:
     """Verify what an action changed.
 
@@ -78,6 +79,10 @@ def expects(
         deferred: return the action's result at once and reach the verdict in the background. It goes to a
             span `delta.verify {action}` of the same trace and to `on_report`; the process waits for it at
             exit. What `raise` would raise is logged.
+        claim: returns whether the action says that it succeeded, such as `lambda result: result["ok"]`; it
+            may name `result`, the action's parameters, `causal_tag` and, for a generator, `yielded`. It makes
+            `claim` in reports and telemetry `success` or `failure`. An action that raised claims failure. If
+            it raises itself, that is logged and there is no claim.
 
     Raises:
         DefinitionTypeError: at decoration; something is not a check, a probe names a parameter that the
@@ -97,7 +102,7 @@ def expects(
         >>> reports[0]["flows"].explanation
         'flows changed by 1, as expected (1 → 2)'
     """
-    options = Options(on_failure, on_inconclusive, on_report, deferred, on_contention)
+    options = Options(on_failure, on_inconclusive, on_report, deferred, on_contention, claim)
     refuse_bare_use(checks)
 
     def decorate(action: F) -> F:

@@ -21,6 +21,7 @@ from deltaspan._reports import CheckReport
 from deltaspan.expectations import Expectation, NoChange
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, predicate_name, with_operands
+from deltaspan.typing import Claim
 
 __all__ = ["judge"]
 
@@ -36,6 +37,7 @@ def judge(
     causal_tag: str,
     left: int | None = None,
     owned: Owned | None = None,
+    claim: Claim | None = None,
 ) -> CheckReport:
     """Judge one check of one run and report it; never raises.
 
@@ -50,6 +52,7 @@ def judge(
         causal_tag: the tag of the run.
         left: how many values a generator had yielded when it was closed early; None when it was not.
         owned: knows which tags are this run's or a descendant's; None for states that are not of tagged rows.
+        claim: what the action says of itself, or None.
     """
     expectation: Expectation = plan.expectation
     delta: Delta | None = None
@@ -63,7 +66,7 @@ def judge(
             verdict = _action_failed(delta, pre, post, error)
         else:
             try:
-                expectation = _settled(plan, pre, values, result, error)
+                expectation = _settled(plan, pre, values, result, error, claim)
                 delta = _without_ignored(plan, expectation, delta)
                 verdict = expectation.judge(delta, pre.value, post.value)
                 if owned is not None:
@@ -89,12 +92,18 @@ def judge(
 
 
 def _settled(
-    plan: CheckPlan, pre: Read, values: Mapping[str, Any], result: Any, error: BaseException | None
+    plan: CheckPlan,
+    pre: Read,
+    values: Mapping[str, Any],
+    result: Any,
+    error: BaseException | None,
+    claim: Claim | None,
 ) -> Expectation:
     """Return what the delta must satisfy in this run: as it ended, and with what is computed of it."""
     expectation: Expectation = plan.expectation
-    if error is not None and plan.unchanged_on_error:
-        expectation = NoChange(_ignored_of(expectation), type(error).__name__)
+    if plan.unchanged_on_error and (error is not None or claim == "failure"):
+        cause = "claimed failure" if error is None else f"raised {type(error).__name__}"
+        expectation = NoChange(_ignored_of(expectation), cause)
     if not plan.computed:
         return expectation
     computed = _compute(plan, expectation, pre, values, result)

@@ -34,6 +34,7 @@ from deltaspan.typing import Attribution
 __all__ = ["make_plan"]
 
 _FOR_PROBES: Final = (CAUSAL_TAG,)
+_FOR_CLAIMS: Final = (CAUSAL_TAG, RESULT)
 _FOR_EXPECTED: Final = (CAUSAL_TAG, PRE_STATE, RESULT)
 _FOR_PREDICATES: Final = (*_FOR_EXPECTED, DELTA, POST_STATE)
 _FOR_WHERE: Final = (*_FOR_EXPECTED, MEMBER, KEY, VALUE, BEFORE)
@@ -71,9 +72,13 @@ def make_plan(
     offered = [parameter.name for parameter in parameters]
     more = (YIELDED,) if is_generator else ()
     plans = tuple(_plan_check(check, action, offered, more, options) for check in checks)
+    claim = None if options.claim is None else _claim(options.claim, action, offered, more)
     needed = {name for plan in plans for bound in plan.bounds for name in bound.names}
+    needed.update(() if claim is None else claim.names)
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
-    names = ActionNames(action, function, tuple(plan.metric for plan in plans))
+    names = ActionNames(
+        action, function, {plan.metric: plan.claims_change for plan in plans}, claims=claim is not None
+    )
     return Plan(
         action,
         plans,
@@ -84,7 +89,18 @@ def make_plan(
         is_generator=is_generator,
         has_locks=any(plan.lock is not None for plan in plans),
         is_patient=any(plan.patience is not None for plan in plans),
+        claim=claim,
     )
+
+
+def _claim(
+    claim: Callable[..., object], action: str, parameters: Collection[str], more: tuple[str, ...]
+) -> Bound:
+    owner = f"claim= of action {action!r}"
+    bound = _bound(claim, owner, parameters, _FOR_CLAIMS + more)
+    if bound.is_async:
+        raise DefinitionTypeError(f"{owner} is async; return whether the action succeeded without waiting")
+    return bound
 
 
 def _refuse_wrong_checks(action: str, checks: Sequence[Any]) -> None:

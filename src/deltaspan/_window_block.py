@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import keyword
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -38,6 +38,7 @@ class BlockWindow:
         on_inconclusive: Policy | None = None,
         on_report: ReportHook | None = None,
         on_contention: Contention = "inconclusive",
+        claim: Callable[..., object] | None = None,
     ) -> None:
         self._args = dict(args or {})
         parameters = [
@@ -45,7 +46,7 @@ class BlockWindow:
             for arg in self._args
             if isinstance(arg, str) and arg.isidentifier() and not keyword.iskeyword(arg)
         ]
-        options = Options(on_failure, on_inconclusive, on_report, on_contention=on_contention)
+        options = Options(on_failure, on_inconclusive, on_report, on_contention=on_contention, claim=claim)
         self._plan = make_plan(name, None, parameters, checks, options)
         self.result: Any = UNREAD
         self._run: WindowRun | None = None

@@ -8,9 +8,10 @@ from deltaspan._deltas import Delta, TaggedDelta
 from deltaspan._freeze import freeze
 from deltaspan._records import UNREAD, Timing, Verdict
 from deltaspan._render import plain, show
+from deltaspan._reports._origin import origin_of
 from deltaspan._written import Written, thawed
 from deltaspan.expectations.base import Explained
-from deltaspan.typing import Attribution, Outcome, Reason
+from deltaspan.typing import Attribution, Origin, Outcome, Reason
 
 __all__ = ["CheckReport"]
 
@@ -125,6 +126,14 @@ class CheckReport(_CheckFields):
         return None if apart is None else apart[1]
 
     @property
+    def origin(self) -> Origin | None:
+        """Who is held to have made the change: `this_action`, `another_action` or `unknown`.
+
+        None when no change was seen. `attribution` says how well it is known.
+        """
+        return origin_of(self.delta, self.verdict, self.attribution)
+
+    @property
     def baseline_age_ms(self) -> float | None:
         """How old a baseline was that another process captured, in milliseconds; else None."""
         seconds = None if self.timing is None else self.timing.baseline_age_seconds
@@ -155,6 +164,7 @@ class CheckReport(_CheckFields):
             "outcome": self.outcome,
             "reason": self.reason,
             "attribution": self.attribution,
+            "origin": self.origin,
             "causal_tag": self.causal_tag,
             "others": plain(self.others),
             "untagged": plain(self.untagged),
@@ -174,6 +184,8 @@ class CheckReport(_CheckFields):
             f"outcome: {self.outcome}{f' ({self.reason})' if self.reason else ''}",
             f"attribution: {self.attribution}",
         ]
+        if self.origin is not None:
+            lines.append(f"origin: {self.origin}")
         if getattr(self.delta, "apart", None) is not None:
             lines += [f"others: {_bare(self.others)}", f"untagged: {_bare(self.untagged)}"]
         lines.append(f"explanation: {self.explanation}")
@@ -193,7 +205,7 @@ class CheckReport(_CheckFields):
         changed = self.delta is not None and self.delta.changed
         apart = thawed(getattr(self.delta, "apart", None))
         values = (thawed(self.expected_delta), thawed(self.actual_delta))
-        written = Written(*values, self.explanation, changed, apart)
+        written = Written(*values, self.explanation, changed, apart, self.origin)
         identity = (self.metric, verdict, self.attribution, self.causal_tag)
         states = (thawed(self.pre), thawed(self.post))
         delta = None if self.delta is None else written

@@ -76,6 +76,8 @@ def record_verdict(
         semconv.CHECKS_TOTAL: len(checks),
         semconv.CHECKS_FAILED: [one.check.metric for one in checks if one.check.verdict.outcome == "fail"],
     }
+    if report.claim is not None:
+        attributes[semconv.ACTION_CLAIM] = report.claim
     if len(checks) <= MOST_DETAILED_CHECKS:
         for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
             metric = check.metric
