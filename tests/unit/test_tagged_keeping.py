@@ -1,6 +1,7 @@
 """`.keeping_others()`: rows of this run by tag, and the rows of others as they were."""
 
 import asyncio
+import pickle
 import sqlite3
 import threading
 from collections import namedtuple
@@ -17,6 +18,7 @@ from deltaspan import (
     current_causal_tag,
     expects,
     observe,
+    semconv,
     tagged,
     unchanged,
     window,
@@ -95,10 +97,10 @@ def test_rows_that_other_runs_signed_are_theirs(orders):
 
 
 LIES = {
-    "nothing done": (lambda table: None, "it did not change; none by this run"),
+    "nothing done": (lambda table: None, "it changed no row of its own; none by this run"),
     "another row overwritten": (
         lambda table: table.overwrite(1),
-        f"it did not change and it overwrote row 1; none by this run, 1 untagged; {STAMP}",
+        f"it changed no row of its own and it overwrote row 1; none by this run, 1 untagged; {STAMP}",
     ),
     "a row of another deleted as well": (
         lambda table: (table.add(9), table.remove(1)),
@@ -517,3 +519,42 @@ def test_the_original_check_is_as_it_was(orders):
         orders.overwrite(1)
 
     assert w.report["orders"].passed
+
+
+# What leaves ------------------------------------------------------------------------------------------------
+
+
+def test_span_event_and_feedback_say_the_same_sentence(orders, recorded):
+    check = change("orders", orders.probe).adding(count=1).keeping_others()
+
+    @expects(check, name="place")
+    def place():
+        orders.add(9)
+        orders.remove(1)
+
+    with collect_reports() as reports:
+        place()
+
+    explanation = reports[0]["orders"].explanation
+    assert explanation.startswith(
+        "expected orders to change by adding 1 member, keeping other rows, but it also removed"
+    )
+    assert recorded.span.status.description == explanation
+    assert recorded.event.attributes[semconv.CHECK_EXPLANATION] == explanation
+    assert explanation in reports[0].feedback()
+
+
+def test_a_redacted_check_tells_no_row(orders):
+    check = change("orders", orders.probe).adding(count=1).keeping_others().redacted()
+
+    with window("w", check) as w:
+        orders.add(9)
+        orders.remove(1)
+
+    assert w.report["orders"].explanation == "orders did not change as expected; its states are redacted"
+
+
+def test_a_report_crosses_a_process_with_its_sentence(orders):
+    check = orders.judged(one_added, lambda table: (table.add(9), table.remove(1)))
+
+    assert pickle.loads(pickle.dumps(check)).explanation == check.explanation  # noqa: S301  # our own bytes

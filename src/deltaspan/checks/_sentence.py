@@ -135,9 +135,9 @@ class Sentence(Check[S_co]):
             ... )
             >>> with window("prune", check) as w:
             ...     rows.discard(1)
-            >>> w.report["rows"].explanation
-            "expected rows to satisfy 'only rows above 2 are removed', but it removed member 1 ({1, 2, 3} "
-            "→ {2, 3})"
+            >>> print(w.report["rows"].explanation)  # doctest: +NORMALIZE_WHITESPACE
+            expected rows to satisfy 'only rows above 2 are removed', but it removed member 1
+            ({1, 2, 3} → {2, 3})
         """
         words = said("satisfying", predicate, description)
         return self._moving(Satisfying(predicate, description), words)

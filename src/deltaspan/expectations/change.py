@@ -85,6 +85,8 @@ class ChangeExpectation:
         ignoring = self.ignored.words
         if self.keeps_others and isinstance(delta, TaggedDelta):
             harm = self.harm(delta)
+            if faults and not delta.mine.changed:
+                happened = "changed no row of its own"
             if harm.changed:
                 happened = f"{happened} and it" if faults else "also"
                 happened += f" {collateral_words(harm)}"

@@ -122,7 +122,8 @@ def records(
             known by a tuple.
         columns: the columns that are compared; all if not given.
         tag: the column that holds the causal tag of whoever wrote the row, as `deltaspan.stamps.sqlalchemy`
-            writes it. The probe becomes `tagged`: the check holds against the rows that are this run's.
+            writes it. The probe becomes `tagged`: the check holds against the rows that are this run's. With
+            `.keeping_others()` the rows of others must stay as they were.
         root: with `tag`, the column that holds the tag of the outermost run.
         where: a condition in SQL, as for `rows`.
         params: values of its parameters, as for `rows`.
