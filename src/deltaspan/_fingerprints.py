@@ -17,9 +17,6 @@ __all__ = ["fingerprint"]
 _BYTES: Final = 8
 """Of a digest: two contents of one row have the same one by chance in 2 to the 64."""
 
-_OF_SQLALCHEMY: Final = "_sa_instance_state"
-"""The attribute in which SQLAlchemy keeps its own state of a mapped object."""
-
 
 def fingerprint(row: Any, source: str) -> str:
     """Return a digest of all that a row holds; rows that are equal by value have the same one.
@@ -44,9 +41,9 @@ def fingerprint(row: Any, source: str) -> str:
 def _contents(row: Any) -> Any:
     if hasattr(row, "keys") and hasattr(row, "__getitem__"):
         return {name: row[name] for name in row.keys()}  # noqa: SIM118  # a row of sqlite3 iterates over values
-    fields = getattr(row, "__dict__", None)
-    if fields is not None and _OF_SQLALCHEMY in fields:
-        return {name: value for name, value in fields.items() if name != _OF_SQLALCHEMY}
+    mapper = getattr(type(row), "__mapper__", None)
+    if mapper is not None:  # a mapped object of SQLAlchemy, of which relations may be loaded or not
+        return {column.key: getattr(row, column.key) for column in mapper.column_attrs}
     return tuple(row) if isinstance(row, tuple) else row
 
 

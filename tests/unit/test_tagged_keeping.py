@@ -1,6 +1,7 @@
 """`.keeping_others()`: rows of this run by tag, and the rows of others as they were."""
 
 import asyncio
+import json
 import pickle
 import sqlite3
 import threading
@@ -10,6 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 import pytest
+from sqlalchemy import create_engine, select, text
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.pool import NullPool
 
 from deltaspan import (
     Window,
@@ -403,6 +408,52 @@ def test_rows_of_a_table_are_kept(path, statement, outcome, columns):
     assert reports[0]["orders"].outcome == outcome, reports[0]["orders"].explanation
 
 
+def test_mapped_objects_are_compared_by_their_columns(path):
+    class Base(DeclarativeBase):
+        pass
+
+    class Order(Base):
+        __tablename__ = "orders"
+        id: Mapped[int] = mapped_column(primary_key=True)
+        item: Mapped[str]
+        tag: Mapped[str | None]
+
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+
+    def read():
+        with Session(engine) as session:
+            return session.scalars(select(Order)).all()
+
+    check = change("orders", tagged(read, key="id", tag="tag")).by(0).keeping_others()
+    with window("idle", check) as idle:
+        pass
+    with window("w", check) as w, engine.begin() as connection:
+        connection.execute(text("UPDATE orders SET item = 'x' WHERE id = 1"))
+
+    assert idle.report.passed
+    assert "it also overwrote row 1;" in w.report["orders"].explanation
+
+
+@pytest.mark.parametrize(("statement", "outcome"), SQL_LIES.values(), ids=SQL_LIES)
+def test_rows_of_a_table_are_kept_in_an_async_action(path, statement, outcome):
+    engine = create_async_engine(f"sqlite+aiosqlite:///{path}", poolclass=NullPool)
+    orders = sql.records(engine, "orders", key="id", tag="tag", where="tenant = :tenant")
+
+    @expects(change("orders", orders).adding(count=1).keeping_others())
+    async def place(tenant):
+        values = {"tenant": tenant, "tag": current_causal_tag()}
+        async with engine.begin() as connection:
+            await connection.execute(
+                text("INSERT INTO orders (tenant, item, tag) VALUES (:tenant, 'wax', :tag)"), values
+            )
+            await connection.execute(text(statement))
+
+    with collect_reports() as reports:
+        asyncio.run(place("acme"))
+
+    assert reports[0].outcome == outcome, reports[0].explanation
+
+
 def test_a_table_without_the_column_of_the_tag_is_named(path):
     orders = sql.records(lambda: sqlite3.connect(path), "orders", key="id", tag="nobody")
 
@@ -542,6 +593,14 @@ def test_span_event_and_feedback_say_the_same_sentence(orders, recorded):
     assert recorded.span.status.description == explanation
     assert recorded.event.attributes[semconv.CHECK_EXPLANATION] == explanation
     assert explanation in reports[0].feedback()
+
+
+def test_the_event_tells_what_was_untagged_though_the_window_credits_it(orders, recorded):
+    orders.judged(one_added, lambda table: (table.add(9), table.remove(1)))
+
+    attributes = recorded.event.attributes
+    assert attributes[semconv.CHECK_ATTRIBUTION] == "window"
+    assert json.loads(attributes[semconv.CHECK_UNTAGGED])["removed"] == {"1": "theirs"}
 
 
 def test_a_redacted_check_tells_no_row(orders):
