@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 from deltaspan._contention import Rival
 from deltaspan._crediting import doubt_beside_others, doubt_of
-from deltaspan._deltas import Delta, Owned, TaggedDelta, split
+from deltaspan._deltas import Delta, Owned, TaggedDelta, split, without_contents
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
 from deltaspan._limits import ProbeTimeout
@@ -85,8 +85,8 @@ def judge(
         verdict,
         attribution,
         causal_tag,
-        pre.value,
-        post.value,
+        pre.value if owned is None else without_contents(pre.value),
+        post.value if owned is None else without_contents(post.value),
         delta,
         expectation,
         pre.seconds + post.seconds,

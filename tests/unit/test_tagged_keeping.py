@@ -359,6 +359,7 @@ def test_no_content_of_a_row_is_kept(orders):
 
     text = f"{check} {check.to_dict()}"
     assert not any(word in text for word in ("ink", "pen", "wax", "other'"))
+    assert check.pre_state == {1: "theirs", 2: "theirs", 3: None}
     assert check.untagged["modified"] == {1: ("theirs", "theirs")}
     assert check.actual_delta["added"] == {9: check.causal_tag}
 
@@ -617,3 +618,10 @@ def test_a_report_crosses_a_process_with_its_sentence(orders):
     check = orders.judged(one_added, lambda table: (table.add(9), table.remove(1)))
 
     assert pickle.loads(pickle.dumps(check)).explanation == check.explanation  # noqa: S301  # our own bytes
+
+
+def test_a_baseline_that_is_shown_has_no_fingerprints(orders):
+    w = Window("w", change("orders", orders.probe).adding(count=1).keeping_others())
+
+    assert w.capture_baseline() == {"orders": {1: "theirs", 2: "theirs", 3: None}}
+    w.verify()

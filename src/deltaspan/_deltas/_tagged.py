@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deltaspan._deltas._scalars import Delta
     from deltaspan._freeze import Path
 
-__all__ = ["Owned", "TaggedDelta", "merged", "split"]
+__all__ = ["Owned", "TaggedDelta", "merged", "split", "without_contents"]
 
 V = TypeVar("V")
 
@@ -202,6 +202,13 @@ def _stamp(value: Any) -> tuple[str | None, str | None]:
     if isinstance(value, tuple) and len(value) in (_WITH_ROOT, _WITH_CONTENT):
         return _text(value[0]), _text(value[1])
     return _text(value), None
+
+
+def without_contents(state: Any) -> Any:
+    """Return the state as it may be shown: a fingerprint of few possible contents would give them away."""
+    if not isinstance(state, MappingProxyType):
+        return state
+    return MappingProxyType({key: _without_content(value) for key, value in state.items()})
 
 
 def _without_content(value: object) -> object:
