@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from deltaspan import _contention, _lineage
+from deltaspan._deltas import without_contents
 from deltaspan._judging import judge
 from deltaspan._limits import LimitedRead
 from deltaspan._locking import Locks, NotLocked
@@ -127,8 +128,10 @@ class CheckRun:
     @property
     def shown_baseline(self) -> Any:
         """What may be shown of the state before the action; UNREAD when there is none."""
-        redaction = self.plan.redaction
-        return self.pre.value if redaction is None else shown(self.pre.value, redaction)
+        state, redaction = self.pre.value, self.plan.redaction
+        if self.plan.is_tagged:
+            state = without_contents(state)
+        return state if redaction is None else shown(state, redaction)
 
     def read_again(self, moment: Moment) -> Read:
         """Return a fresh read of the post-state, which replaces the last one."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from deltaspan._contention import Rival
-from deltaspan._crediting import doubt_of
-from deltaspan._deltas import Delta, Owned, TaggedDelta, split
+from deltaspan._crediting import doubt_beside_others, doubt_of
+from deltaspan._deltas import Delta, Owned, TaggedDelta, split, without_contents
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
 from deltaspan._limits import ProbeTimeout
@@ -18,10 +18,12 @@ from deltaspan._reading import Read
 from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
 from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
-from deltaspan.expectations import Expectation, NoChange
+from deltaspan.expectations import ChangeExpectation, Expectation, NoChange
+from deltaspan.expectations.base import States
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
+from deltaspan.expectations.keeping import claimed_removals
 from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, predicate_name, with_operands
-from deltaspan.typing import Claim
+from deltaspan.typing import Attribution, Claim
 
 __all__ = ["judge"]
 
@@ -55,6 +57,7 @@ def judge(
         claim: what the action says of itself, or None.
     """
     expectation: Expectation = plan.expectation
+    attribution: Attribution = plan.attribution
     delta: Delta | None = None
     if pre.error is not None or post.error is not None or post.value is UNREAD:
         verdict = _read_fault(plan, pre, post, error, left)
@@ -68,9 +71,10 @@ def judge(
             try:
                 expectation = _settled(plan, pre, values, result, error, claim)
                 delta = _without_ignored(plan, expectation, delta)
-                verdict = expectation.judge(delta, pre.value, post.value)
-                if owned is not None:
-                    verdict = _on_rows(plan, expectation, delta, verdict, pre, post)
+                if owned is None:
+                    verdict = expectation.judge(delta, pre.value, post.value)
+                else:
+                    delta, verdict, attribution = _on_rows(plan, expectation, delta, pre, post, rival)
             except KeyboardInterrupt:
                 raise
             except BaseException as fault:
@@ -81,10 +85,10 @@ def judge(
     return CheckReport(
         plan.metric,
         verdict,
-        plan.attribution,
+        attribution,
         causal_tag,
-        pre.value,
-        post.value,
+        pre.value if owned is None else without_contents(pre.value),
+        post.value if owned is None else without_contents(post.value),
         delta,
         expectation,
         pre.seconds + post.seconds,
@@ -172,15 +176,55 @@ def _moved(delta: Delta, pre: Read, post: Read) -> str:
 
 
 def _on_rows(
-    plan: CheckPlan, expectation: Expectation, delta: Delta, verdict: Verdict, pre: Read, post: Read
-) -> Verdict:
-    """Return the verdict on tagged rows, which stands unless it rests on who wrote what nobody signed."""
+    plan: CheckPlan, expectation: Expectation, delta: Delta, pre: Read, post: Read, rival: Rival | None
+) -> tuple[Delta, Verdict, Attribution]:
+    """Judge tagged rows: a verdict stands unless it rests on who wrote what nobody signed.
+
+    Returns:
+        What changed, with the removals that the action claims credited to it; the verdict; and why the change
+        is the action's.
+    """
+    states = (pre.value, post.value)
+    attribution = plan.attribution
     if not isinstance(delta, TaggedDelta):
-        both = kinds(pre.value, post.value)
+        both = kinds(*states)
         note = f"the two states are not both of tagged rows ({both}); read them with the same tagged() probe"
-        return inconclusive("incomparable", note)
-    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, (pre.value, post.value))
-    return verdict if doubt is None else inconclusive("contended", doubt)
+        return delta, inconclusive("incomparable", note), attribution
+    if _keeps_others(expectation):
+        return _beside_others(plan, expectation, delta, states, rival)
+    verdict = expectation.judge(delta, *states)
+    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, states)
+    return delta, verdict if doubt is None else inconclusive("contended", doubt), attribution
+
+
+def _beside_others(
+    plan: CheckPlan, expectation: ChangeExpectation, delta: TaggedDelta, states: States, rival: Rival | None
+) -> tuple[Delta, Verdict, Attribution]:
+    """Do the same where rows of others are to be kept: what no run signed is held against the action."""
+    rest: Any = expectation.ignored.leave_out(delta)
+    claimed = claimed_removals(expectation.movement, rest)
+    verdict = expectation.judge(delta.credited(claimed), *states)
+    doubt = None
+    if not plan.ignores_rivals:
+        other = None if rival is None else _named(rival)
+        doubt = doubt_beside_others(expectation, delta, verdict, states, claimed, other)
+    attribution = plan.attribution
+    if rest.unsigned.changed:
+        # No tag credits it to the action, only that no other window was open.
+        attribution = "scoped" if plan.scope_names else "window"
+    judged = verdict if doubt is None else inconclusive("contended", doubt)
+    return delta.credited(claimed), judged, attribution
+
+
+def _keeps_others(expectation: Expectation) -> TypeGuard[ChangeExpectation]:
+    return isinstance(expectation, ChangeExpectation) and expectation.keeps_others
+
+
+def _named(rival: Rival) -> str:
+    return (
+        f"{rival.action} (causal tag {rival.tag}), which had a window of the same scope open for "
+        f"{rival.seconds * 1000:.1f} ms of this one"
+    )
 
 
 def _compute(

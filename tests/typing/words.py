@@ -192,6 +192,11 @@ change("x", by_tag).adding(7, count=2).ignoring(8)
 change("x", by_tag).only(7, 8).eventually(1)
 change("x", by_tag).satisfying(holds, "anything")
 change("x", tagged(rows_later, key="total", tag="status", root=total)).increasing(at_least=1)
+assert_type(change("x", by_tag).adding(count=1).keeping_others(), Change[Any])
+change("x", by_tag).keeping_others().by(1).ignoring(8).eventually(1)
+change("x", by_tag).keeping_others("theirs")  # type: ignore[call-arg]
+unchanged("x", by_tag).keeping_others()  # type: ignore[attr-defined]
+change("x", count).keeping_others()  # type: ignore[misc]
 change("x", tagged(rows, key=0, tag=lambda row: row["tag"]))
 tagged(rows, key="id")  # type: ignore[call-arg]
 tagged(rows, "id", "tag")  # type: ignore[call-arg]

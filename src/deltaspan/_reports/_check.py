@@ -148,7 +148,9 @@ class CheckReport(_CheckFields):
         sentence = self.expectation.explain(
             self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
         )
-        return f"{sentence}; {self.delta.tally}" if type(self.delta) is TaggedDelta else sentence
+        if type(self.delta) is not TaggedDelta or getattr(self.expectation, "keeps_others", False):
+            return sentence
+        return f"{sentence}; {self.delta.tally}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, beginning with the keys of the pattern's own report."""

@@ -71,7 +71,11 @@ def unchanged(metric: str, probe: Callable[..., Awaitable[S]]) -> Unchanged[S]: 
 @overload
 def unchanged(metric: str, probe: Callable[..., S]) -> Unchanged[S]: ...
 def unchanged(metric: str, probe: Callable[..., Any]) -> Unchanged[Any]:
-    """Claim that an action leaves what `probe` reads as it was; arguments and errors as for `change`."""
+    """Claim that an action leaves what `probe` reads as it was; arguments and errors as for `change`.
+
+    It compares the state before with the state after. A change that the action takes back before its end is
+    not seen: put the claim on each call that is made in between as well.
+    """
     return Unchanged(metric, probe, NoChange(), (f"unchanged({metric!r}, {source(probe)})",))
 
 

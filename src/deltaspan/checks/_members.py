@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 from deltaspan.checks._check import S_co
 from deltaspan.checks._sentence import Sentence, checked_member, checked_patterns, refuse_packed
 from deltaspan.checks._words import said
-from deltaspan.exceptions import DefinitionValueError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import ByKey, Kind, Members, Named, Only, Resizing, SomeChange
 from deltaspan.expectations.patterns import is_glob
 
@@ -178,6 +178,48 @@ class MemberWords(Sentence[S_co]):
         if movement.others:
             raise DefinitionValueError(f"check {self.metric!r} says .{words} twice: {self!r}")
         return self._with(replace(self._expectation, movement=replace(movement, others=True)), words)
+
+    def keeping_others(self: C) -> C:
+        """Demand that rows of others stay as they were, in a table that others write to as well.
+
+        The probe tells rows apart by tag, and all else that the check says is held against the action's own
+        rows. Rows that were added or changed with the tag of another run are credited to that run. Any other
+        change is held against the action: a row that is gone, a row that was overwritten and kept the tag
+        that it had, a row of another that now carries the action's tag and was not declared, a new row
+        without a tag. Another window of equal scope that was open meanwhile may have made such a change as
+        well, and then the check is inconclusive and names it. A row of another that the action removes is its
+        own if `removing` or `only` names it, or counts it.
+
+        The probe then reads whole rows, and keeps of each its key, its tag and a fingerprint.
+
+        Raises:
+            DefinitionTypeError: the probe does not tell rows apart by tag.
+            DefinitionValueError: it is said twice, or beside `from_`, `to` or `allowing_others`.
+
+        Example:
+            >>> from deltaspan import change, current_causal_tag, tagged, window
+            >>> orders = [{"id": 1, "item": "ink", "tag": "of another run"}]
+            >>> own = tagged(lambda: orders, key="id", tag="tag")
+            >>> with window("order", change("orders", own).adding(count=1).keeping_others()) as w:
+            ...     orders[0]["item"] = "sand"
+            ...     orders.append({"id": 2, "item": "wax", "tag": current_causal_tag()})
+            >>> print(w.report["orders"].explanation.partition(";")[0])  # doctest: +NORMALIZE_WHITESPACE
+            expected orders to change by adding 1 member, keeping other rows, but it also overwrote row 1
+        """
+        words = said("keeping_others")
+        if self._expectation.keeps_others:
+            raise DefinitionValueError(f"check {self.metric!r} says .{words} twice: {self!r}")
+        with_contents = getattr(self.probe, "with_contents", None)
+        if with_contents is None:
+            raise DefinitionTypeError(
+                f"{self!r} cannot be followed by .{words}: its probe does not tell by a tag whose a row "
+                f"is; read "
+                f"the rows with tagged(probe, key=..., tag=...) or sql.records(..., tag=...), or demand "
+                f"of all "
+                f"else that it is unchanged(...)"
+            )
+        kept = self._with(replace(self._expectation, keeps_others=True), words)
+        return replace(kept, probe=with_contents())
 
     def _naming(
         self: C, kind: Kind, members: tuple[object, ...], count: _Count | None, where: _Where | None

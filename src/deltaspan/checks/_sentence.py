@@ -201,7 +201,28 @@ class Sentence(Check[S_co]):
         return self._with(replace(expectation, movement=movement), words)
 
     def _with(self: C, expectation: ChangeExpectation, words: str) -> C:
+        if expectation.keeps_others:
+            _refuse_beside_keeping(self, expectation, words)
         return replace(self, expectation=expectation, words=(*self.words, words))
+
+
+def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, words: str) -> None:
+    """Refuse to keep the rows of others beside a word that is about all rows.
+
+    Raises:
+        DefinitionValueError: there is a start or an end, or others may change.
+    """
+    if expectation.start is not UNREAD or expectation.end is not UNREAD:
+        raise DefinitionValueError(
+            f"{check!r} cannot be followed by .{words}: a start and an end are of the whole state, and "
+            f".keeping_others() tells the action's rows from those of others; say which rows it changes, as "
+            f".adding(...) does"
+        )
+    if getattr(expectation.movement, "others", False):
+        raise DefinitionValueError(
+            f"{check!r} cannot be followed by .{words}: .allowing_others() and .keeping_others() contradict "
+            f"each other; keep one"
+        )
 
 
 def frozen(metric: str, word: str, state: object) -> Any:

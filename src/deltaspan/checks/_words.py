@@ -11,7 +11,7 @@ __all__ = ["WORDS_OF_CHANGE", "said", "source"]
 WORDS_OF_CHANGE: Final = frozenset(
     {
         "adding", "allowing_others", "by", "by_at_least", "by_at_most", "by_between", "decreasing",
-        "ending_at", "from_", "ignoring", "increasing", "modifying", "only", "removing",
+        "ending_at", "from_", "ignoring", "increasing", "keeping_others", "modifying", "only", "removing",
         "resizing", "satisfying", "to",
     }
 )  # fmt: skip

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from deltaspan._deltas import Delta
+from deltaspan._deltas import Delta, MappingDelta, TaggedDelta
 from deltaspan._difference import difference, equal
 from deltaspan._records import FAIL, PASS, UNREAD, Verdict, inconclusive
 from deltaspan._render import show, whole
 from deltaspan.expectations._ends import instead
 from deltaspan.expectations.base import Incomparable, Movement, NothingClaimed, States, sentence
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
+from deltaspan.expectations.keeping import NO_ROWS, collateral, collateral_words, kept_sentence
 from deltaspan.expectations.movements import SOME_CHANGE, AnyMovement
 from deltaspan.expectations.predicates import PredicateRaised
 
@@ -30,6 +31,7 @@ class ChangeExpectation:
             that was there before the action proves nothing about the action.
         ignored: what is left out before anything is judged, of a start and an end too.
         is_idempotent: whether the end may have been there before the action.
+        keeps_others: whether, of tagged rows, those of others must be as they were.
     """
 
     movement: Movement = SOME_CHANGE
@@ -37,6 +39,7 @@ class ChangeExpectation:
     end: Any = UNREAD
     ignored: Ignored = NOTHING_IGNORED
     is_idempotent: bool = False
+    keeps_others: bool = False
 
     @property
     def expected(self) -> object:
@@ -47,7 +50,8 @@ class ChangeExpectation:
             own = f"{own}{self._ends}"
         if callable(own):
             own = "computed"
-        return f"{own}{self.ignored.words}" if isinstance(own, str) else own
+        keeping = ", keeping other rows" if self.keeps_others else ""
+        return f"{own}{keeping}{self.ignored.words}" if isinstance(own, str) else own
 
     @property
     def _ends(self) -> str:
@@ -68,6 +72,7 @@ class ChangeExpectation:
             return inconclusive("expectation_failed", str(fact))
         except PredicateRaised as fact:
             return inconclusive("expectation_failed", str(fact), fact.error)
+        moved = moved and not self.harm(delta).changed
         return PASS if moved and self.starts(pre_state) and self.arrives(post_state) else FAIL
 
     def explain(
@@ -78,6 +83,14 @@ class ChangeExpectation:
         faults = [] if holds else list(self._faults(delta, states))
         happened = " and ".join(faults) or self.movement.happened(delta)
         ignoring = self.ignored.words
+        if self.keeps_others and isinstance(delta, TaggedDelta):
+            harm = self.harm(delta)
+            if faults and not delta.mine.changed:
+                happened = "changed no row of its own"
+            if harm.changed:
+                happened = f"{happened} and it" if faults else "also"
+                happened += f" {collateral_words(harm)}"
+            return kept_sentence(metric, f"{self._demand}{ignoring}", happened, delta, harm, holds=holds)
         if holds:
             happened += ignoring
         held = self._held(states)
@@ -107,6 +120,16 @@ class ChangeExpectation:
         fault = self.movement.fault(delta, states)
         if fault is not None:
             yield fault
+
+    def harm(self, delta: Delta) -> MappingDelta:
+        """Return what happened to rows that were to be kept; nothing where none are.
+
+        Args:
+            delta: what changed, ignored members left out.
+        """
+        if self.keeps_others and isinstance(delta, TaggedDelta):
+            return collateral(self.movement, delta)
+        return NO_ROWS
 
     def starts(self, pre_state: object) -> bool:
         """Return whether the baseline is the start that is asked for, if any."""
