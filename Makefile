@@ -14,7 +14,7 @@ JOBS   ?= logical
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo examples up down test lint types imports tools e2e frameworks services dashboards bench constraints clean
+.PHONY: help demo examples up down test lint types imports tools e2e frameworks services dashboards reference bench constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ demo: $(VENV)/.demo ## run an honest and a lying tool, and see which one is caug
 	@$(if $(OTLP),OTEL_EXPORTER_OTLP_ENDPOINT="$${OTEL_EXPORTER_OTLP_ENDPOINT:-http://localhost:4317}") $(BIN)/python examples/demo $(ARGS)
 
 examples: $(VENV)/.test ## run the agents of the examples that need no server
-	@for each in coding data infrastructure; do echo "$(BIN)/python examples/$$each"; $(BIN)/python examples/$$each || exit; done
+	@for each in coding data infrastructure orders; do echo "$(BIN)/python examples/$$each"; $(BIN)/python examples/$$each || exit; done
 
 up: ## start a collector, Jaeger, Prometheus, Alertmanager and Grafana on this machine (Docker)
 	@$(PYTHON) deploy/stack.py up
@@ -61,6 +61,9 @@ dashboards: $(VENV)/.deploy ## write grafana/dashboards anew from grafana/panels
 	@$(BIN)/python -c 'import grafana_foundation_sdk' 2>/dev/null || { \
 	  echo "grafana-foundation-sdk needs Python 3.11 or newer: make dashboards VENV=build/dashboards PYTHON=python3.12" >&2; exit 1; }
 	$(BIN)/python grafana/build.py
+
+reference: $(VENV)/.deploy ## write semconv.py and docs/telemetry.md anew from telemetry/model
+	@$(BIN)/python telemetry/generate.py
 
 bench: $(VENV)/.test ## measure what a decorated call costs
 	@for each in benchmarks/*.py; do echo "$(BIN)/python $$each"; $(BIN)/python $$each || exit; done

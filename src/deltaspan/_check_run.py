@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from deltaspan import _contention, _lineage
+from deltaspan._deltas import without_contents
 from deltaspan._judging import judge
 from deltaspan._limits import LimitedRead
 from deltaspan._locking import Locks, NotLocked
@@ -18,10 +19,11 @@ from deltaspan._reports import CheckReport
 from deltaspan._strangers import warn_of_strangers
 from deltaspan.causal_tag import CausalTag
 from deltaspan.checks import Patience
+from deltaspan.typing import Claim
 
-__all__ = ["CheckRun", "Watched"]
+__all__ = ["ABANDONED", "CheckRun", "Watched"]
 
-_ABANDONED: Final = inconclusive("abandoned", "the window ended before its verdict was reached")
+ABANDONED: Final = "the window ended before its verdict was reached"
 _SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
 _SHARES: Final = 2**32
 _BLIND_TO_STRANGERS: Final = frozenset({"window", "scoped"})
@@ -129,8 +131,10 @@ class CheckRun:
     @property
     def shown_baseline(self) -> Any:
         """What may be shown of the state before the action; UNREAD when there is none."""
-        redaction = self.plan.redaction
-        return self.pre.value if redaction is None else shown(self.pre.value, redaction)
+        state, redaction = self.pre.value, self.plan.redaction
+        if self.plan.is_tagged:
+            state = without_contents(state)
+        return state if redaction is None else shown(state, redaction)
 
     def read_again(self, moment: Moment) -> Read:
         """Return a fresh read of the post-state, which replaces the last one."""
@@ -147,14 +151,23 @@ class CheckRun:
         tag: str,
         left: int | None,
         overlap: _contention.Overlap = _contention.ALONE,
+        claim: Claim | None = None,
     ) -> CheckReport:
         """Judge the check on its reads; arguments as for `_judging.judge`."""
         if not self.is_read:
             return self._unjudged(_SAMPLED_OUT, tag)
-        return judge(self.plan, self.pre, self.post, values, result, error, overlap, tag, left, self._kin)
+        return judge(
+            self.plan, self.pre, self.post, values, result, error, overlap, tag, left, self._kin, claim
+        )
 
     def report(
-        self, values: Mapping[str, Any], result: Any, error: BaseException | None, tag: str, left: int | None
+        self,
+        values: Mapping[str, Any],
+        result: Any,
+        error: BaseException | None,
+        tag: str,
+        left: int | None,
+        claim: Claim | None = None,
     ) -> CheckReport:
         """Give the final report: judged against rivals, with what it took, without what must not be shown."""
         overlap = self.leave()
@@ -164,15 +177,15 @@ class CheckRun:
         # A lock that every writer takes leaves no rivals. Where there is one, somebody did not take it.
         if plan.ignores_rivals:
             overlap = _contention.ALONE
-        report = self._finished(self.judge(values, result, error, tag, left, overlap))
+        report = self._finished(self.judge(values, result, error, tag, left, overlap, claim))
         if plan.attribution in _BLIND_TO_STRANGERS and plan.claims_change and report.passed:
             warn_of_strangers(plan.metric, plan.attribution)
         return report
 
-    def abandoned(self, tag: str) -> CheckReport:
+    def abandoned(self, tag: str, why: str) -> CheckReport:
         """Give the report of a check whose window ended before its verdict."""
         self.leave()
-        return self._finished(self._unjudged(_ABANDONED, tag))
+        return self._finished(self._unjudged(inconclusive("abandoned", why), tag))
 
     def retire(self) -> None:
         """End the window for others, though its verdict is reached later and may need further reads."""

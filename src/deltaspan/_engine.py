@@ -182,6 +182,16 @@ class Run(RunSteps):
         if ended is not None:
             self._end_and_release(None, ended)
 
+    def give_up(self, why: str) -> None:
+        """End a run that cannot be followed to its end, while its caller still listens.
+
+        Args:
+            why: the sentence that says so, with the cure.
+        """
+        self.why_abandoned = why
+        self.abandon()
+        self._act_on(None)
+
     def _ended_open(self) -> float | None:
         """Return when a run ended that nobody closed; None when it is to be ended elsewhere."""
         if self._ends_elsewhere(None):

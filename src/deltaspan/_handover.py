@@ -25,10 +25,11 @@ from deltaspan._handover_text import (
 from deltaspan._headers import BAGGAGE
 from deltaspan._plan import CheckPlan, Plan
 from deltaspan._records import UNREAD, Timing, inconclusive
-from deltaspan._render import show
+from deltaspan._render import show, transition
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._sealing import seal
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.typing import Claim
 
 __all__ = ["WindowRun", "checked_age", "refuse_unfit", "refuse_unlike"]
 
@@ -110,13 +111,13 @@ class WindowRun(Run):
         """Return how old the baselines are now, in seconds; by a clock that was set back they are new."""
         return max(time.time() - self._captured, 0.0)
 
-    def _report_on(self, checks: list[CheckReport], ended: float) -> ActionReport:
+    def _report_on(self, checks: list[CheckReport], ended: float, claim: Claim | None = None) -> ActionReport:
         if self._handed is not None:
             age = max(self._age() - (perf_counter() - ended), 0.0)
             checks = [
                 self._aged(run.plan, report, age) for run, report in zip(self._checks, checks, strict=True)
             ]
-        return super()._report_on(checks, ended)
+        return super()._report_on(checks, ended, claim)
 
     def _aged(self, plan: CheckPlan, report: CheckReport, age: float) -> CheckReport:
         if report.pre is UNREAD:
@@ -128,7 +129,7 @@ class WindowRun(Run):
         note = f"the baseline was {age:.1f} s old, and max_age is {self._max_age:g} s"
         if plan.redaction is None and report.delta is not None:
             happened = report.delta.words() if report.delta.changed else "did not change"
-            note += f"; the state {happened} since ({show(report.pre)} → {show(report.post)}), by whomever"
+            note += f"; the state {happened} since{transition(report.pre, report.post)}, by whomever"
         return report._replace(verdict=inconclusive("stale_baseline", note))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from deltaspan._contention import Overlap, Rival
-from deltaspan._crediting import doubt_of
-from deltaspan._deltas import Delta, Owned, TaggedDelta, split
+from deltaspan._crediting import doubt_beside_others, doubt_of
+from deltaspan._deltas import Delta, Owned, TaggedDelta, split, without_contents
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
 from deltaspan._limits import ProbeTimeout
@@ -16,11 +16,14 @@ from deltaspan._plan import RESULT, CheckPlan
 from deltaspan._probes import name_of_probe
 from deltaspan._reading import Read
 from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
-from deltaspan._render import show
+from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
-from deltaspan.expectations import Expectation, NoChange
-from deltaspan.expectations.ignoring import NOTHING_IGNORED
-from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, with_operands
+from deltaspan.expectations import ChangeExpectation, Expectation, NoChange
+from deltaspan.expectations.base import States
+from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
+from deltaspan.expectations.keeping import claimed_removals
+from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, predicate_name, with_operands
+from deltaspan.typing import Attribution, Claim
 
 __all__ = ["judge"]
 
@@ -41,6 +44,7 @@ def judge(
     causal_tag: str,
     left: int | None = None,
     owned: Owned | None = None,
+    claim: Claim | None = None,
 ) -> CheckReport:
     """Judge one check of one run and report it; never raises.
 
@@ -55,25 +59,27 @@ def judge(
         causal_tag: the tag of the run.
         left: how many values a generator had yielded when it was closed early; None when it was not.
         owned: knows which tags are this run's or a descendant's; None for states that are not of tagged rows.
+        claim: what the action says of itself, or None.
     """
     expectation: Expectation = plan.expectation
+    attribution: Attribution = plan.attribution
     delta: Delta | None = None
     if pre.error is not None or post.error is not None or post.value is UNREAD:
         verdict = _read_fault(plan, pre, post, error, left)
     else:
-        delta = difference(pre.value, post.value)
-        if owned is not None:
-            delta = split(delta, owned, counted=plan.counts_rows)
+        delta = _delta_of(plan, pre, post, owned)
         if left is not None and not plan.judged_when_left:
             verdict = _abandoned(left, f"the state {_moved(delta, pre, post)}")
         elif error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
             verdict = _action_failed(delta, pre, post, error)
         else:
             try:
-                expectation = _settled(plan, pre, values, result, error)
-                verdict = expectation.judge(delta, pre.value, post.value)
-                if owned is not None:
-                    verdict = _on_rows(plan, expectation, delta, verdict, pre, post)
+                expectation = _settled(plan, pre, values, result, error, claim)
+                delta = _without_ignored(plan, expectation, delta)
+                if owned is None:
+                    verdict = expectation.judge(delta, pre.value, post.value)
+                else:
+                    delta, verdict, attribution = _on_rows(plan, expectation, delta, pre, post, overlap)
             except KeyboardInterrupt:
                 raise
             except BaseException as fault:
@@ -84,10 +90,10 @@ def judge(
     return CheckReport(
         plan.metric,
         verdict,
-        plan.attribution,
+        attribution,
         causal_tag,
-        pre.value,
-        post.value,
+        pre.value if owned is None else without_contents(pre.value),
+        post.value if owned is None else without_contents(post.value),
         delta,
         expectation,
         pre.seconds + post.seconds,
@@ -95,17 +101,39 @@ def judge(
 
 
 def _settled(
-    plan: CheckPlan, pre: Read, values: Mapping[str, Any], result: Any, error: BaseException | None
+    plan: CheckPlan,
+    pre: Read,
+    values: Mapping[str, Any],
+    result: Any,
+    error: BaseException | None,
+    claim: Claim | None,
 ) -> Expectation:
     """Return what the delta must satisfy in this run: as it ended, and with what is computed of it."""
     expectation: Expectation = plan.expectation
-    if error is not None and plan.unchanged_on_error:
-        ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
-        expectation = NoChange(ignored, type(error).__name__)
+    if plan.unchanged_on_error and (error is not None or claim == "failure"):
+        cause = "claimed failure" if error is None else f"raised {type(error).__name__}"
+        expectation = NoChange(_ignored_of(expectation), cause)
     if not plan.computed:
         return expectation
     computed = _compute(plan, expectation, pre, values, result)
     return with_operands(expectation, computed) if computed else expectation
+
+
+def _delta_of(plan: CheckPlan, pre: Read, post: Read, owned: Owned | None) -> Delta:
+    delta = difference(pre.value, post.value)
+    if owned is not None:
+        delta = split(delta, owned, counted=plan.counts_rows)
+    return _without_ignored(plan, plan.expectation, delta)
+
+
+def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
+    """Return the delta without what is left out, as far as it is known: some of it may be computed."""
+    return _ignored_of(expectation).leave_out(delta) if plan.has_ignored else delta
+
+
+def _ignored_of(expectation: Expectation) -> Ignored:
+    ignored: Ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
+    return ignored
 
 
 def _read_fault(
@@ -149,19 +177,59 @@ def _abandoned(left: int, found: str) -> Verdict:
 def _moved(delta: Delta, pre: Read, post: Read) -> str:
     happened = delta.words() if delta.changed else "did not change"
     tally = f"; {delta.tally}" if isinstance(delta, TaggedDelta) else ""
-    return f"{happened} ({show(pre.value)} → {show(post.value)}){tally}"
+    return f"{happened}{transition(pre.value, post.value)}{tally}"
 
 
 def _on_rows(
-    plan: CheckPlan, expectation: Expectation, delta: Delta, verdict: Verdict, pre: Read, post: Read
-) -> Verdict:
-    """Return the verdict on tagged rows, which stands unless it rests on who wrote what nobody signed."""
+    plan: CheckPlan, expectation: Expectation, delta: Delta, pre: Read, post: Read, overlap: Overlap
+) -> tuple[Delta, Verdict, Attribution]:
+    """Judge tagged rows: a verdict stands unless it rests on who wrote what nobody signed.
+
+    Returns:
+        What changed, with the removals that the action claims credited to it; the verdict; and why the change
+        is the action's.
+    """
+    states = (pre.value, post.value)
+    attribution = plan.attribution
     if not isinstance(delta, TaggedDelta):
-        both = f"({show(pre.value)} → {show(post.value)})"
-        note = f"the two states are not both of tagged rows {both}; read them with the same tagged() probe"
-        return inconclusive("incomparable", note)
-    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, (pre.value, post.value))
-    return verdict if doubt is None else inconclusive("contended", doubt)
+        both = kinds(*states)
+        note = f"the two states are not both of tagged rows ({both}); read them with the same tagged() probe"
+        return delta, inconclusive("incomparable", note), attribution
+    if _keeps_others(expectation):
+        return _beside_others(plan, expectation, delta, states, overlap)
+    verdict = expectation.judge(delta, *states)
+    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, states)
+    return delta, verdict if doubt is None else inconclusive("contended", doubt), attribution
+
+
+def _beside_others(
+    plan: CheckPlan, expectation: ChangeExpectation, delta: TaggedDelta, states: States, overlap: Overlap
+) -> tuple[Delta, Verdict, Attribution]:
+    """Do the same where rows of others are to be kept: what no run signed is held against the action."""
+    rest: Any = expectation.ignored.leave_out(delta)
+    claimed = claimed_removals(expectation.movement, rest)
+    verdict = expectation.judge(delta.credited(claimed), *states)
+    doubt = None
+    if not plan.ignores_rivals:
+        other = _writer_beside(overlap) if overlap.writer_count else None
+        doubt = doubt_beside_others(expectation, delta, verdict, states, claimed, other)
+    attribution = plan.attribution
+    if rest.unsigned.changed:
+        # No tag credits it to the action, only that no other window was open.
+        attribution = "scoped" if plan.scope_names else "window"
+    judged = verdict if doubt is None else inconclusive("contended", doubt)
+    return delta.credited(claimed), judged, attribution
+
+
+def _keeps_others(expectation: Expectation) -> TypeGuard[ChangeExpectation]:
+    return isinstance(expectation, ChangeExpectation) and expectation.keeps_others
+
+
+def _writer_beside(overlap: Overlap) -> str:
+    if not overlap.writers:
+        return "another run, which had a window of the same scope open meanwhile"
+    rival = overlap.writers[0]
+    return f"{_who(rival)}, which had a window of the same scope open for {_milliseconds(rival)} of this one"
 
 
 def _compute(
@@ -178,7 +246,7 @@ def _compute(
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
         if is_predicate(path):
             named = {name: known[name] for name in bound.names if name in known}
-            computed[path] = Question(bound.call, named)
+            computed[path] = Question(bound.call, named, bound.names, predicate_name(bound.function))
         else:
             computed[path] = bound.call(known)
     return computed
@@ -200,7 +268,7 @@ def _contended(
     have been changed by any run, whatever that one claims.
     """
     happened = delta.words() if delta.changed else "did not change"
-    found = f"the state {happened} ({show(pre.value)} → {show(post.value)}), but"
+    found = f"the state {happened}{transition(pre.value, post.value)}, but"
     if isinstance(expectation, NoChange):
         had = "had a window of {scope} open"
         note = f"{found} {_named(overlap.runs, overlap.run_count, had)}, so nobody knows which run changed it"

@@ -34,6 +34,7 @@ class Options:
         on_report: receives the report of each run.
         deferred: whether verdicts are reached after the action has returned.
         on_contention: whether a delta that another action may have made is inconclusive, or judged as it is.
+        claim: returns whether the action says that it succeeded; it names what it needs of the run.
     """
 
     on_failure: Policy | None = None
@@ -41,6 +42,7 @@ class Options:
     on_report: ReportHook | None = None
     deferred: bool = False
     on_contention: Contention = "inconclusive"
+    claim: Callable[..., object] | None = None
 
     def __post_init__(self) -> None:
         if self.on_contention not in get_args(Contention):
@@ -81,7 +83,7 @@ class CheckPlan:
         claims_nothing: whether no claim is made at all.
         judged_on_error: whether the delta is judged although the action raised.
         judged_when_left: whether it is judged although a generator was closed before its end.
-        unchanged_on_error: whether an action that raised must have left no trace.
+        unchanged_on_error: whether an action that raised, or claims failure, must have left no trace.
         is_limited: whether its reads must not hold up the action, or not for long.
         timeout: the longest that one read may take, in seconds.
         patience: how long its post-state is looked at again.
@@ -91,6 +93,7 @@ class CheckPlan:
         ignores_rivals: whether it is judged although another action may have made the delta.
         is_tagged: whether its state is of rows, of which each is credited to whoever wrote it.
         counts_rows: whether such rows are counted, or else named.
+        has_ignored: whether members are left out before the delta is judged.
     """
 
     metric: str
@@ -113,14 +116,18 @@ class CheckPlan:
     ignores_rivals: bool
     is_tagged: bool
     counts_rows: bool
+    has_ignored: bool
     _bare_scope: Scope
 
-    def patience_after(self, error: BaseException | None) -> Patience | None:
+    def patience_after(self, *, has_failed: bool) -> Patience | None:
         """Return how long the post-state is looked at again.
 
-        An action that raised must have left no trace: one that is not there yet at first proves nothing.
+        An action that failed must have left no trace: one that is not there yet at first proves nothing.
+
+        Args:
+            has_failed: whether the action raised, or claims failure.
         """
-        if error is None or self.patience is None or not self.unchanged_on_error:
+        if not has_failed or self.patience is None or not self.unchanged_on_error:
             return self.patience
         return replace(self.patience, holding=True)
 
@@ -168,6 +175,7 @@ class Plan:
         is_generator: whether the action yields values that expected values may count.
         has_locks: whether any check holds a lock.
         is_patient: whether any post-state is looked at again.
+        claim: tells what the action says of itself; None when its definition does not say how.
     """
 
     action: str
@@ -179,6 +187,7 @@ class Plan:
     is_generator: bool
     has_locks: bool
     is_patient: bool
+    claim: Bound | None
 
     @property
     def first_async_lock(self) -> str | None:

@@ -58,7 +58,7 @@ def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bo
     )
     changed = report.delta is not None and report.delta.changed
     apart = None if getattr(report.delta, "apart", None) is None else (REDACTED, REDACTED)
-    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, apart)
+    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, apart, report.origin)
     return report._replace(
         verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else told),
         pre=shown(report.pre, by),

@@ -71,7 +71,7 @@ class _VerdictError(DeltaspanError):
     """What both verdict errors carry: the whole report, and what the action returned."""
 
     def __init__(self, report: ActionReport, result: Any = None) -> None:
-        super().__init__(report.explanation)
+        super().__init__(f"{report.action}: {report.explanation}")
         self.report = report
         self.result = result
 

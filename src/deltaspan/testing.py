@@ -16,7 +16,7 @@ from deltaspan._freeze import Unfreezable, freeze
 from deltaspan._moments import Moment, verifying
 from deltaspan._probes import is_blocking
 from deltaspan._records import UNREAD
-from deltaspan._render import show
+from deltaspan._render import show, transition
 from deltaspan._threads import on_asyncio, submit
 from deltaspan.exceptions import DefinitionTypeError
 
@@ -160,9 +160,9 @@ def _judge(seen: list[_Seen]) -> Any:
     if not faults:
         delta = difference(first.snapshot, second.snapshot)
         if delta.changed:
-            both = f"({show(first.snapshot)} → {show(second.snapshot)})"
+            both = transition(first.snapshot, second.snapshot)
             faults.append(
-                f"two reads with nothing in between differ: the state {delta.words()} {both}; leave out what "
+                f"two reads with nothing in between differ: the state {delta.words()}{both}; leave out what "
                 f"changes by itself, and give an order to what has none"
             )
     if faults:

@@ -140,4 +140,8 @@ def test_the_sentences_say_who_wrote_what(rounds):
         for times, report in reports
     }
 
-    assert tallies == {HONEST: "1 mine, 39 others", LIAR: "0 mine, 40 others", TWICE: "2 mine, 38 others"}
+    assert tallies == {
+        HONEST: "1 added by this run, 39 by others",
+        LIAR: "none by this run, 40 by others",
+        TWICE: "2 added by this run, 38 by others",
+    }

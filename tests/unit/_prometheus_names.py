@@ -30,16 +30,18 @@ def metric(name: str, unit: str, *, counter: bool = False) -> str:
 
 CHECKS = metric(semconv.METRIC_CHECKS, semconv.METRIC_CHECKS_UNIT, counter=True)
 HISTOGRAMS = tuple(
-    metric(name, semconv.METRIC_DURATION_UNIT)
+    metric(name, semconv.METRIC_ACTION_DURATION_UNIT)
     for name in (semconv.METRIC_ACTION_DURATION, semconv.METRIC_VERIFICATION_DURATION)
 )
 METRICS = {CHECKS, *(f"{name}_{part}" for name in HISTOGRAMS for part in ("bucket", "sum", "count"))}
 LABELS = {
     label(name)
     for name in (
+        semconv.ACTION_CLAIM,
         semconv.ACTION_NAME,
         semconv.ACTION_OUTCOME,
         semconv.CHECK_METRIC,
+        semconv.CHECK_ORIGIN,
         semconv.CHECK_OUTCOME,
         semconv.CHECK_REASON,
     )

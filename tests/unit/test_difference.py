@@ -282,7 +282,7 @@ def test_several_nans_in_a_set_are_paired_one_to_one():
         (set(), {"acme"}, "added 'acme'"),
         ({"beta"}, {"acme"}, "added 'acme' and removed 'beta'"),
         (set(), set("cab"), "added 'a', 'b', 'c'"),
-        (set(), set(range(17)), "added 0, 1, 2, 3, 4 and 12 more"),
+        (set(), set(range(17)), "added members 0, 1, 2, 3, 4 and 12 more"),
         ({1}, {1}, "did not change"),
         (set(), {1, "a"}, "added 'a', 1"),
     ],
@@ -364,14 +364,14 @@ def test_a_mapping_of_numbers_has_an_amount_for_each_key(pre, post, amounts):
     ("pre", "post", "words"),
     [
         ({}, {"a": 1}, "added 'a'"),
-        ({"a": 1}, {42: 1}, "added 42 and removed 'a'"),
+        ({"a": 1}, {42: 1}, "added key 42 and removed 'a'"),
         ({"s": "open"}, {"s": "paid"}, "modified 's' ('open' → 'paid')"),
         (
             {"o": {"1": {"s": "open"}, "2": {}}},
             {"o": {"1": {"s": "paid"}, "3": {}}},
             "added 'o/3', removed 'o/2' and modified 'o/1/s' ('open' → 'paid')",
         ),
-        ({}, dict.fromkeys(range(6)), "added 0, 1, 2, 3, 4 and 1 more"),
+        ({}, dict.fromkeys(range(6)), "added keys 0, 1, 2, 3, 4 and 1 more"),
         ({"a": 1}, {"a": 1}, "did not change"),
     ],
 )

@@ -90,7 +90,7 @@ OBSERVED = {
     "a number": (3, 4, "x changed by 1 (3 → 4); no claim was made"),
     "no change": (3, 3, "x did not change (3 → 3); no claim was made"),
     "a text": ("a", "b", "x changed ('a' → 'b'); no claim was made"),
-    "a list": ([1], [], "x removed 1 ([1] → []); no claim was made"),
+    "a list": ([1], [], "x removed member 1 ([1] → []); no claim was made"),
 }
 
 

@@ -128,4 +128,4 @@ async def test_a_probe_that_returns_the_live_state_cannot_move_the_baseline(flow
     with collect_reports() as reports:
         await act()
 
-    assert reports[0]["rows"].explanation == "rows appended 1, as expected ([] → [1])"
+    assert reports[0]["rows"].explanation == "rows appended member 1, as expected ([] → [1])"

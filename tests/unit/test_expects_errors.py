@@ -240,7 +240,7 @@ def test_a_failure_can_be_raised_with_its_report_and_what_the_action_returned():
     assert isinstance(caught.value, DeltaspanError)
     assert caught.value.report is reports[0]
     assert caught.value.result == "done"
-    assert str(caught.value) == "expected rows to change by 1, but it changed by 0 (1 → 1)"
+    assert str(caught.value) == "<lambda>: expected rows to change by 1, but it changed by 0 (1 → 1)"
 
 
 def test_a_missing_verdict_can_be_raised():
@@ -251,7 +251,7 @@ def test_a_missing_verdict_can_be_raised():
 
     assert caught.value.report is reports[0]
     assert caught.value.result == "done"
-    assert str(caught.value) == "rows: after the action the probe raised OSError: gone"
+    assert str(caught.value) == "<lambda>: rows: after the action the probe raised OSError: gone"
 
 
 def test_each_policy_is_for_its_own_outcome():

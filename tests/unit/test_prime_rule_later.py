@@ -112,7 +112,7 @@ def test_a_failure_that_cannot_be_pickled_whole_keeps_its_sentence():
         action()
     there = pickle.loads(pickle.dumps(caught.value))  # noqa: S301  # our own
 
-    assert str(there) == "expected rows to change by 1, but it changed by 0 (1 → 1)"
+    assert str(there) == "<lambda>: expected rows to change by 1, but it changed by 0 (1 → 1)"
     assert there.result is None
 
 

@@ -70,9 +70,7 @@ def test_a_deletion_in_another_table_than_the_actions_is_named(engine):
     report = reports[0]
 
     assert [check.outcome for check in report] == ["pass", "fail"]
-    assert report["db"].explanation.startswith(
-        "expected db to stay unchanged, but it removed 'customers/2' ("
-    )
+    assert report["db"].explanation == "expected db to stay unchanged, but it removed 'customers/2'"
 
 
 @pytest.mark.parametrize(

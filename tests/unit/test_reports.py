@@ -8,7 +8,17 @@ from uuid import UUID
 
 import pytest
 
-from deltaspan import ActionReport, CheckReport, change, collect_reports, expects, observe, unchanged, window
+from deltaspan import (
+    ActionReport,
+    CheckReport,
+    DeltaCheckFailed,
+    change,
+    collect_reports,
+    expects,
+    observe,
+    unchanged,
+    window,
+)
 
 SEED_KEYS = ["check", "metric", "passed", "expected_delta", "actual_delta", "pre_state", "post_state"]
 
@@ -270,3 +280,62 @@ def test_the_error_that_carries_a_report_pickles():
     assert type(restored) is type(caught.value)
     assert (str(restored), restored.result) == (str(caught.value), "done")
     assert restored.report.to_dict() == caught.value.report.to_dict()
+
+
+# What a test runner shows ----------------------------------------------------------------------------------
+
+
+def test_the_repr_of_a_failed_check_says_metric_outcome_and_why():
+    assert repr(report_of(*MIXED)["never"]) == (
+        "<CheckReport never: fail, expected never to change by 1, but it changed by 0 (3 → 3)>"
+    )
+
+
+def test_the_repr_of_a_check_without_a_verdict_says_its_reason():
+    assert repr(report_of(*MIXED)["gone"]) == (
+        "<CheckReport gone: inconclusive (baseline_failed), before the action the probe raised OSError: gone>"
+    )
+
+
+def test_the_repr_of_other_checks_says_metric_and_outcome():
+    report = report_of(*MIXED)
+
+    assert [repr(report[metric]) for metric in ("load", "users")] == [
+        "<CheckReport load: observed>",
+        "<CheckReport users: pass>",
+    ]
+
+
+def test_the_repr_of_an_action_report_holds_the_checks_that_did_not_pass():
+    report = report_of(*MIXED)
+
+    assert repr(report) == (f"<ActionReport create: fail, 4 checks, {report['never']!r}, {report['gone']!r}>")
+
+
+def test_the_repr_of_an_action_report_that_passed_is_short(passed):
+    assert repr(passed) == "<ActionReport create: pass, 1 check>"
+
+
+def test_the_repr_of_a_check_is_one_bounded_line():
+    def probe():
+        raise OSError("one\ntwo " + "x" * 5000)
+
+    text = repr(report_of(change("gone", probe))["gone"])
+
+    assert "one two" in text
+    assert len(text) < 600
+
+
+def test_a_check_that_crossed_a_process_has_the_same_repr():
+    report = report_of(*MIXED)
+
+    assert repr(pickle.loads(pickle.dumps(report))) == repr(report)  # noqa: S301  # our own bytes
+
+
+def test_the_error_that_carries_a_report_names_the_action():
+    act = expects(MIXED[0], on_failure="raise", name="create")(lambda: None)
+
+    with pytest.raises(DeltaCheckFailed) as caught:
+        act()
+
+    assert str(caught.value) == "create: expected never to change by 1, but it changed by 0 (3 → 3)"

@@ -51,9 +51,7 @@ def test_rows_of_others_do_not_count(table):
     check = w.report["rows"]
     assert (check.outcome, check.attribution) == ("pass", "causal_tag")
     assert (check.actual_delta, check.others, check.untagged) == (1, 1, 0)
-    assert explained(check) == (
-        "rows changed by 1, as expected ({} → {'a': 'TAG', 'b': 'theirs'}); 1 mine, 1 others"
-    )
+    assert explained(check) == ("rows changed by 1, as expected; 1 added by this run, 1 by others")
 
 
 def test_a_lie_is_not_covered_by_what_others_wrote(table):
@@ -62,7 +60,8 @@ def test_a_lie_is_not_covered_by_what_others_wrote(table):
 
     assert w.report["rows"].outcome == "fail"
     assert w.report["rows"].explanation == (
-        "expected rows to change by 1, but it changed by 0 ({} → {'b': 'theirs'}); 0 mine, 1 others"
+        "expected rows to change by 1, but it changed by 0 ({} → {'b': 'theirs'}); none by this run, 1 by "
+        "others"
     )
 
 
@@ -72,7 +71,8 @@ def test_nothing_mine_and_something_untagged_asks_whether_the_stamp_ran(table):
 
     assert w.report["rows"].outcome == "fail"
     assert w.report["rows"].explanation == (
-        "expected rows to change by 1, but it changed by 0 ({} → {'b': None}); 0 mine, 1 untagged: did the "
+        "expected rows to change by 1, but it changed by 0 ({} → {'b': None}); none by this run, 1 "
+        "untagged: did the "
         "stamp run? What this run writes must carry its causal tag"
     )
 
@@ -90,7 +90,9 @@ def test_all_three_are_told_when_rows_are_named():
     assert check.actual_delta == {**EMPTY, "added": {"a": w.report.causal_tag}}
     assert check.others == {**EMPTY, "added": {"b": "theirs"}}
     assert check.untagged == {**EMPTY, "added": {"c": None}, "removed": {"old": "theirs"}}
-    assert explained(check).endswith("; 1 mine, 1 others, 2 untagged: what was removed does not say by whom")
+    assert explained(check).endswith(
+        "; 1 added by this run, 1 by others, 2 untagged: what was removed does not say by whom"
+    )
 
 
 def test_an_empty_text_is_no_tag(table):
@@ -126,7 +128,18 @@ def test_a_row_that_is_signed_anew_is_not_one_more():
         table.sign("a")
 
     assert w.report["rows"].passed
-    assert explained(w.report["rows"]).endswith("; 1 mine")
+    assert explained(w.report["rows"]).endswith("; 1 modified by this run")
+
+
+def test_a_pass_tells_what_was_added_and_what_was_overwritten():
+    table = Table(a="theirs")
+    with window("w", change("rows", table.probe).by(1)) as w:
+        table.sign("a")
+        table.add("b")
+
+    assert explained(w.report["rows"]) == (
+        "rows changed by 1, as expected; 1 added and 1 modified by this run"
+    )
 
 
 def test_a_row_whose_tag_becomes_anothers_is_others():
@@ -152,7 +165,8 @@ def test_a_removed_row_that_was_not_mine_is_untagged():
 
     assert w.report["rows"].untagged == {**EMPTY, "removed": {"a": "theirs"}}
     assert w.report["rows"].explanation == (
-        "rows did not change ({'a': 'theirs'} → {}); no claim was made; 0 mine, 1 untagged: what was removed "
+        "rows did not change ({'a': 'theirs'} → {}); no claim was made; none by this run, 1 untagged: "
+        "what was removed "
         "does not say by whom"
     )
 
@@ -173,7 +187,7 @@ def test_what_stays_within_a_row_is_not_looked_at(table):
 
     assert w.report["rows"].outcome == "fail"
     assert w.report["rows"].explanation == (
-        "expected rows to change, but it did not change ({1: 'theirs'} → {1: 'theirs'}); 0 mine"
+        "expected rows to change, but it did not change ({1: 'theirs'} → {1: 'theirs'}); none by this run"
     )
 
 
@@ -235,7 +249,7 @@ def test_unchanged_holds_whatever_others_do(table):
 
     assert w.report["rows"].outcome == "pass"
     assert w.report["rows"].explanation == (
-        "rows did not change, as expected ({} → {'b': 'theirs'}); 0 mine, 1 others"
+        "rows did not change, as expected ({} → {'b': 'theirs'}); none by this run, 1 by others"
     )
 
 
@@ -245,7 +259,7 @@ def test_unchanged_fails_on_what_is_mine(table):
 
     assert w.report["rows"].outcome == "fail"
     assert explained(w.report["rows"]) == (
-        "expected rows to stay unchanged, but it added 'a' ({} → {'a': 'TAG'}); 1 mine"
+        "expected rows to stay unchanged, but it added 'a'; 1 added by this run"
     )
 
 
@@ -257,7 +271,8 @@ def test_unchanged_has_no_verdict_on_what_nobody_signed():
     assert (w.report["rows"].outcome, w.report["rows"].reason) == ("inconclusive", "contended")
     assert w.report["rows"].explanation == (
         "rows: nothing changed that carries its tag, but the state removed 'a' ({'a': 'theirs'} → {}) with "
-        "nobody's tag on it, so this action may have done that; 0 mine, 1 untagged: what was removed does "
+        "nobody's tag on it, so this action may have done that; none by this run, 1 untagged: what was "
+        "removed does "
         "not say by whom"
     )
 
@@ -293,8 +308,9 @@ def test_an_action_that_raises_tells_what_each_did(table):
         raise KeyError("no")
 
     assert w.report["rows"].explanation == (
-        "rows: the action raised KeyError: 'no'; the state did not change ({} → {'b': 'theirs'}); 0 mine, "
-        "1 others"
+        "rows: the action raised KeyError: 'no'; the state did not change ({} → {'b': 'theirs'}); none by "
+        "this run, "
+        "1 by others"
     )
 
 
@@ -305,6 +321,4 @@ def test_observe_claims_nothing_and_tells_all_three(table):
 
     check = w.report["rows"]
     assert (check.outcome, check.others) == ("observed", {**EMPTY, "added": {"b": "theirs"}})
-    assert explained(check) == (
-        "rows added 'a' ({} → {'a': 'TAG', 'b': 'theirs'}); no claim was made; 1 mine, 1 others"
-    )
+    assert explained(check) == ("rows added 'a'; no claim was made; 1 added by this run, 1 by others")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unit._signed import BEFORE, CONTENDED, Table, came_to
+from unit._signed import CONTENDED, Table, came_to
 
 
 @pytest.fixture
@@ -93,15 +93,13 @@ def test_a_pass_in_doubt_says_what_else_changed_and_what_helps(table):
 
     check = table.judged(lambda check: check.adding(9), act)
 
-    before, after = (
-        "{1: 'theirs', 2: 'theirs', 3: None}",
-        f"{{2: 'theirs', 3: None, 9: '{check.causal_tag}'}}",
-    )
     assert check.explanation == (
-        f"rows: what carries its tag is as expected, but the state also removed 1 ({before} → {after}) with "
-        f"nobody's tag on it; nothing else may change, and this action may have done that: say "
-        f".allowing_others() where others may do so, or have whatever writes there stamp it; 1 mine, 1 "
-        f"untagged: what was removed does not say by whom"
+        "rows: what carries its tag is as expected, but the state also removed row 1 with nobody's tag on "
+        "it; "
+        "nothing else may change, and this action may have done that: say .allowing_others() where others "
+        "may do so, or have whatever writes there stamp it; 1 added by this run, 1 untagged: what was "
+        "removed "
+        "does not say by whom"
     )
 
 
@@ -114,7 +112,9 @@ def test_beside_only_it_says_to_name_it(table):
 def test_a_pass_of_a_number_tells_what_was_removed(table):
     check = table.judged(lambda check: check.by(1), adding_one_with(table, COLLATERAL["removed"]))
 
-    assert check.explanation.endswith("; 1 mine, 1 untagged: what was removed does not say by whom")
+    assert check.explanation.endswith(
+        "; 1 added by this run, 1 untagged: what was removed does not say by whom"
+    )
 
 
 def test_where_contention_is_ignored_it_is_judged_as_it_is(table):
@@ -188,7 +188,7 @@ def test_a_row_without_a_tag_could_have_carried_one_so_that_is_a_fail(table):
 
     assert check.outcome == "fail"
     assert check.explanation.endswith(
-        "; 0 mine, 1 untagged: did the stamp run? What this run writes must carry its causal tag"
+        "; none by this run, 1 untagged: did the stamp run? What this run writes must carry its causal tag"
     )
 
 
@@ -196,11 +196,10 @@ def test_a_fail_in_doubt_says_what_is_gone_and_what_helps(table):
     check = table.judged(lambda check: check.by(-1), lambda: table.remove(1))
 
     assert check.explanation == (
-        f"rows: what carries its tag was expected to change by -1, and changed by 0 ({BEFORE} → {{2: "
-        f"'theirs', 3: None}}); but the state removed 1, and nobody knows whether this action did that: a "
-        f"row that is gone carries no tag: let it stay, marked as deleted, with the tag of who did so; or "
-        f"read the rows without tagged() and hold a lock, .exclusively(lock); 0 mine, 1 untagged: what was "
-        f"removed does not say by whom"
+        "rows: what carries its tag was expected to change by -1, and changed by 0; but the state removed "
+        "row 1, and nobody knows whether this action did that: a row that is gone carries no tag: let it "
+        "stay, marked as deleted, with the tag of who did so; or read the rows without tagged() and hold a "
+        "lock, .exclusively(lock); none by this run, 1 untagged: what was removed does not say by whom"
     )
 
 
@@ -214,6 +213,7 @@ def test_both_kinds_of_what_nobody_signed_are_told(table):
         table.add(9, tag=None)
 
     assert table.judged(lambda check: check.by(5), act).explanation.endswith(
-        "; 0 mine, 2 untagged: what was removed does not say by whom, and did the stamp run? What this run "
+        "; none by this run, 2 untagged: what was removed does not say by whom, and did the stamp run? "
+        "What this run "
         "writes must carry its causal tag"
     )

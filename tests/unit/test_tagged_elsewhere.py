@@ -64,7 +64,8 @@ def test_unchanged_has_no_verdict_on_what_an_unknown_process_of_this_run_wrote(t
     assert came_to(check) == CONTENDED
     assert (check.others["added"], len(check.untagged["added"])) == ({}, 1)
     assert check.explanation.endswith(
-        ") by a process of this run that this one does not know, so this action may have done that; 0 mine, "
+        "added row 0 by a process of this run that this one does not know, so this action may have done "
+        "that; none by this run, "
         "1 untagged: 1 of this run, by a process that this one does not know"
     )
 
@@ -90,7 +91,7 @@ def test_a_number_passes_on_what_is_known_and_tells_the_rest(table):
 
     assert check.passed
     assert check.explanation.endswith(
-        "; 1 mine, 1 untagged: 1 of this run, by a process that this one does not know"
+        "; 1 added by this run, 1 untagged: 1 of this run, by a process that this one does not know"
     )
 
 

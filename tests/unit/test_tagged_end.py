@@ -20,8 +20,8 @@ def test_an_end_that_others_had_a_part_in_proves_nothing(table):
     assert came_to(check) == CONTENDED
     assert check.explanation == (
         "rows: the end of the state is not the work of this action alone: beside what carries its tag the "
-        f"state added 8 ({BEFORE} → {after}), so .to(...) proves nothing; claim what is its own, as "
-        ".by(...) and .adding(...) do; 0 mine, 1 others"
+        "state added row 8, so .to(...) proves nothing; claim what is its own, as "
+        ".by(...) and .adding(...) do; none by this run, 1 by others"
     )
 
 

@@ -65,15 +65,13 @@ def test_a_check_without_tagged_rows_has_neither():
 def test_the_text_tells_both_after_the_attribution():
     lines = str(run(counted)["rows"]).splitlines()
 
-    assert (
-        lines[7:11]
-        == [
-            "outcome: pass",
-            "attribution: causal_tag",
-            "others: 1",
-            "untagged: 1",
-        ][: len(lines[7:11])]
-    )
+    assert lines[7:12] == [
+        "outcome: pass",
+        "attribution: causal_tag",
+        "origin: this_action",
+        "others: 1",
+        "untagged: 1",
+    ]
 
 
 def test_the_delta_has_its_parts_by_member():
@@ -97,7 +95,7 @@ def test_the_feedback_asks_an_agent_whether_the_stamp_ran():
     with window("w", change("rows", tagged(lambda: rows, key="id", tag="tag")).by(1)) as w:
         rows.append({"id": 1, "tag": None})
 
-    assert "0 mine, 1 untagged: did the stamp run?" in w.report.feedback()
+    assert "none by this run, 1 untagged: did the stamp run?" in w.report.feedback()
 
 
 # On the wire -----------------------------------------------------------------------------------------------
@@ -111,7 +109,7 @@ def test_the_event_carries_all_three_as_numbers(recorded):
     assert found["delta.check.others"] == 1
     assert found["delta.check.untagged"] == 1
     assert found["delta.check.attribution"] == "causal_tag"
-    assert found["delta.check.explanation"].endswith("; 1 mine, 1 others, 1 untagged")
+    assert found["delta.check.explanation"].endswith("; 1 added by this run, 1 by others, 1 untagged")
 
 
 def test_the_event_carries_all_three_as_json(recorded):

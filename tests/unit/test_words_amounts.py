@@ -58,15 +58,16 @@ OUTCOMES = {
         CHANGE.by({"a": 1, "b": -1}), {"a": 1, "b": 1}, {"a": 2},
         "x changed 'b' by -1, 'a' by 1, as expected ({'a': 1, 'b': 1} → {'a': 2})",
     ),
-    "by key, from nothing": (CHANGE.by({7: 2}), {}, {7: 2}, "x changed 7 by 2, as expected ({} → {7: 2})"),
+    "by key, from nothing": (
+        CHANGE.by({7: 2}), {}, {7: 2}, "x changed key 7 by 2, as expected ({} → {7: 2})",
+    ),
     "by key, within tolerance": (
         CHANGE.by({"a": 1}, tolerance=0.5), {"a": 1, "b": 1}, {"a": 2.25, "b": 1},
         "x changed 'a' by 1.25, as expected ({'a': 1, 'b': 1} → {'a': 2.25, 'b': 1})",
     ),
     "by path": (
         CHANGE.by({"eu/a": 1, "eu/b": 2}), {"us": {"a": 1}}, {"us": {"a": 1}, "eu": {"a": 1, "b": 2}},
-        ("x changed 'eu/a' by 1, 'eu/b' by 2, as expected "
-         "({'us': {'a': 1}} → {'us': {'a': 1}, 'eu': {'a': 1, 'b': 2}})"),
+        "x changed 'eu/a' by 1, 'eu/b' by 2, as expected",
     ),
     "by key, a declared key that appears with 0": (
         CHANGE.by({"a": 1, "b": 0}), {}, {"a": 1, "b": 0},
@@ -87,7 +88,7 @@ OUTCOMES = {
     "by key, another key": (
         CHANGE.by({"a": 1}), {"a": 1, "b": 1}, {"a": 2, "b": 3, "c": "x"},
         ("expected x to change by {'a': 1}, but it also changed 'b' by 2 and added 'c', which were not "
-         "declared ({'a': 1, 'b': 1} → {'a': 2, 'b': 3, 'c': 'x'})"),
+         "declared"),
     ),
     "by key, all wrong": (
         CHANGE.by({"a": 1}), {"b": 1}, {"b": 2},

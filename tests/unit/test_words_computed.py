@@ -136,7 +136,7 @@ def test_a_predicate_and_an_end_are_both_demanded():
 
     assert verdict(words, add(2), {3}) == (
         "fail",
-        "expected x to satisfy 'anything' from {1}, but it started at {3} and added 2 ({3} → {2, 3})",
+        "expected x to satisfy 'anything' from {1}, but it started at {3} and added member 2 ({3} → {2, 3})",
     )
 
 

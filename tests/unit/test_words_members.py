@@ -108,13 +108,14 @@ FAILS = {
     ),
     "True is not 1": (
         CHANGE.adding(1), set(), {True},
-        ("expected x to change by adding 1, but it did not add 1 and it added True, which was not declared "
+        ("expected x to change by adding member 1, but it did not add member 1 and it added member True, "
+         "which was not declared "
          "(set() → {True})"),
     ),
     "many": (
         CHANGE.adding("a"), set(), {"a", *range(8)},
-        ("expected x to change by adding 'a', but it also added 0, 1, 2, 3, 4 and 3 more, which were not "
-         "declared (set() → {0, 1, 2, 3, 4, 5, 6, 7, 'a'})"),
+        ("expected x to change by adding 'a', but it also added members 0, 1, 2, 3, 4 and 3 more, which were "
+         "not declared (set() → {0, 1, 2, 3, 4, 5, 6, 7, 'a'})"),
     ),
     "others allowed, but not the declared": (
         CHANGE.adding("a").allowing_others(), {"b"}, {"c"},

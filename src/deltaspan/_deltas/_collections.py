@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from deltaspan._deltas._numbers import subtract
-from deltaspan._render import show
+from deltaspan._render import show, transition, with_noun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,8 +50,8 @@ class SetDelta:
 
     def words(self) -> str:
         return _sentence(
-            ("added", _named(_smallest(self.added), len(self.added))),
-            ("removed", _named(_smallest(self.removed), len(self.removed))),
+            ("added", _named("member", _smallest(self.added), len(self.added))),
+            ("removed", _named("member", _smallest(self.removed), len(self.removed))),
         )
 
 
@@ -118,15 +118,16 @@ class MappingDelta:
             }
         )
 
-    def words(self) -> str:
+    def words(self, noun: str = "key") -> str:
         return _sentence(
-            ("added", _named((_shown(path.member) for path in self.added), len(self.added))),
-            ("removed", _named((_shown(path.member) for path in self.removed), len(self.removed))),
+            ("added", _named(noun, (_shown(path.member) for path in self.added), len(self.added))),
+            ("removed", _named(noun, (_shown(path.member) for path in self.removed), len(self.removed))),
             (
                 "modified",
                 _named(
+                    noun,
                     (
-                        f"{_shown(path.member)} ({_shown(before)} → {_shown(after)})"
+                        f"{_shown(path.member)}{transition(before, after)}"
                         for path, (before, after) in self.modified.items()
                     ),
                     len(self.modified),
@@ -178,8 +179,11 @@ class SequenceDelta:
         if self.reordered:
             return "reordered its members"
         return _sentence(
-            ("appended" if self.appended else "added", _named(map(_shown, self.added), len(self.added))),
-            ("removed", _named(map(_shown, self.removed), len(self.removed))),
+            (
+                "appended" if self.appended else "added",
+                _named("member", map(_shown, self.added), len(self.added)),
+            ),
+            ("removed", _named("member", map(_shown, self.removed), len(self.removed))),
         )
 
 
@@ -199,8 +203,8 @@ def _smallest(members: frozenset[object]) -> Iterable[str]:
         return nsmallest(_MAX_NAMED, map(_shown, members))
 
 
-def _named(shown: Iterable[str], count: int) -> str:
-    text = ", ".join(islice(shown, _MAX_NAMED))
+def _named(noun: str, shown: Iterable[str], count: int) -> str:
+    text = with_noun(noun, ", ".join(islice(shown, _MAX_NAMED)), count)
     more = count - _MAX_NAMED
     return f"{text} and {more} more" if more > 0 else text
 

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from deltaspan._render._plain import plain_value
 from deltaspan._render._scalars import TEXTS, Words, as_scalar, escaped, shape_of
+from deltaspan._render._sentences import distinct, kinds, transition, whole, with_noun
 from deltaspan._render._style import Leaf, fit_leaf
 from deltaspan._render._styles import JSON, PYTHON, json_leaf
 
-__all__ = ["label", "plain", "show", "wire"]
+__all__ = ["distinct", "kinds", "label", "plain", "show", "transition", "whole", "wire", "with_noun"]
 
 _LONGEST_LABEL: Final = 256
 _SHORT_INT: Final = 10**15

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from deltaspan._deltas import Delta, TaggedDelta
 from deltaspan._freeze import freeze
 from deltaspan._records import UNREAD, Timing, Verdict
 from deltaspan._render import plain, show
+from deltaspan._reports._origin import origin_of
 from deltaspan._written import Written, thawed
 from deltaspan.expectations.base import Explained
-from deltaspan.typing import Attribution, Outcome, Reason
+from deltaspan.typing import Attribution, Origin, Outcome, Reason
 
 __all__ = ["CheckReport"]
+
+_MAX_WHY: Final = 500
+"""The most characters of an explanation in a `repr`."""
 
 
 class _CheckFields(NamedTuple):
@@ -122,6 +126,14 @@ class CheckReport(_CheckFields):
         return None if apart is None else apart[1]
 
     @property
+    def origin(self) -> Origin | None:
+        """Who is held to have made the change: `this_action`, `another_action` or `unknown`.
+
+        None when no change was seen. `attribution` says how well it is known.
+        """
+        return origin_of(self.delta, self.verdict, self.attribution)
+
+    @property
     def baseline_age_ms(self) -> float | None:
         """How old a baseline was that another process captured, in milliseconds; else None."""
         seconds = None if self.timing is None else self.timing.baseline_age_seconds
@@ -129,14 +141,16 @@ class CheckReport(_CheckFields):
 
     @property
     def explanation(self) -> str:
-        """One sentence: what was expected, what happened, both states."""
+        """One sentence: what was expected, what happened, and both states if they are short."""
         verdict = self.verdict
         if verdict.note is not None or self.delta is None:
             return f"{self.metric}: {verdict.note or verdict.outcome}"
         sentence = self.expectation.explain(
             self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
         )
-        return f"{sentence}; {self.delta.tally}" if type(self.delta) is TaggedDelta else sentence
+        if type(self.delta) is not TaggedDelta or getattr(self.expectation, "keeps_others", False):
+            return sentence
+        return f"{sentence}; {self.delta.tally}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, beginning with the keys of the pattern's own report."""
@@ -152,6 +166,7 @@ class CheckReport(_CheckFields):
             "outcome": self.outcome,
             "reason": self.reason,
             "attribution": self.attribution,
+            "origin": self.origin,
             "causal_tag": self.causal_tag,
             "others": plain(self.others),
             "untagged": plain(self.untagged),
@@ -171,20 +186,28 @@ class CheckReport(_CheckFields):
             f"outcome: {self.outcome}{f' ({self.reason})' if self.reason else ''}",
             f"attribution: {self.attribution}",
         ]
+        if self.origin is not None:
+            lines.append(f"origin: {self.origin}")
         if getattr(self.delta, "apart", None) is not None:
             lines += [f"others: {_bare(self.others)}", f"untagged: {_bare(self.untagged)}"]
         lines.append(f"explanation: {self.explanation}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<CheckReport {self.check}: {self.outcome}>"
+        # A test runner shows nothing else of a report, so it says why there is no pass.
+        verdict = self.verdict
+        text = f"{self.metric}: {verdict.outcome}{f' ({verdict.reason})' if verdict.reason else ''}"
+        if verdict.outcome in ("fail", "inconclusive"):
+            why = " ".join((verdict.note or self.explanation).splitlines())
+            text += f", {why if len(why) <= _MAX_WHY else f'{why[:_MAX_WHY]}…'}"
+        return f"<CheckReport {text}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         verdict = Verdict(self.outcome, self.reason, self.verdict.note)
         changed = self.delta is not None and self.delta.changed
         apart = thawed(getattr(self.delta, "apart", None))
         values = (thawed(self.expected_delta), thawed(self.actual_delta))
-        written = Written(*values, self.explanation, changed, apart)
+        written = Written(*values, self.explanation, changed, apart, self.origin)
         identity = (self.metric, verdict, self.attribution, self.causal_tag)
         states = (thawed(self.pre), thawed(self.post))
         delta = None if self.delta is None else written

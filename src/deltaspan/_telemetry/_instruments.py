@@ -36,19 +36,19 @@ class Instruments:
         self.logger = (logger_provider or get_logger_provider()).get_logger(*scope, semconv.SCHEMA_URL)
         meter = metrics.get_meter(*scope, meter_provider, semconv.SCHEMA_URL)
         self.checks = meter.create_counter(
-            semconv.METRIC_CHECKS, semconv.METRIC_CHECKS_UNIT, "Delta checks that were evaluated, by outcome."
+            semconv.METRIC_CHECKS, semconv.METRIC_CHECKS_UNIT, semconv.METRIC_CHECKS_DESCRIPTION
         )
         self.action_duration = meter.create_histogram(
             semconv.METRIC_ACTION_DURATION,
-            semconv.METRIC_DURATION_UNIT,
-            "How long the action alone took.",
-            explicit_bucket_boundaries_advisory=semconv.DURATION_BUCKETS,
+            semconv.METRIC_ACTION_DURATION_UNIT,
+            semconv.METRIC_ACTION_DURATION_DESCRIPTION,
+            explicit_bucket_boundaries_advisory=semconv.METRIC_ACTION_DURATION_BUCKETS,
         )
         self.verification_duration = meter.create_histogram(
             semconv.METRIC_VERIFICATION_DURATION,
-            semconv.METRIC_DURATION_UNIT,
-            "What checking cost: probes, settling, evaluating.",
-            explicit_bucket_boundaries_advisory=semconv.DURATION_BUCKETS,
+            semconv.METRIC_VERIFICATION_DURATION_UNIT,
+            semconv.METRIC_VERIFICATION_DURATION_DESCRIPTION,
+            explicit_bucket_boundaries_advisory=semconv.METRIC_VERIFICATION_DURATION_BUCKETS,
         )
 
     def meter_provider(self) -> metrics.MeterProvider:

@@ -216,7 +216,7 @@ class RunTelemetry:
             if recording:
                 record_verdict(self._span, report, checks, states, error)
                 if config.span_events:
-                    add_span_events(self._span, checks, states)
+                    add_span_events(self._span, checks, states, report.claim)
         finally:
             if to_log:
                 told = checks if config.log_events else [c for c in checks if c.check.outcome in URGENT]

@@ -19,7 +19,7 @@ _MAX_MEMBER_CHARS: Final = 60
 
 def shown(member: object) -> str:
     """Return one member as it reads in a sentence."""
-    return "computed members" if callable(member) else show(member, _MAX_MEMBER_CHARS)
+    return show(member, _MAX_MEMBER_CHARS)
 
 
 def listed(members: Collection[Any], show_one: Callable[[Any], str] = shown) -> str:

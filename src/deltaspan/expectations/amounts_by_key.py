@@ -12,8 +12,7 @@ from deltaspan._deltas import Delta, MappingDelta
 from deltaspan._deltas._numbers import subtract
 from deltaspan._difference import identity
 from deltaspan._freeze import Path
-from deltaspan._render import show
-from deltaspan.exceptions import DefinitionValueError
+from deltaspan._render import show, with_noun
 from deltaspan.expectations._comparing import checked_amount, checked_tolerance, compare, zero_like
 from deltaspan.expectations._kinds import unfit
 from deltaspan.expectations._naming import joined, listed, shown
@@ -53,7 +52,8 @@ class ByKey:
     as 0.
 
     Attributes:
-        amounts: key → amount. A key is an original key at the top level, or the text of a path.
+        amounts: key → amount, at least one. A key is an original key at the top level, or the text of a path;
+            one with fields is computed.
         tolerance: largest absolute deviation of each of them that still holds.
         others: whether other keys may change too.
     """
@@ -66,8 +66,6 @@ class ByKey:
     verb: ClassVar[str] = "change"
 
     def __post_init__(self) -> None:
-        if not self.amounts:
-            raise DefinitionValueError("by({}) names no key: use unchanged(...) to say that nothing changes")
         for key, amount in self.amounts.items():
             checked_amount(f"by({{{key!r}: ...}})", amount)
         checked_tolerance(self.tolerance)
@@ -76,13 +74,21 @@ class ByKey:
 
     @property
     def extent(self) -> str:
-        amounts = "computed amounts" if any_computed(self.amounts.values()) else show(self.amounts)
+        amounts = "computed amounts" if self._is_computed else show(self.amounts)
         within = "" if self.tolerance is None else f" ± {show(self.tolerance)}"
         return f"by {amounts}{within}{', allowing others' if self.others else ''}"
 
     @property
     def expected(self) -> object:
-        return "computed" if any_computed(self.amounts.values()) else self.amounts
+        return "computed" if self._is_computed else self.amounts
+
+    @property
+    def _is_computed(self) -> bool:
+        return any_computed(self.amounts) or any_computed(self.amounts.values())
+
+    @property
+    def admits_none(self) -> bool:
+        return all(callable(each) or compare(each, zero_like(each)) == 0 for each in self.amounts.values())
 
     def holds(self, delta: Delta, states: States) -> bool:
         if not isinstance(delta, MappingDelta):
@@ -99,7 +105,8 @@ class ByKey:
         tally = self._tally(delta)
         said = []
         if tally.wrong:
-            said.append(f"changed {listed(tally.wrong, lambda pair: f'{shown(pair[0])} by {show(pair[1])}')}")
+            wrong = listed(tally.wrong, lambda pair: f"{shown(pair[0])} by {show(pair[1])}")
+            said.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
         if tally.beyond:
             were = "was" if len(tally.beyond) == 1 else "were"
             also = "it " if said else "also "
@@ -155,7 +162,7 @@ def _told(entries: list[_Entry]) -> str:
     for how in ("changed", "added", "removed", "modified"):
         some = [entry for entry in entries if how == ("changed" if entry.counted else entry.how)]
         if some:
-            said.append(f"{how} {listed(some, _named)}")
+            said.append(f"{how} {with_noun('key', listed(some, _named), len(some))}")
     return joined(said)
 
 

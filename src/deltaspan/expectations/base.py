@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 
 from deltaspan._deltas import Delta
 from deltaspan._records import Verdict
-from deltaspan._render import show
+from deltaspan._render import kinds, transition
 
 __all__ = ["Expectation", "Explained", "Incomparable", "Movement", "NothingClaimed", "States", "sentence"]
 
@@ -25,7 +25,7 @@ class Explained(Protocol):
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
     ) -> str:
-        """Return the sentence: what was expected, what happened, both states."""
+        """Return the sentence: what was expected, what happened, and both states if they are short."""
         ...
 
 
@@ -53,6 +53,11 @@ class Movement(Protocol):
     @property
     def expected(self) -> object:
         """As for Expectation, or None when the movement adds nothing to a start and an end."""
+        ...
+
+    @property
+    def admits_none(self) -> bool:
+        """Whether a state that did not change may be such a movement, as far as its operands are known."""
         ...
 
     def holds(self, delta: Delta, states: States) -> bool:
@@ -91,7 +96,7 @@ class Incomparable(Exception):
     def sentence(self, states: States) -> str:
         """Return the whole sentence."""
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{self}, but the states were {show(states[0])} → {show(states[1])}{hint}"
+        return f"{self}, but the states were {kinds(*states)}{hint}"
 
 
 class NothingClaimed(Exception):
@@ -108,7 +113,7 @@ class NothingClaimed(Exception):
         )
 
 
-def sentence(metric: str, demand: str, happened: str, states: States, *, holds: bool) -> str:
+def sentence(metric: str, demand: str, happened: str, states: States, *, holds: bool, held: str = "") -> str:
     """Put one sentence together, the same way for each family.
 
     Args:
@@ -117,8 +122,11 @@ def sentence(metric: str, demand: str, happened: str, states: States, *, holds: 
         happened: what follows "but it".
         states: baseline and post-state.
         holds: whether the demand was met.
+        held: says that what was asked for held before the action; empty if it did not.
     """
-    both = f"({show(states[0])} → {show(states[1])})"
+    both = transition(*states)
+    if held:
+        both = f"{both}; {held}"
     if holds:
-        return f"{metric} {happened}, as expected {both}"
-    return f"expected {metric} to {demand}, but it {happened} {both}"
+        return f"{metric} {happened}, as expected{both}"
+    return f"expected {metric} to {demand}, but it {happened}{both}"

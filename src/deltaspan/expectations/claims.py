@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from deltaspan._deltas import Delta
 from deltaspan._records import FAIL, OBSERVED, PASS, Verdict
-from deltaspan._render import show
+from deltaspan._render import transition
 from deltaspan.expectations.base import sentence
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
 
@@ -20,11 +20,11 @@ class NoChange:
 
     Attributes:
         ignored: what is left out before anything is judged.
-        raised: the class of what the action raised, when that is why nothing may have changed.
+        cause: what the action did, when that is why nothing may have changed: `raised ValueError`.
     """
 
     ignored: Ignored = NOTHING_IGNORED
-    raised: str = ""
+    cause: str = ""
 
     @property
     def expected(self) -> str:
@@ -37,8 +37,8 @@ class NoChange:
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
     ) -> str:
         ignoring = self.ignored.words
-        after = f" after the action raised {self.raised}" if self.raised else ""
-        because = f", because the action raised {self.raised}" if self.raised else ""
+        after = f" after the action {self.cause}" if self.cause else ""
+        because = f", because the action {self.cause}" if self.cause else ""
         happened = f"did not change{after}{ignoring}" if holds else self.ignored.leave_out(delta).words()
         demand = f"stay unchanged{ignoring}{because}"
         return sentence(metric, demand, happened, (pre_state, post_state), holds=holds)
@@ -63,4 +63,4 @@ class NoClaim:
         holds: bool,
     ) -> str:
         happened = delta.words() if delta.changed else "did not change"
-        return f"{metric} {happened} ({show(pre_state)} → {show(post_state)}); no claim was made"
+        return f"{metric} {happened}{transition(pre_state, post_state)}; no claim was made"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from deltaspan._deltas import Delta
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations.base import States
 from deltaspan.expectations.operands import Question
 
-__all__ = ["PredicateRaised", "Satisfying"]
+__all__ = ["PredicateRaised", "Satisfying", "error_text"]
 
 
 class PredicateRaised(Exception):
@@ -51,6 +51,8 @@ class Satisfying:
                 "satisfying needs a description: it is all that a report can say of a predicate"
             )
 
+    admits_none: ClassVar[bool] = True
+
     @property
     def verb(self) -> str:
         return f"satisfy {self.description!r}"
@@ -70,7 +72,7 @@ class Satisfying:
             return self.predicate.holds(delta, states)
         except Exception as error:
             raise PredicateRaised(
-                f"the predicate {self.description!r} raised {_text(error)}", error
+                f"the predicate {self.description!r} raised {error_text(error)}", error
             ) from None
 
     def happened(self, delta: Delta) -> str:
@@ -80,7 +82,8 @@ class Satisfying:
         return self.happened(delta)
 
 
-def _text(error: Exception) -> str:
+def error_text(error: Exception) -> str:
+    """Return class and message of an exception, for a sentence."""
     try:
         text = str(error)
     except Exception:

@@ -33,8 +33,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from deltaspan._fields import Template, fields_of, filled
 from deltaspan._tags import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
-from deltaspan.probes._fields import Template, fields_of, filled
 from deltaspan.probes._git._command import GitError, records
 from deltaspan.probes._git._reading import reached, references, unless_unborn
 from deltaspan.probes._git._status import in_words

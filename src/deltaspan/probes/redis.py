@@ -39,9 +39,9 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
+from deltaspan._fields import fields_of, filled
 from deltaspan.checks._words import source
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.probes._fields import fields_of, filled
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._steps import Steps, probe_of
 

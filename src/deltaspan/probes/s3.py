@@ -37,9 +37,9 @@ from collections.abc import Callable
 from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
+from deltaspan._fields import fields_of, filled
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.probes._fields import fields_of, filled
 from deltaspan.probes._secrets import secrets_of
 from deltaspan.probes._state_probe import StateProbe
 

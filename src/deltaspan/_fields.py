@@ -1,4 +1,4 @@
-"""Fields: `{name}` in a text that a probe is given stands for the argument of that name of the action."""
+"""Fields: `{name}` in a text of a probe or a check stands for the action's argument of that name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["Template", "fields_of", "filled"]
+__all__ = ["Template", "fields_of", "filled", "parts_of"]
 
 Template: TypeAlias = "str | os.PathLike[str]"
 """Text with fields, in which `{{` is a brace; or a path, which is meant as it is written."""
@@ -24,7 +24,7 @@ def fields_of(*templates: Template) -> tuple[str, ...]:
         DefinitionTypeError: a template is neither text nor a path.
         DefinitionValueError: a brace is left open, or a field is more than a plain name.
     """
-    return tuple(dict.fromkeys(name for template in templates for _, name in _parts(template) if name))
+    return tuple(dict.fromkeys(name for template in templates for _, name in parts_of(template) if name))
 
 
 def filled(template: Template, values: Mapping[str, Any]) -> str:
@@ -35,11 +35,17 @@ def filled(template: Template, values: Mapping[str, Any]) -> str:
             members of an enum can be.
     """
     return "".join(
-        literal + ("" if name is None else _text(name, values[name])) for literal, name in _parts(template)
+        literal + ("" if name is None else _text(name, values[name])) for literal, name in parts_of(template)
     )
 
 
-def _parts(template: Template) -> Iterator[tuple[str, str | None]]:
+def parts_of(template: Template) -> Iterator[tuple[str, str | None]]:
+    """Yield each stretch of literal text, and the name of the field that follows it, or None.
+
+    Raises:
+        DefinitionTypeError: the template is neither text nor a path.
+        DefinitionValueError: a brace is left open, or a field is more than a plain name.
+    """
     if not isinstance(template, str):
         if not isinstance(template, os.PathLike):
             raise DefinitionTypeError(f"expected text or a path, not {template!r}")

@@ -1,0 +1,65 @@
+"""A start or an end that is not the one that was asked for: what of it differs, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from deltaspan._deltas import MappingDelta, SequenceDelta, SetDelta
+from deltaspan._difference import difference
+from deltaspan._render import distinct, whole, with_noun
+from deltaspan.expectations._naming import joined, listed, shown
+from deltaspan.expectations.ignoring import Ignored
+
+__all__ = ["instead"]
+
+
+def instead(expected: object, actual: object, ignored: Ignored) -> str:
+    """Say what a state was, to follow "started" or "ended": "at 3", or "without 'a'".
+
+    A state that is not short is told by what of it differs.
+
+    Args:
+        expected: the state that was asked for, frozen.
+        actual: the state that there was.
+        ignored: what is left out of both.
+    """
+    text = whole(actual)
+    if text is not None:
+        return f"at {text}"
+    delta = ignored.leave_out(difference(expected, actual))
+    if isinstance(delta, MappingDelta):
+        parts = [
+            _part("with", _keys(delta.added), "beyond what was expected"),
+            _part("without", _keys(delta.removed)),
+            _part("with", listed(delta.modified.items(), _instead_of)),
+        ]
+    elif isinstance(delta, SetDelta | SequenceDelta):
+        parts = [
+            _part("with", _members(delta.added), "beyond what was expected"),
+            _part("without", _members(delta.removed)),
+        ]
+        if not any(parts):
+            parts = ["with its members in another order"]
+    else:
+        wanted, found = distinct(expected, actual)
+        parts = [f"at {found}" if found == wanted else f"at {found} instead of {wanted}"]
+    return joined(part for part in parts if part)
+
+
+def _part(word: str, members: str, after: str = "") -> str:
+    return f"{word} {members} {after}".rstrip() if members else ""
+
+
+def _keys(paths: Collection[Any]) -> str:
+    return with_noun("key", listed(paths, lambda path: shown(path.member)), len(paths))
+
+
+def _members(members: Collection[Any]) -> str:
+    return with_noun("member", listed(members), len(members))
+
+
+def _instead_of(entry: Any) -> str:
+    path, (expected, actual) = entry
+    wanted, found = distinct(expected, actual)
+    return f"{shown(path.member)} at {found} instead of {wanted}"
