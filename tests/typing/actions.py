@@ -107,12 +107,17 @@ expects(change("x", count), on_failure="warn", on_report=lambda report: None)
 expects(count)  # type: ignore[arg-type]
 expects(change("x", count), on_failure="explode")  # type: ignore[arg-type]
 
-expects(change("x", count), claim=lambda result: result["ok"])
+
+def is_ok(result: dict[str, bool]) -> bool:
+    return result["ok"]
+
+
+expects(change("x", count), claim=is_ok)
 expects(change("x", count), claim=bool)
 expects(change("x", count), claim=True)  # type: ignore[arg-type]
-window("load", change("x", count), claim=lambda result: result is not None)
+window("load", change("x", count), claim=is_ok)
 window("load", change("x", count), claim="ok")  # type: ignore[arg-type]
-Window.from_json("{}", change("x", count), claim=lambda result: bool(result))
+Window.from_json("{}", change("x", count), claim=is_ok)
 Window.from_json("{}", change("x", count), claim=0)  # type: ignore[arg-type]
 
 # Windows and reports --------------------------------------------------------------------------------------
