@@ -75,7 +75,7 @@ def test_scopes_that_differ_in_one_of_two_values_are_apart(overlap):
         (7, "7"),
         (uuid.UUID(int=9), str(uuid.UUID(int=9))),
     ],
-    ids=repr,
+    ids=["equal paths", "a path and its text", "a number and its text", "a UUID and its text"],
 )
 def test_arguments_that_may_name_one_place_contend(overlap, left, right):
     act = by_tenant(overlap)

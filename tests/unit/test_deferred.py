@@ -125,11 +125,13 @@ def test_an_async_action_settles_as_a_task(rows):
 
 
 def test_a_loop_that_ends_first_leaves_the_check_without_a_verdict(rows):
-    reads = []
+    reads, hangs = [], asyncio.Event()
 
     async def probe():
         reads.append(1)
-        await asyncio.sleep(0 if len(reads) < 3 else 60)
+        if len(reads) == 3:
+            hangs.set()
+            await asyncio.sleep(60)
         return len(rows)
 
     async def add():
@@ -137,7 +139,7 @@ def test_a_loop_that_ends_first_leaves_the_check_without_a_verdict(rows):
 
     async def main():
         await expects(change("rows", probe).by(2).eventually(60, every=0.001), deferred=True)(add)()
-        await asyncio.sleep(0.01)
+        await hangs.wait()
 
     with collect_reports() as reports:
         asyncio.run(main())
