@@ -155,21 +155,25 @@ class RunSteps:
 
     def _end(self, error: BaseException | None, ended: float) -> None:
         """Record, whatever happened, and hand the report out; a run that has none was abandoned."""
-        report = self.report
-        if report is None:
-            tag = self._telemetry.tag.id
-            report = self._report_on(
-                [check.abandoned(tag, self.why_abandoned) for check in self._checks], ended
-            )
         try:
+            report = self.report
+            if report is None:
+                tag = self._telemetry.tag.id
+                report = self._report_on(
+                    [check.abandoned(tag, self.why_abandoned) for check in self._checks], ended
+                )
             self._telemetry.finish(report, error)
         finally:
             # An export that is interrupted, likely by Ctrl-C, must not leave this run current for ever.
             self._telemetry.leave()
-            hand_out(report)
-            hook = self._plan.options.on_report
-            if hook is not None:
-                guarded(f"the on_report hook of {report.action}", hook, report)
+            if self.report is not None:
+                self._hand_out(self.report)
+
+    def _hand_out(self, report: ActionReport) -> None:
+        hand_out(report)
+        hook = self._plan.options.on_report
+        if hook is not None:
+            guarded(f"the on_report hook of {report.action}", hook, report)
 
     def _report_on(self, checks: list[CheckReport], ended: float, claim: Claim | None = None) -> ActionReport:
         tag = self._telemetry.tag
