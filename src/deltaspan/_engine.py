@@ -249,7 +249,7 @@ class Run(RunSteps):
             self._end(error, ended)
 
     def _is_closed(self, error: BaseException | None) -> bool:
-        return isinstance(error, GeneratorExit) and not self._plan.is_generator
+        return issubclass(type(error), GeneratorExit) and not self._plan.is_generator
 
     def _ends_elsewhere(self, error: BaseException | None) -> bool:
         """Return whether this is not the place to close the window: another will, or has been told to."""

@@ -204,8 +204,8 @@ class RunSteps:
 
     def _fault_in(self, error: BaseException | None) -> BaseException | None:
         """Return what the action failed with: a generator that does as it is told, and closes, did not."""
-        return None if self.left is not None and isinstance(error, GeneratorExit) else error
+        return None if self.left is not None and issubclass(type(error), GeneratorExit) else error
 
     def _is_interrupted(self, error: BaseException | None) -> bool:
         """Return whether nothing may be awaited any more."""
-        return self.left is not None or not (error is None or isinstance(error, Exception))
+        return self.left is not None or not (error is None or issubclass(type(error), Exception))
