@@ -96,7 +96,7 @@ class CheckRun:
             try:
                 self._lock_seconds = locks.take(self.plan.lock, self._values)
             except NotLocked as fault:
-                self.pre.error = fault
+                self.pre.fail(fault)
 
     async def lock_async(self, locks: Locks) -> None:
         """Do the same in an async action."""
@@ -104,7 +104,7 @@ class CheckRun:
             try:
                 self._lock_seconds = await locks.take_async(self.plan.lock, self._values)
             except NotLocked as fault:
-                self.pre.error = fault
+                self.pre.fail(fault)
 
     def enter(self, action: str, tag: CausalTag) -> None:
         """Make the check known to others of equal scope."""

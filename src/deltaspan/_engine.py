@@ -276,12 +276,12 @@ class Run(RunSteps):
             self._end_and_release(error, ended)
             return
         try:
-            self._end(error, ended)
-        finally:
             await self._locks.release_async()
+        finally:
+            self._end(error, ended)
 
     def _is_closed(self, error: BaseException | None) -> bool:
-        return isinstance(error, GeneratorExit) and not self._plan.is_generator
+        return issubclass(type(error), GeneratorExit) and not self._plan.is_generator
 
     def _ends_elsewhere(self, error: BaseException | None) -> bool:
         """Return whether this is not the place to close the window: another will, or has been told to."""
@@ -295,8 +295,10 @@ class Run(RunSteps):
         return True
 
     def _end_and_release(self, error: BaseException | None, ended: float) -> None:
+        # First the locks, while the run is still current: whatever a signal handler calls meanwhile on this
+        # thread knows then that they are held, and does not wait for them.
         try:
-            self._end(error, ended)
-        finally:
             if self._locks is not None:
                 self._locks.release()
+        finally:
+            self._end(error, ended)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from deltaspan._atomic import Once
 from deltaspan.exceptions import DefinitionValueError
 
 __all__ = ["SIGNALS", "Outage", "exporters", "protocol_of"]
@@ -142,9 +142,8 @@ class Outage(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lock = threading.Lock()
         self._failing: set[int] = set()
-        self._said = False
+        self._said = Once()
 
     def watch(self, exporters: Sequence[Any]) -> None:
         """Quieten the exporters' loggers, and notice when exporters succeed again."""
@@ -155,7 +154,7 @@ class Outage(logging.Filter):
 
     def complain(self, what: str) -> None:
         """Log a complaint of our own, unless this outage has been logged."""
-        if self._is_first():
+        if self._said.take():
             _log.warning("%s (%s)", what, _ONCE)
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -166,7 +165,7 @@ class Outage(logging.Filter):
             record.exc_info = (
                 None  # a refused connection says it all; a fault of another kind needs its traceback
             )
-        if self._is_first():
+        if self._said.take():
             record.msg = f"{record.msg} ({_ONCE})"
             return True
         record.levelno, record.levelname = logging.DEBUG, "DEBUG"
@@ -178,24 +177,14 @@ class Outage(logging.Filter):
             if getattr(result, "name", None) == "SUCCESS":
                 self._succeeded(who)
             else:
-                with self._lock:
-                    self._failing.add(who)
+                self._failing.add(who)
             return result
 
         return watched
 
-    def _is_first(self) -> bool:
-        with self._lock:
-            first, self._said = not self._said, True
-        return first
-
     def _succeeded(self, who: int) -> None:
-        with self._lock:
-            self._failing.discard(who)
-            over = self._said and not self._failing
-            if over:
-                self._said = False
-        if over:
+        self._failing.discard(who)
+        if not self._failing and self._said.give_back():
             _log.info("telemetry is arriving again")
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from deltaspan._contention import ALONE, Overlap, Rival
 from deltaspan._encoding import Unreadable, Unwritable, decode, encode
 from deltaspan._freeze import Unfreezable
+from deltaspan._guard import class_name, safe_str
 from deltaspan._headers import carried
 from deltaspan._limits import ProbeTimeout
 from deltaspan._plan import CheckPlan
@@ -140,7 +141,7 @@ def written_check(action: str, plan: CheckPlan, pre: Read) -> dict[str, Any]:
         )
     written: dict[str, Any] = {"metric": metric, "read_us": round(pre.seconds * MICRO)}
     if pre.error is not None:
-        written[_FAULT] = [_kind_of(pre.error), type(pre.error).__name__, _text(pre.error)]
+        written[_FAULT] = [_kind_of(pre.error), class_name(type(pre.error)), _text(pre.error)]
     elif pre.value is not UNREAD:
         try:
             written[_STATE] = encode(pre.value)
@@ -173,14 +174,11 @@ def _refusal(action: str, why: str, instead: str) -> DefinitionValueError:
 
 
 def _kind_of(error: BaseException) -> str:
-    return next((kind for kind, fault in _FAULTS.items() if isinstance(error, fault)), "raised")
+    return next((kind for kind, fault in _FAULTS.items() if issubclass(type(error), fault)), "raised")
 
 
 def _text(error: BaseException) -> str:
-    try:
-        return str(error).encode("utf-8", "replace").decode()
-    except Exception:
-        return ""
+    return safe_str(error, "").encode("utf-8", "replace").decode()
 
 
 # Reading ------------------------------------------------------------------------------------------------

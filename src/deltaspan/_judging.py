@@ -10,12 +10,14 @@ from deltaspan._crediting import doubt_beside_others, doubt_of
 from deltaspan._deltas import Delta, Owned, TaggedDelta, split, without_contents
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
+from deltaspan._guard import class_name, describe
+from deltaspan._interrupts import let_through
 from deltaspan._limits import ProbeTimeout
 from deltaspan._locking import NotLocked
 from deltaspan._plan import RESULT, CheckPlan
 from deltaspan._probes import name_of_probe
 from deltaspan._reading import Read
-from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
+from deltaspan._records import OBSERVED, UNREAD, Raised, Verdict, inconclusive
 from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
 from deltaspan.expectations import ChangeExpectation, Expectation, NoChange
@@ -61,32 +63,15 @@ def judge(
         owned: knows which tags are this run's or a descendant's; None for states that are not of tagged rows.
         claim: what the action says of itself, or None.
     """
-    expectation: Expectation = plan.expectation
-    attribution: Attribution = plan.attribution
-    delta: Delta | None = None
-    if pre.error is not None or post.error is not None or post.value is UNREAD:
-        verdict = _read_fault(plan, pre, post, error, left)
-    else:
-        delta = _delta_of(plan, pre, post, owned)
-        if left is not None and not plan.judged_when_left:
-            verdict = _abandoned(left, f"the state {_moved(delta, pre, post)}")
-        elif error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
-            verdict = _action_failed(delta, pre, post, error)
-        else:
-            try:
-                expectation = _settled(plan, pre, values, result, error, claim)
-                delta = _without_ignored(plan, expectation, delta)
-                if owned is None:
-                    verdict = expectation.judge(delta, pre.value, post.value)
-                else:
-                    delta, verdict, attribution = _on_rows(plan, expectation, delta, pre, post, overlap)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as fault:
-                note = f"its expected value could not be computed: {_text(fault)}"
-                verdict = inconclusive("expectation_failed", note, fault)
-            if overlap.run_count and _unattributed(plan, expectation, verdict):
-                verdict = _contended(expectation, delta, pre, post, overlap) or verdict
+    try:
+        verdict, delta, expectation, attribution = _judged(
+            plan, pre, post, values, result, error, overlap, left, owned, claim
+        )
+    except BaseException as fault:  # a member of a state has methods of its own
+        let_through(fault)
+        note = f"the delta could not be judged: {describe(fault)}"
+        verdict, delta = _failed(note, fault), None
+        expectation, attribution = plan.expectation, plan.attribution
     return CheckReport(
         plan.metric,
         verdict,
@@ -100,6 +85,47 @@ def judge(
     )
 
 
+def _judged(
+    plan: CheckPlan,
+    pre: Read,
+    post: Read,
+    values: Mapping[str, Any],
+    result: Any,
+    error: BaseException | None,
+    overlap: Overlap,
+    left: int | None,
+    owned: Owned | None,
+    claim: Claim | None,
+) -> tuple[Verdict, Delta | None, Expectation, Attribution]:
+    expectation: Expectation = plan.expectation
+    attribution: Attribution = plan.attribution
+    if pre.error is not None or post.error is not None or post.value is UNREAD:
+        return _read_fault(plan, pre, post, error, left), None, expectation, attribution
+    delta = _delta_of(plan, pre, post, owned)
+    if left is not None and not plan.judged_when_left:
+        note = f"the state {_moved(delta, pre, post)}"
+        return _abandoned(left, note), delta, expectation, attribution
+    if error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
+        return _action_failed(delta, pre, post, error), delta, expectation, attribution
+    try:
+        expectation = _settled(plan, pre, values, result, error, claim)
+        delta = _without_ignored(plan, expectation, delta)
+        if owned is None:
+            verdict = expectation.judge(delta, pre.value, post.value)
+        else:
+            delta, verdict, attribution = _on_rows(plan, expectation, delta, pre, post, overlap)
+    except BaseException as fault:
+        let_through(fault)
+        verdict = _failed(f"its expected value could not be computed: {describe(fault)}", fault)
+    if overlap.run_count and _unattributed(plan, expectation, verdict):
+        verdict = _contended(expectation, delta, pre, post, overlap) or verdict
+    return verdict, delta, expectation, attribution
+
+
+def _failed(note: str, fault: BaseException) -> Verdict:
+    return inconclusive("expectation_failed", note, Raised.of(fault))
+
+
 def _settled(
     plan: CheckPlan,
     pre: Read,
@@ -111,7 +137,7 @@ def _settled(
     """Return what the delta must satisfy in this run: as it ended, and with what is computed of it."""
     expectation: Expectation = plan.expectation
     if plan.unchanged_on_error and (error is not None or claim == "failure"):
-        cause = "claimed failure" if error is None else f"raised {type(error).__name__}"
+        cause = "claimed failure" if error is None else f"raised {class_name(type(error))}"
         expectation = NoChange(_ignored_of(expectation), cause)
     if not plan.computed:
         return expectation
@@ -147,25 +173,26 @@ def _read_fault(
         return _abandoned(left, "an async probe cannot be read any more")
     if error is None:
         return inconclusive("abandoned", "the program ended before its post-state was read")
-    note = f"the action was ended by {_text(error)}, and an async probe cannot be read any more"
-    return inconclusive("action_failed", note, error)
+    note = f"the action was ended by {describe(error)}, and an async probe cannot be read any more"
+    return inconclusive("action_failed", note, Raised.by_action(error))
 
 
 def _fault(plan: CheckPlan, when: str, reason: Any, error: BaseException) -> Verdict:
-    if isinstance(error, Unfreezable):
-        return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", error)
-    if isinstance(error, ProbeTimeout):
-        return inconclusive("probe_timeout", f"{when} {error}", error)
-    if isinstance(error, NotLocked):
-        return inconclusive(reason, str(error), error)
+    kind, fault = type(error), Raised.of(error)
+    if issubclass(kind, Unfreezable):
+        return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", fault)
+    if issubclass(kind, ProbeTimeout):
+        return inconclusive("probe_timeout", f"{when} {error}", fault)
+    if issubclass(kind, NotLocked):
+        return inconclusive(reason, str(error), fault)
     name = name_of_probe(plan.probe.function)
     probe = f"the probe {name}" if name else "the probe"
-    return inconclusive(reason, f"{when} {probe} raised {_text(error)}", error)
+    return inconclusive(reason, f"{when} {probe} raised {describe(error)}", fault)
 
 
 def _action_failed(delta: Delta, pre: Read, post: Read, error: BaseException) -> Verdict:
-    note = f"the action raised {_text(error)}; the state {_moved(delta, pre, post)}"
-    return inconclusive("action_failed", note, error)
+    note = f"the action raised {describe(error)}; the state {_moved(delta, pre, post)}"
+    return inconclusive("action_failed", note, Raised.by_action(error))
 
 
 def _abandoned(left: int, found: str) -> Verdict:
@@ -301,12 +328,3 @@ def _who(rival: Rival) -> str:
 
 def _milliseconds(rival: Rival) -> str:
     return f"{rival.seconds * 1000:.1f} ms"
-
-
-def _text(error: BaseException | None) -> str:
-    try:
-        text = str(error)
-    except Exception:
-        text = ""
-    name = type(error).__name__
-    return f"{name}: {text}" if text else name

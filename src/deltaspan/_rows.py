@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from deltaspan._freeze import MAX_NODES, Unfreezable
+from deltaspan._interrupts import let_through
 from deltaspan._render import show
 
 __all__ = ["Field", "as_text", "keyed"]
@@ -110,7 +111,8 @@ def _item(row: Any, field: str | int) -> Any:
         return row[field]
     except LookupError:
         return _MISSING
-    except Exception:  # it has keys, and yet no items
+    except Exception as error:  # it has keys, and yet no items
+        let_through(error)
         return _attribute(row, field)
 
 

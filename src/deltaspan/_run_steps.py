@@ -160,21 +160,25 @@ class RunSteps:
 
     def _end(self, error: BaseException | None, ended: float) -> None:
         """Record, whatever happened, and hand the report out; a run that has none was abandoned."""
-        report = self.report
-        if report is None:
-            tag = self._telemetry.tag.id
-            report = self._report_on(
-                [check.abandoned(tag, self.why_abandoned) for check in self._checks], ended
-            )
         try:
+            report = self.report
+            if report is None:
+                tag = self._telemetry.tag.id
+                report = self._report_on(
+                    [check.abandoned(tag, self.why_abandoned) for check in self._checks], ended
+                )
             self._telemetry.finish(report, error)
         finally:
             # An export that is interrupted, likely by Ctrl-C, must not leave this run current for ever.
             self._telemetry.leave()
-            hand_out(report)
-            hook = self._plan.options.on_report
-            if hook is not None:
-                guarded(f"the on_report hook of {report.action}", hook, report)
+            if self.report is not None:
+                self._hand_out(self.report)
+
+    def _hand_out(self, report: ActionReport) -> None:
+        hand_out(report)
+        hook = self._plan.options.on_report
+        if hook is not None:
+            guarded(f"the on_report hook of {report.action}", hook, report)
 
     def _report_on(self, checks: list[CheckReport], ended: float, claim: Claim | None = None) -> ActionReport:
         tag = self._telemetry.tag
@@ -205,8 +209,8 @@ class RunSteps:
 
     def _fault_in(self, error: BaseException | None) -> BaseException | None:
         """Return what the action failed with: a generator that does as it is told, and closes, did not."""
-        return None if self.left is not None and isinstance(error, GeneratorExit) else error
+        return None if self.left is not None and issubclass(type(error), GeneratorExit) else error
 
     def _is_interrupted(self, error: BaseException | None) -> bool:
         """Return whether nothing may be awaited any more."""
-        return self.left is not None or not (error is None or isinstance(error, Exception))
+        return self.left is not None or not (error is None or issubclass(type(error), Exception))

@@ -24,6 +24,7 @@ import wrapt
 from deltaspan._background import later, prepare
 from deltaspan._check_run import ABANDONED
 from deltaspan._engine import Run
+from deltaspan._interrupts import let_through
 from deltaspan._records import UNREAD
 
 __all__ = ["go_on", "is_result", "keep_open", "step", "step_async"]
@@ -145,7 +146,8 @@ def is_result(result: Any) -> bool:
     """Return whether a call has returned what most actions return, which needs no closer look."""
     try:
         return type(result) in _RESULTS
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         return False  # its class does not hash
 
 
@@ -160,7 +162,8 @@ def keep_open(run: Run, result: Any) -> bool:
         kind = type(result)
         if kind not in _ONGOING and not _is_future(kind) and not hasattr(kind, "__await__"):
             return False
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         return False  # a class that cannot even be asked what it is, is nobody's future
     if not _is_new(result):
         return False  # it began elsewhere, and is a value like any other here
@@ -335,7 +338,8 @@ def _until_done(run: Run, future: Any) -> None:
             error = _error_of(done)
             if error is None:
                 run.result = done.result()
-        except Exception as fault:
+        except BaseException as fault:
+            let_through(fault)
             error = fault  # a future that does not even tell
         run.settle(error)
 
@@ -343,7 +347,8 @@ def _until_done(run: Run, future: Any) -> None:
         watch.append(_abandon_with(future, run, None))
     try:
         future.add_done_callback(settle)
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         # It cannot be watched, so what there is to see is what there is now; the caller has it all the same.
         for finalizer in watch:
             finalizer.detach()

@@ -55,7 +55,7 @@ def test_the_lock_is_taken_before_the_baseline_and_released_after_the_verdict():
     )
     act()
 
-    assert lock.events == ["entered", "read", "acted", "read", "reported", "left"]
+    assert lock.events == ["entered", "read", "acted", "read", "left", "reported"]
 
 
 def test_the_attribution_is_exclusive():

@@ -6,6 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from deltaspan._deltas import Delta, TaggedDelta
 from deltaspan._freeze import freeze
+from deltaspan._guard import describe
+from deltaspan._interrupts import let_through
 from deltaspan._records import UNREAD, Timing, Verdict
 from deltaspan._render import plain, show
 from deltaspan._reports._origin import origin_of
@@ -69,9 +71,12 @@ class CheckReport(_CheckFields):
 
     @property
     def error(self) -> BaseException | None:
-        """The exception that left the check without a verdict, or None."""
-        error: BaseException | None = self.verdict.error
-        return error
+        """The exception that left the check without a verdict, without its traceback, or None.
+
+        An exception that the action raised is not kept: its caller has it.
+        """
+        fault = self.verdict.fault
+        return None if fault is None else fault.error
 
     @property
     def passed(self) -> bool:
@@ -145,12 +150,16 @@ class CheckReport(_CheckFields):
         verdict = self.verdict
         if verdict.note is not None or self.delta is None:
             return f"{self.metric}: {verdict.note or verdict.outcome}"
-        sentence = self.expectation.explain(
-            self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
-        )
-        if type(self.delta) is not TaggedDelta or getattr(self.expectation, "keeps_others", False):
-            return sentence
-        return f"{sentence}; {self.delta.tally}"
+        try:
+            sentence = self.expectation.explain(
+                self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
+            )
+            if type(self.delta) is not TaggedDelta or getattr(self.expectation, "keeps_others", False):
+                return sentence
+            return f"{sentence}; {self.delta.tally}"
+        except BaseException as error:  # a member of a state has methods of its own
+            let_through(error)
+            return f"{self.metric}: {verdict.outcome}; its states could not be described: {describe(error)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, beginning with the keys of the pattern's own report."""

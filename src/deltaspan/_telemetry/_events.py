@@ -10,10 +10,10 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from deltaspan import semconv
-from deltaspan._records import Timing
+from deltaspan._records import Raised, Timing
 from deltaspan._render import label
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._state import CheckOnWire, StateOnWire, class_name
+from deltaspan._telemetry._state import CheckOnWire, StateOnWire, type_name
 from deltaspan.typing import Claim, Outcome
 
 __all__ = ["URGENT", "add_span_events", "emit_log_events", "is_heard"]
@@ -75,7 +75,7 @@ def is_heard(logger: Logger, context: Context) -> bool:
 
 def _attributes(rendered: CheckOnWire, states: StateOnWire, claim: Claim | None) -> dict[str, Any]:
     check, pre_state, post_state, expected_delta, actual_delta, explanation = rendered
-    outcome, reason, _, error = check.verdict
+    outcome, reason, _, fault = check.verdict
     metric = check.metric
     attributes: dict[str, Any] = {
         semconv.CHECK_NAME: f"{metric}_delta",
@@ -103,15 +103,15 @@ def _attributes(rendered: CheckOnWire, states: StateOnWire, claim: Claim | None)
         attributes |= states.apart(check)
     if check.timing is not None:
         attributes |= _timing(check.timing)
-    if error is not None:
-        attributes |= _exception(error, states)
+    if fault is not None:
+        attributes |= _exception(fault, states)
     return attributes
 
 
-def _exception(error: BaseException, states: StateOnWire) -> dict[str, str]:
-    attributes = {semconv.EXCEPTION_TYPE: class_name(error)}
+def _exception(fault: Raised, states: StateOnWire) -> dict[str, str]:
+    attributes = {semconv.EXCEPTION_TYPE: type_name(fault.qualified_name)}
     if states.in_full:
-        attributes[semconv.EXCEPTION_MESSAGE] = states.text(error)
+        attributes[semconv.EXCEPTION_MESSAGE] = states.text(fault.message)
     return attributes
 
 

@@ -10,8 +10,9 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode
 
 from deltaspan import semconv
+from deltaspan._guard import qualified_name
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._state import CheckOnWire, StateOnWire, class_name
+from deltaspan._telemetry._state import CheckOnWire, StateOnWire, type_name
 from deltaspan.causal_tag import CausalTag
 
 __all__ = ["MOST_DETAILED_CHECKS", "enrichable", "identity_of", "record_verdict"]
@@ -90,7 +91,7 @@ def record_verdict(
                 attributes[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
     refuted = report.outcome == "fail"
     if error is not None:
-        attributes[semconv.ERROR_TYPE] = class_name(error)
+        attributes[semconv.ERROR_TYPE] = type_name(qualified_name(type(error)))
     elif refuted:
         attributes[semconv.ERROR_TYPE] = semconv.ERROR_TYPE_CHECK_FAILED
     span.set_attributes(attributes)

@@ -7,6 +7,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Any, Final
 
+from deltaspan._interrupts import let_through
 from deltaspan._render import show
 
 __all__ = ["joined", "listed", "shown"]
@@ -45,5 +46,6 @@ def _first(members: Collection[Any]) -> Iterable[Any]:
         return islice(members, _MAX_NAMED)
     try:
         return nsmallest(_MAX_NAMED, members)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return nsmallest(_MAX_NAMED, members, key=shown)

@@ -8,7 +8,7 @@ from typing import Any
 
 from deltaspan._deltas import Delta, MappingDelta, TaggedDelta
 from deltaspan._difference import difference, equal
-from deltaspan._records import FAIL, PASS, UNREAD, Verdict, inconclusive
+from deltaspan._records import FAIL, PASS, UNREAD, Raised, Verdict, inconclusive
 from deltaspan._render import show, whole
 from deltaspan.expectations._ends import instead
 from deltaspan.expectations.base import Incomparable, Movement, NothingClaimed, States, sentence
@@ -71,7 +71,8 @@ class ChangeExpectation:
         except NothingClaimed as fact:
             return inconclusive("expectation_failed", str(fact))
         except PredicateRaised as fact:
-            return inconclusive("expectation_failed", str(fact), fact.error)
+            fault = None if fact.error is None else Raised.of(fact.error)
+            return inconclusive("expectation_failed", str(fact), fault)
         moved = moved and not self.harm(delta).changed
         return PASS if moved and self.starts(pre_state) and self.arrives(post_state) else FAIL
 

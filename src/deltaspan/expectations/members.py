@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
 from deltaspan._difference import identity
 from deltaspan._freeze import Path
+from deltaspan._guard import describe
+from deltaspan._interrupts import let_through
 from deltaspan._records import UNREAD
 from deltaspan._render import show, transition, with_noun
 from deltaspan.exceptions import DefinitionTypeError
@@ -21,7 +23,7 @@ from deltaspan.expectations.movements import NoMovement
 from deltaspan.expectations.operands import BEFORE, KEY, MEMBER, VALUE, Question, any_computed, predicate_name
 from deltaspan.expectations.order import kept_order
 from deltaspan.expectations.patterns import Pattern, demanded, is_glob
-from deltaspan.expectations.predicates import PredicateRaised, error_text
+from deltaspan.expectations.predicates import PredicateRaised
 
 __all__ = ["KINDS", "Kind", "Members", "Named", "entries_of", "entry_words"]
 
@@ -170,8 +172,9 @@ class Named:
             )
         try:
             return where.holds_of(self.kind, entry, known)
-        except Exception as error:
-            raise PredicateRaised(f"{asked} raised {error_text(error)}", error) from None
+        except BaseException as error:
+            let_through(error)
+            raise PredicateRaised(f"{asked} raised {describe(error)}", error) from None
 
     def _all(self, entries: Collection[Any], delta: Delta) -> tuple[list[object], list[Any]]:
         assert self.members is not None  # noqa: S101  # `tally` asked

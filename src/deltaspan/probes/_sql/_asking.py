@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy.exc import StatementError
 
+from deltaspan._interrupts import let_through
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes._secrets import secrets_of, without
 from deltaspan.probes._sql._readers import Reader
@@ -137,6 +138,7 @@ def asking(
         try:
             return read_sync(source, lambda reader: read(reader, values), snapshot=snapshot)
         except Exception as error:
+            let_through(error)
             failed = failure(error, values)
         # Here, no exception is being handled: what would be chained to ours quotes the parameters.
         raise failed
@@ -146,6 +148,7 @@ def asking(
         try:
             return await read_async(source, lambda reader: read(reader, values), snapshot=snapshot)
         except Exception as error:
+            let_through(error)
             failed = failure(error, values)
         raise failed
 
