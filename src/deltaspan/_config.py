@@ -319,7 +319,7 @@ def override(
         >>> with deltaspan.override(strict=True):
         ...     create_flow()
         Traceback (most recent call last):
-        deltaspan.exceptions.DeltaCheckFailed: expected flows to change by 1, but it changed by 0 (3 → 3)
+        deltaspan.exceptions.DeltaCheckFailed: create_flow: expected flows to change by 1, but it changed by 0 (3 → 3)
     """
     return _overriding(
         _checked(
