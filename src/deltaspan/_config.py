@@ -314,12 +314,12 @@ def override(
     Example:
         >>> import deltaspan
         >>> @deltaspan.expects(deltaspan.change("flows", lambda: 3).by(1))
-        ... def create_flow():
+        ... def make():
         ...     return "created"
         >>> with deltaspan.override(strict=True):
-        ...     create_flow()
+        ...     make()
         Traceback (most recent call last):
-        deltaspan.exceptions.DeltaCheckFailed: create_flow: expected flows to change by 1, but it changed by 0 (3 → 3)
+        deltaspan.exceptions.DeltaCheckFailed: make: expected flows to change by 1, but it changed by 0 (3 → 3)
     """
     return _overriding(
         _checked(
