@@ -7,12 +7,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, ParamSpec, TypeVar
 
-__all__ = ["guarded", "say"]
+__all__ = ["EXHAUSTED", "guarded", "say"]
 
 _log = logging.getLogger("deltaspan")
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+EXHAUSTED: Final = (RecursionError, MemoryError)
+"""What is raised when the stack or the memory has no room left. It says nothing of the value at hand, so it
+must never be taken for an answer such as "not equal"."""
 
 _MOST_REMEMBERED: Final = 256
 _seen: set[tuple[str, type[BaseException]]] = set()

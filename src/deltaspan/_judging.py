@@ -10,6 +10,7 @@ from deltaspan._crediting import doubt_beside_others, doubt_of
 from deltaspan._deltas import Delta, Owned, TaggedDelta, split, without_contents
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
+from deltaspan._guard import EXHAUSTED
 from deltaspan._limits import ProbeTimeout
 from deltaspan._locking import NotLocked
 from deltaspan._plan import RESULT, CheckPlan
@@ -46,7 +47,7 @@ def judge(
     owned: Owned | None = None,
     claim: Claim | None = None,
 ) -> CheckReport:
-    """Judge one check of one run and report it; never raises.
+    """Judge one check of one run and report it.
 
     Args:
         plan: the check.
@@ -60,6 +61,10 @@ def judge(
         left: how many values a generator had yielded when it was closed early; None when it was not.
         owned: knows which tags are this run's or a descendant's; None for states that are not of tagged rows.
         claim: what the action says of itself, or None.
+
+    Raises:
+        RecursionError: the stack has no room to compare the states.
+        MemoryError: nor has the memory.
     """
     expectation: Expectation = plan.expectation
     attribution: Attribution = plan.attribution
@@ -73,8 +78,10 @@ def judge(
         elif error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
             verdict = _action_failed(delta, pre, post, error)
         else:
+            is_settled = False
             try:
                 expectation = _settled(plan, pre, values, result, error, claim)
+                is_settled = True
                 delta = _without_ignored(plan, expectation, delta)
                 if owned is None:
                     verdict = expectation.judge(delta, pre.value, post.value)
@@ -83,6 +90,8 @@ def judge(
             except KeyboardInterrupt:
                 raise
             except BaseException as fault:
+                if is_settled and isinstance(fault, EXHAUSTED):
+                    raise
                 note = f"its expected value could not be computed: {_text(fault)}"
                 verdict = inconclusive("expectation_failed", note, fault)
             if overlap.run_count and _unattributed(plan, expectation, verdict):

@@ -12,6 +12,7 @@ from deltaspan._deltas import Delta, MappingDelta, NumberDelta, Path, SequenceDe
 from deltaspan._deltas._numbers import subtract
 from deltaspan._difference._equality import equal, identity, same_class, unpaired
 from deltaspan._freeze import class_of
+from deltaspan._guard import EXHAUSTED
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -35,6 +36,10 @@ def difference(pre: object, post: object) -> Delta:
         pre: the baseline, as `freeze` returned it.
         post: the post-state, as `freeze` returned it.
 
+    Raises:
+        RecursionError: the stack has no room for the comparison.
+        MemoryError: nor has the memory.
+
     Example:
         >>> difference(3, 5)
         NumberDelta(amount=2, changed=True)
@@ -45,6 +50,8 @@ def difference(pre: object, post: object) -> Delta:
         return NumberDelta(post - pre, pre != post)
     try:
         return _difference(pre, post)
+    except EXHAUSTED:
+        raise
     except Exception:
         # Some member's own comparison or hash raises: no members can be told, but equality always can.
         return ValueDelta(changed=not equal(pre, post))

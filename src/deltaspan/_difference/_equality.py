@@ -1,4 +1,4 @@
-"""When two frozen values are equal: by value, for any two values, without ever raising.
+"""When two frozen values are equal: by value, for any two values.
 
 It is Python's equality, but for this:
 
@@ -8,7 +8,8 @@ It is Python's equality, but for this:
   apart from NaN. So {True} and {1} are equal.
 - Records of different classes differ; a record and a plain mapping are compared by fields.
 - Two aware datetimes are equal if they are the same instant.
-- What raises when it is compared is not equal, unless it is the same object.
+- What raises when it is compared is not equal, unless it is the same object. A stack or a memory without
+  room is no answer: RecursionError and MemoryError go on to the caller.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deltaspan._deltas._numbers import instant, is_nan, is_number
 from deltaspan._freeze import class_of
+from deltaspan._guard import EXHAUSTED
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -43,11 +45,15 @@ class Unpaired(NamedTuple):
 
 
 def equal(a: object, b: object) -> bool:
-    """Say whether two frozen values are equal, by value; total, symmetric and reflexive.
+    """Say whether two frozen values are equal, by value; symmetric and reflexive.
 
     Args:
         a: a frozen value, as `freeze` returns it.
         b: another.
+
+    Raises:
+        RecursionError: the stack has no room for the comparison.
+        MemoryError: nor has the memory.
 
     Example:
         >>> equal(1, 1.0), equal(True, 1), equal((float("nan"),), (float("nan"),))
@@ -57,6 +63,8 @@ def equal(a: object, b: object) -> bool:
         return True
     try:
         return _equal(a, b)
+    except EXHAUSTED:
+        raise
     except Exception:
         return False
 
@@ -200,6 +208,8 @@ def _identity_of_leaf(value: Any) -> Hashable:
         return (datetime, moment)
     try:
         hash(value)
+    except EXHAUSTED:
+        raise
     except Exception:
         # It cannot be counted by value; the same object is the same value at least.
         return (_NAN, id(value))

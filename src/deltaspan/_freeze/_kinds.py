@@ -37,6 +37,7 @@ from weakref import ProxyTypes, ReferenceType
 from deltaspan._freeze._beside import by_content
 from deltaspan._freeze._fields import is_declared, is_record, is_transparent
 from deltaspan._freeze._refusal import Refusal, class_name
+from deltaspan._guard import EXHAUSTED
 
 __all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refused"]
 
@@ -87,6 +88,8 @@ def kind_of(kind: type) -> Kind:
     """
     try:
         return _kind_of(kind)
+    except EXHAUSTED:
+        raise  # a refusal would be kept for all values of this type
     except Exception:
         # A metaclass may answer anything, and raise; what cannot say what it is is not plain state.
         return Kind.REFUSED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from deltaspan._guard import EXHAUSTED
+
 __all__ = ["Path"]
 
 
@@ -38,6 +40,8 @@ class Path(tuple[object, ...]):
 def _escaped(key: object) -> str:
     try:
         text = str(key)
+    except EXHAUSTED:
+        raise
     except Exception:
         # A key's own text may be broken; where it stands must be said all the same.
         text = f"<{type(key).__name__}>"

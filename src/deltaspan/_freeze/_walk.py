@@ -11,6 +11,7 @@ from deltaspan._freeze._fields import fields_of, is_record
 from deltaspan._freeze._kinds import SCALARS, Kind, has_keys, kind_of, refused
 from deltaspan._freeze._record import class_of, record
 from deltaspan._freeze._refusal import Refusal, Unfreezable, class_name, failed
+from deltaspan._guard import EXHAUSTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +28,9 @@ _TRIES = 5
 """How often a container is read again that another thread changed during the copy."""
 
 _TOO_MANY = (f"more than {MAX_NODES} values", "return a set, a count or a digest")
+
+_NO_STACK = "found more nesting than the stack has room for: return a flatter structure instead"
+_NO_MEMORY = "found more than the memory has room for: return a count or a digest instead"
 
 T = TypeVar("T")
 
@@ -65,18 +69,20 @@ def freeze(value: object) -> object:
         (mappingproxy({'id': 1, 'tags': frozenset({'new'})}),)
     """
     try:
-        if type(value) in SCALARS:
-            return value
-        return _Walk().copy(value, 0)
-    except Refusal as refusal:
-        raise Unfreezable(refusal.sentence()) from None
-    except RecursionError:
-        raise Unfreezable(
-            "found more nesting than the stack has room for: return a flatter structure instead"
-        ) from None
-    except Exception as error:
-        # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
-        raise Unfreezable(failed(value, error).sentence()) from None
+        try:
+            if type(value) in SCALARS:
+                return value
+            return _Walk().copy(value, 0)
+        except Refusal as refusal:
+            raise Unfreezable(refusal.sentence()) from None
+        except (Unfreezable, *EXHAUSTED):
+            raise
+        except Exception as error:
+            # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
+            raise Unfreezable(failed(value, error).sentence()) from None
+    except EXHAUSTED as error:
+        # Nothing is called here that would need more of what has run out.
+        raise Unfreezable(_NO_STACK if type(error) is RecursionError else _NO_MEMORY) from None
 
 
 class _Walk:
@@ -267,7 +273,7 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
     for attempt in range(_TRIES):
         try:
             return reader(value)
-        except Refusal:  # noqa: PERF203 - each try needs its own
+        except (Refusal, *EXHAUSTED):  # noqa: PERF203 - each try needs its own
             raise
         except RuntimeError as error:
             # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
