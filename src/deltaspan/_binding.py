@@ -32,6 +32,7 @@ class Bound:
         keywords: names passed by keyword.
         is_async: whether a call returns an awaitable, as far as its definition tells.
         names: all of them.
+        freeze: takes the snapshot of what a probe returned.
     """
 
     function: Callable[..., Any]
@@ -39,6 +40,7 @@ class Bound:
     keywords: tuple[str, ...]
     is_async: bool
     names: tuple[str, ...]
+    freeze: Callable[[Any], Any] = freeze
 
     def call(self, values: Mapping[str, Any]) -> Any:
         """Call it with the values that it named."""

@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any, Final
 
 from deltaspan._binding import Bound
-from deltaspan._freeze import freeze
 from deltaspan._moments import Moment, verifying
 from deltaspan._reading import Read
 from deltaspan._threads import on_asyncio, submit
@@ -89,7 +88,8 @@ class LimitedRead(Read):
         try:
             value = await asyncio.wrap_future(submit(self._call))
             # What a thread cannot await is awaited here.
-            value = freeze(await value.awaitable) if type(value) is _Unawaited else value
+            if type(value) is _Unawaited:
+                value = self._probe.freeze(await value.awaitable)
         except Exception as error:
             return self.value, error
         return value, None
@@ -97,7 +97,7 @@ class LimitedRead(Read):
     def _call(self) -> Any:
         verifying.set(self._moment)  # in the context of this call alone
         value = self._probe.call(self._values)
-        return _Unawaited(value) if isawaitable(value) else freeze(value)
+        return _Unawaited(value) if isawaitable(value) else self._probe.freeze(value)
 
     async def _perform_elsewhere(self) -> None:
         """Read on an event loop that is not asyncio's, where nothing known could interrupt a probe."""

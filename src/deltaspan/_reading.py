@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from deltaspan._binding import Bound
 from deltaspan._discarding import discard
-from deltaspan._freeze import SCALARS, freeze
+from deltaspan._freeze import SCALARS
 from deltaspan._moments import Moment, verifying
 from deltaspan._records import UNREAD
 from deltaspan._threads import on_asyncio
@@ -81,7 +81,7 @@ class Read:
             if type(value) not in SCALARS:
                 if isawaitable(value):
                     return value
-                value = freeze(value)
+                value = probe.freeze(value)
             self.value = value
         except KeyboardInterrupt:
             raise
@@ -98,7 +98,7 @@ class Read:
         token = verifying.set(self._moment)
         cancels = _cancels()
         try:
-            self.value = freeze(await awaitable)
+            self.value = self._probe.freeze(await awaitable)
         except asyncio.CancelledError as error:
             # It is the action's task that is cancelled, unless the count of its cancellations says otherwise.
             if cancels is None or _cancels() != cancels:

@@ -9,9 +9,10 @@ from deltaspan._freeze._kinds import SCALARS
 from deltaspan._freeze._paths import Path
 from deltaspan._freeze._record import class_of, record
 from deltaspan._freeze._refusal import Unfreezable
-from deltaspan._freeze._walk import MAX_DEPTH, MAX_NODES, freeze
+from deltaspan._freeze._walk import IGNORED, MAX_DEPTH, MAX_NODES, Pruning, freeze
 
 __all__ = [
+    "IGNORED",
     "MAX_DEPTH",
     "MAX_NODES",
     "SCALARS",
@@ -21,5 +22,6 @@ __all__ = [
     "fields_of",
     "freeze",
     "is_record",
+    "Pruning",
     "record",
 ]

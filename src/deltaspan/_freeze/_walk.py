@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._freeze._beside import beside, by_content, extends_builtin, plain_scalar, shows_what_it_holds
 from deltaspan._freeze._fields import fields_of, is_record
@@ -14,9 +14,12 @@ from deltaspan._freeze._refusal import Refusal, Unfreezable, class_name, failed
 from deltaspan._guard import EXHAUSTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "freeze"]
+__all__ = ["IGNORED", "MAX_DEPTH", "MAX_NODES", "Pruning", "freeze"]
+
+IGNORED: Final = "(ignored)"
+"""What stands in a sequence for an item that is left out."""
 
 MAX_DEPTH = 100
 """The most containers within one another; few enough that the walk stays clear of the recursion limit."""
@@ -35,7 +38,19 @@ _NO_MEMORY = "found more than the memory has room for: return a count or a diges
 T = TypeVar("T")
 
 
-def freeze(value: object) -> object:
+class Pruning(Protocol):
+    """Knows what is left out of a state."""
+
+    def leaves_out(self, keys: Sequence[object], key: object) -> bool:
+        """Return whether what is at `key`, below the keys that lead there, is left out."""
+        ...
+
+    def reaches(self, depth: int) -> bool:
+        """Return whether anything may be left out below this many keys."""
+        ...
+
+
+def freeze(value: object, pruning: Pruning | None = None) -> object:
     """Take a deep, immutable snapshot of a value.
 
     Scalars, and whatever else cannot change, come back as they are. Lists, tuples, deques, arrays and dict
@@ -53,6 +68,8 @@ def freeze(value: object) -> object:
 
     Args:
         value: anything.
+        pruning: knows what is left out: it is not walked, and no reason to refuse the state. None leaves out
+            nothing. An item of a sequence that is left out is `IGNORED`, so that the others keep their index.
 
     Returns:
         The snapshot: equal in content, sharing nothing mutable with the value. Freezing it again changes
@@ -72,7 +89,8 @@ def freeze(value: object) -> object:
         try:
             if type(value) in SCALARS:
                 return value
-            return _Walk().copy(value, 0)
+            walk = _Walk() if pruning is None else _PrunedWalk(pruning)
+            return walk.copy(value, 0)
         except Refusal as refusal:
             raise Unfreezable(refusal.sentence()) from None
         except (Unfreezable, *EXHAUSTED):
@@ -251,6 +269,64 @@ class _Walk:
     def _bounded(self, members: Iterable[T]) -> Iterable[T]:
         """Stop reading an endless iterable; one too many is enough for the limit to be noticed."""
         return islice(members, self._left + 1)
+
+
+class _PrunedWalk(_Walk):
+    """One copy without what is left out.
+
+    Args:
+        pruning: knows what is left out.
+    """
+
+    __slots__ = ("_keys", "_pruning")
+
+    def __init__(self, pruning: Pruning) -> None:
+        super().__init__()
+        self._pruning = pruning
+        self._keys: list[object] = []
+
+    def copy(self, value: Any, depth: int) -> object:
+        if type(value) is dict and depth <= MAX_DEPTH and self._pruning.reaches(len(self._keys)):
+            # The shortcut for mappings of scalars looks at no key.
+            return self._mapping(value, value.copy(), depth)
+        return super().copy(value, depth)
+
+    def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
+        keys, pruning = self._keys, self._pruning
+        if not pruning.reaches(len(keys)):
+            return super()._mapping(holder, fresh, depth)
+        for key in [key for key in fresh if pruning.leaves_out(keys, key)]:
+            del fresh[key]
+        self._spend(len(fresh))
+        for key, item in fresh.items():
+            fresh[key] = self._below(holder, key, item, depth)
+        return MappingProxyType(fresh)
+
+    def _sequence(self, holder: object, members: tuple[Any, ...], depth: int) -> tuple[object, ...]:
+        keys, pruning = self._keys, self._pruning
+        if not pruning.reaches(len(keys)):
+            return super()._sequence(holder, members, depth)
+        self._spend(len(members))
+        # Members of a sequence that is the whole state are named by value, so the difference leaves them out.
+        return tuple(
+            [
+                IGNORED
+                if keys and pruning.leaves_out(keys, index)
+                else self._below(holder, index, item, depth)
+                for index, item in enumerate(members)
+            ]
+        )
+
+    def _below(self, holder: object, key: object, item: Any, depth: int) -> object:
+        if type(item) in SCALARS:
+            return item
+        self._keys.append(key)
+        try:
+            return self.copy(item, depth + 1)
+        except Refusal as refusal:
+            raise refusal.within(holder, key) from None
+        finally:
+            self._keys.pop()
 
 
 _READERS: Mapping[Kind, Callable[[_Walk, Any, int], object]] = {
