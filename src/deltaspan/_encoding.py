@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from deltaspan._freeze import Path, class_of, record
+from deltaspan._freeze import Hidden, Path, class_of, record
 
 __all__ = ["Unreadable", "Unwritable", "canonical", "decode", "encode"]
 
@@ -167,6 +167,10 @@ def _ratio(value: Fraction, keys: tuple[object, ...]) -> list[Any]:
     return [_encode(value.numerator, keys), _encode(value.denominator, keys)]
 
 
+def _hidden(value: Hidden, _keys: object) -> list[str]:
+    return [value.shown, *map(_base64, value.salted)]
+
+
 _WRITERS: Final[dict[type, tuple[str, Callable[[Any, tuple[object, ...]], Any]]]] = {
     float: ("float", lambda value, _: repr(value)),
     bytes: ("bytes", lambda value, _: _base64(value)),
@@ -179,6 +183,7 @@ _WRITERS: Final[dict[type, tuple[str, Callable[[Any, tuple[object, ...]], Any]]]
     UUID: ("uuid", lambda value, _: str(value)),
     frozenset: ("frozenset", _members),
     MappingProxyType: ("mapping", _frozen_pairs),
+    Hidden: ("hidden", _hidden),
     list: ("list", _in_order),
     dict: ("dict", _pairs),
     set: ("set", _members),
@@ -239,6 +244,12 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
+def _hidden_of(shown: Any, salt: str, digest: str) -> Hidden:
+    if type(shown) is not str:
+        raise Unreadable("what is shown of a hidden value is not text")
+    return Hidden(shown, None, (_bytes(salt), _bytes(digest)))
+
+
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "int": lambda text: int(text, 16),
     "float": _float,
@@ -253,6 +264,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "uuid": UUID,
     "frozenset": lambda members: frozenset(map(_decode, members)),
     "mapping": _frozen_mapping,
+    "hidden": lambda parts: _hidden_of(*parts),
     "list": lambda members: list(map(_decode, members)),
     "dict": _mapping,
     "set": lambda members: set(map(_decode, members)),

@@ -5,6 +5,7 @@ owns the sentence for what cannot be copied, `_paths.py` says where in a state s
 """
 
 from deltaspan._freeze._fields import fields_of, is_record
+from deltaspan._freeze._hidden import Hidden
 from deltaspan._freeze._kinds import SCALARS
 from deltaspan._freeze._paths import Path
 from deltaspan._freeze._record import class_of, record
@@ -16,6 +17,7 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_NODES",
     "SCALARS",
+    "Hidden",
     "Path",
     "Unfreezable",
     "class_of",

@@ -7,11 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._freeze._beside import beside, by_content, extends_builtin, plain_scalar, shows_what_it_holds
-from deltaspan._freeze._fields import fields_of, is_record
+from deltaspan._freeze._fields import fields_of, hidden_fields, is_record
+from deltaspan._freeze._hidden import Hidden
 from deltaspan._freeze._kinds import SCALARS, Kind, has_keys, kind_of, refused
 from deltaspan._freeze._record import class_of, record
 from deltaspan._freeze._refusal import Refusal, Unfreezable, class_name, failed
 from deltaspan._guard import EXHAUSTED
+from deltaspan._render._hiding import MASK, secret_of, self_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -63,6 +65,8 @@ def freeze(value: object, pruning: Pruning | None = None) -> object:
     What subclasses a built-in and has attributes of its own becomes a record of them, with its content as the
     field `(content)`; members of enumerations are constants and come back as they are.
     What only behaves like a collection becomes a record of its fields, or its content if it has none.
+    What hides itself, such as pydantic's SecretStr or a field with `repr=False`, becomes a digest, which
+    compares by content and shows what the value shows of itself.
     The order of a mapping's keys is no state, not even an OrderedDict's: return `list(mapping)` to check it.
     Nor is what governs later changes of a built-in: `maxlen` of a deque, `default_factory` of a defaultdict.
 
@@ -215,10 +219,17 @@ class _Walk:
     def _recorded(self, value: Any, fields: dict[Any, Any], depth: int) -> object:
         kind = type(value)
         self._mapping(value, fields, depth)
+        for name in hidden_fields(kind):
+            if name in fields and type(fields[name]) is not Hidden:
+                fields[name] = Hidden.of(fields[name], MASK)
         return record(fields, f"{kind.__module__}.{kind.__qualname__}")
 
     def read_record(self, value: Any, depth: int) -> object:
         return self._recorded(value, _read(value, fields_of), depth)
+
+    def read_hidden(self, value: Any, depth: int) -> object:
+        held = self.copy(_read(value, secret_of), depth + 1)
+        return Hidden.of(held, _read(value, self_shown))
 
     def read_bytes(self, value: Any, depth: int) -> object:
         content = _read(value, lambda it: memoryview(it).tobytes())
@@ -340,6 +351,7 @@ _READERS: Mapping[Kind, Callable[[_Walk, Any, int], object]] = {
     Kind.ARRAY: _Walk.read_array,
     Kind.SERIES: _Walk.read_series,
     Kind.FRAME: _Walk.read_frame,
+    Kind.HIDDEN: _Walk.read_hidden,
     Kind.REFUSED: _Walk.read_refused,
 }
 
