@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from deltaspan._deltas import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta
 from deltaspan._deltas._numbers import add
+from deltaspan._freeze import Aspect
 
 __all__ = ["apply"]
 
@@ -59,6 +60,8 @@ def _edited(state: Any, edits: list[_Edit]) -> object:
     here: dict[_Kind, dict[Any, object]] = {"added": {}, "removed": {}, "modified": {}}
     below: dict[object, list[_Edit]] = {}
     for (key, *rest), kind, item in edits:
+        if type(key) is Aspect:
+            continue  # the result is plain, and equals the post-state by its content
         if rest:
             below.setdefault(key, []).append((rest, kind, item))
         else:

@@ -11,8 +11,8 @@ from uuid import UUID
 from deltaspan._deltas import Delta, MappingDelta, NumberDelta, Path, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._deltas._numbers import subtract
 from deltaspan._difference._alignment import MAX_ALIGNED, align, common
-from deltaspan._difference._equality import equal, identity, same_class, unpaired
-from deltaspan._freeze import class_of
+from deltaspan._difference._equality import equal, identity, same_class, same_structure, unpaired
+from deltaspan._freeze import ORDER, STRUCTURE, Array, class_of, structure_of
 from deltaspan._guard import EXHAUSTED
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _PLAIN: Final = frozenset({str, int, float, bool, bytes, date, timedelta, UUID})
 """Types of which two values that Python finds equal are equal; only the others need a closer look."""
 
 
-_NESTING: Final = frozenset({MappingProxyType, tuple})
+_NESTING: Final = frozenset({MappingProxyType, tuple, Array})
 """Types whose values are compared by what they hold, so that an entry lies below them."""
 
 MAX_ITEMS: Final = 10_000
@@ -68,7 +68,7 @@ def difference(pre: object, post: object, *, is_flat: bool = False) -> Delta:
         return ValueDelta(changed=not equal(pre, post))
 
 
-def _difference(pre: Any, post: Any, *, is_flat: bool) -> Delta:
+def _difference(pre: Any, post: Any, *, is_flat: bool) -> Delta:  # noqa: PLR0911 - one line a kind
     kind = type(pre)
     if kind is type(post):
         if kind is frozenset:
@@ -77,6 +77,10 @@ def _difference(pre: Any, post: Any, *, is_flat: bool) -> Delta:
             return _differ_mappings(pre, post, is_flat=is_flat)
         if kind is tuple:
             return _differ_sequences(pre, post)
+        if kind is Array:
+            if same_structure(pre, post):
+                return _differ_sequences(pre, post)
+            return ValueDelta(changed=True, how=f"became {post.structure} and was {pre.structure}")
     changed = not equal(pre, post)
     amount = subtract(post, pre)
     if amount is None:
@@ -137,6 +141,7 @@ def _differ_mappings(pre: Any, post: Any, *, is_flat: bool) -> MappingDelta | Va
         return ValueDelta(changed=True, how=_became(class_of(pre), class_of(post)))
     found = _Found(is_flat=is_flat)
     _descend(pre, post, (), found)
+    _compare_structure(pre, post, (), found)
     return MappingDelta(
         MappingProxyType(found.added), MappingProxyType(found.removed), MappingProxyType(found.modified)
     )
@@ -178,12 +183,33 @@ def _compare(before: Any, after: Any, keys: tuple[object, ...], found: _Found) -
     if kind is type(after) and not found.is_flat:
         if kind is MappingProxyType and same_class(before, after):
             _descend(before, after, keys, found)
+            if class_of(before) is not None:
+                _compare_structure(before, after, keys, found)
             return
         if kind is tuple:
             _compare_sequences(before, after, keys, found)
             return
+        if kind is Array:
+            _compare_structure(before, after, keys, found)
+            _compare_sequences(before, after, keys, found)
+            return
     if not equal(before, after):
         found.modified[Path(keys)] = (before, after)
+
+
+def _compare_structure(before: Any, after: Any, keys: tuple[object, ...], found: _Found) -> None:
+    """Compare what two frames or two arrays are made of, and the order of a frame's rows."""
+    mine, theirs = structure_of(before), structure_of(after)
+    if mine is None or theirs is None:
+        return
+    if mine != theirs:
+        found.modified[Path((*keys, STRUCTURE))] = (mine, theirs)
+    if type(before) is MappingProxyType:
+        order, now = (
+            [key for key in state if key in other] for state, other in ((before, after), (after, before))
+        )
+        if list(map(identity, order)) != list(map(identity, now)):
+            found.modified[Path((*keys, ORDER))] = (tuple(order), tuple(now))
 
 
 # Sequences within mappings -------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ from deltaspan._freeze._beside import beside, by_content, extends_builtin, plain
 from deltaspan._freeze._fields import fields_of, hidden_fields, is_record
 from deltaspan._freeze._hidden import Hidden
 from deltaspan._freeze._kinds import SCALARS, Kind, has_keys, kind_of, refused
-from deltaspan._freeze._record import class_of, record
+from deltaspan._freeze._record import Array, array, class_of, record, structure_of
 from deltaspan._freeze._refusal import Refusal, Unfreezable, class_name, failed
+from deltaspan._freeze._structure import structure_of_array, structure_of_frame, structure_of_series
 from deltaspan._guard import EXHAUSTED
 from deltaspan._render._hiding import MASK, secret_of, self_shown
 
@@ -60,7 +61,10 @@ def freeze(value: object, pruning: Pruning | None = None) -> object:
     of a fresh dict, whose keys are trusted; bytearrays and memoryviews become bytes. A record (dataclass,
     attrs, pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private
     ones too: a field left out would be a change unseen. Properties are not read, cached ones are left out.
-    numpy and pandas values become plain numbers, tuples and mappings.
+    Arrays, series and frames become tuples and mappings that remember their structure: the types of items,
+    columns in order, names, the index, the shape. The order of a frame's rows is state as well.
+    A number of numpy becomes a plain one: its type is no state, as little as that of 1 and 1.0.
+    A named tuple is its members, as it is to Python, and its names are no state.
 
     What subclasses a built-in and has attributes of its own becomes a record of them, with its content as the
     field `(content)`; members of enumerations are constants and come back as they are.
@@ -181,6 +185,8 @@ class _Walk:
         return plain if held is None else held
 
     def read_iterable(self, value: Any, depth: int) -> object:
+        if type(value) is Array:
+            return array(self._sequence(value, tuple(value), depth), value.structure)
         members = _read(value, lambda it: tuple(self._bounded(it)))
         shows_what_it_holds(value, members)
         held = self._held(value, members, depth)
@@ -200,7 +206,7 @@ class _Walk:
         if type(value) is MappingProxyType:
             frozen = self._mapping(value, fields, depth)
             name = class_of(value)
-            return frozen if name is None else record(fields, name)
+            return frozen if name is None else record(fields, name, structure_of(value))
         shows_what_it_holds(value, fields)
         held = self._held(value, fields, depth)
         return self._mapping(value, fields, depth) if held is None else held
@@ -232,6 +238,8 @@ class _Walk:
         return Hidden.of(held, _read(value, self_shown))
 
     def read_bytes(self, value: Any, depth: int) -> object:
+        if isinstance(value, memoryview) and (value.format != "B" or value.ndim != 1):
+            return self.read_array(value, depth)  # bytes say neither what they are nor in what shape
         content = _read(value, lambda it: memoryview(it).tobytes())
         held = self._held(value, content, depth)
         return content if held is None else held
@@ -245,15 +253,25 @@ class _Walk:
         if type(result) is type(value) and not by_content(type(value)):
             name = class_name(type(value))
             raise Refusal(f"a {name} whose tolist() returns a {name}", "return plain values")
+        if type(result) is list:
+            result = array(tuple(result), _read(value, structure_of_array))
         held = self._held(value, result, depth)
         return self._converted(value, result, depth) if held is None else held
 
     def read_series(self, value: Any, depth: int) -> object:
         unique = _read(value, lambda it: it.index.is_unique)
-        return self._converted(value, _read(value, lambda it: it.to_dict() if unique else it.tolist()), depth)
+        content = _read(value, lambda it: it.to_dict() if unique else it.tolist())
+        return self._structured(value, content, _read(value, structure_of_series), depth)
 
     def read_frame(self, value: Any, depth: int) -> object:
-        return self._converted(value, _read(value, _frame_rows), depth)
+        return self._structured(value, _read(value, _frame_rows), _read(value, structure_of_frame), depth)
+
+    def _structured(self, value: object, content: Any, structure: str, depth: int) -> object:
+        if isinstance(content, dict):
+            kind = type(value)
+            self._mapping(value, content, depth)
+            return record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
+        return array(self._sequence(value, tuple(content), depth), structure)
 
     def read_refused(self, value: Any, _depth: int) -> object:
         raise refused(type(value))
