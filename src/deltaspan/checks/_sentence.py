@@ -119,8 +119,9 @@ class Sentence(Check[S_co]):
         Args:
             predicate: a callable that names what it needs: `delta`, `pre_state`, `post_state`, `result`,
                 `causal_tag`, the action's parameters. `delta` is the amount for numbers, otherwise a record
-                with what its kind of state has: `changed`, `added`, `removed`, `modified`. What it returns
-                is taken as true or false; when it raises, the check is inconclusive.
+                with `changed` and, of a collection, `added`, `removed` and, of a mapping, `modified`; see
+                `deltaspan.typing`. What it returns is taken as true or false. If it raises, the check is
+                inconclusive.
             description: what it demands, for reports: it is all that they can say of a predicate.
 
         Raises:
