@@ -145,8 +145,9 @@ class Sentence(Check[S_co]):
     def ignoring(self: C, *patterns: object) -> C:
         """Leave keys, members or paths out entirely, before anything is judged.
 
-        What lies below an ignored key is left out with it. It may be said again, to leave out more. A state
-        without members has nothing to leave out.
+        What lies below an ignored key is left out with it, and is not read: it refuses no state and no report
+        shows it. What a callable computes is left out of the delta alone. It may be said again, to leave out
+        more. A state without members has nothing to leave out.
 
         Args:
             patterns: keys, members and glob patterns over paths, as for `only`.
