@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from deltaspan._freeze import MAX_NODES, Unfreezable
+from deltaspan._interrupts import let_through
 from deltaspan._render import show
 
 __all__ = ["Field", "as_text", "records_by_key", "tags_by_key"]
@@ -21,7 +22,7 @@ Field: TypeAlias = str | int | Callable[[Any], Any]
 _UUID_BYTES: Final = 16
 
 
-def keyed(
+def tags_by_key(
     rows: Any,
     key: Field,
     tag: Field,
@@ -30,8 +31,6 @@ def keyed(
     content: Callable[[Any, str], str] | None = None,
 ) -> dict[Hashable, object]:
     """Return key → tag of rows; key → (tag, root) with a root, key → (tag, root, fingerprint) with content.
-def tags_by_key(rows: Any, key: Field, tag: Field, root: Field | None, source: str) -> dict[Hashable, object]:
-    """Return key → tag of rows, or key → (tag, root) where a root is asked for.
 
     Args:
         rows: an iterable of rows.
@@ -51,7 +50,11 @@ def tags_by_key(rows: Any, key: Field, tag: Field, root: Field | None, source: s
     state: dict[Hashable, object] = {}
     for name, row in _by_key(rows, _reader(key, "key", source), source, "tagged"):
         own = as_text(read_tag(row))
-        state[name] = own if read_root is None else (own, as_text(read_root(row)))
+        its_root = None if read_root is None else as_text(read_root(row))
+        if content is not None:
+            state[name] = (own, its_root, content(row, source))
+        else:
+            state[name] = own if read_root is None else (own, its_root)
     return state
 
 
@@ -100,14 +103,6 @@ def _by_key(
             raise Unfreezable(
                 f"two rows of {source} have the key {show(name)}: let key= name what is unique among them"
             )
-        its_root = None if read_root is None else as_text(read_root(row))
-        if content is not None:
-            state[name] = (own, its_root, content(row, source))
-        else:
-            state[name] = own if read_root is None else (own, its_root)
-    if len(state) > MAX_NODES:
-        raise Unfreezable(f"{source} gave more than {MAX_NODES} rows: read those that the action may write")
-    return state
         found.add(name)
         if len(found) > MAX_NODES:
             raise Unfreezable(
@@ -150,7 +145,8 @@ def _item(row: Any, field: str | int) -> Any:
         return row[field]
     except LookupError:
         return _MISSING
-    except Exception:  # it has keys, and yet no items
+    except Exception as error:  # it has keys, and yet no items
+        let_through(error)
         return _attribute(row, field)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from deltaspan._binding import is_async, parameters_of
-from deltaspan._fingerprints import fingerprint
 from deltaspan._binding import is_async
+from deltaspan._fingerprints import fingerprint
 from deltaspan._probes import is_blocking
 from deltaspan._probes import probe as configured
 from deltaspan._render import show
@@ -18,7 +17,7 @@ from deltaspan.exceptions import DefinitionTypeError
 __all__ = ["Tagged", "tagged", "tagged_rows"]
 
 
-class Tagged:
+class Tagged(RowProbe):
     """A probe of key → tag; made by `tagged(...)`.
 
     Args:
@@ -30,8 +29,6 @@ class Tagged:
         whole: reads the same rows with all that they hold; `probe` itself if it does.
         keeps_contents: whether the state also has a fingerprint of each row.
     """
-class Tagged(RowProbe):
-    """A probe of key → tag; made by `tagged(...)`."""
 
     def __init__(
         self,
@@ -44,35 +41,19 @@ class Tagged(RowProbe):
         *,
         keeps_contents: bool = False,
     ) -> None:
+        super().__init__(probe, words)
         self._probe = whole if keeps_contents else probe
         self._whole = whole
         self._fields = (key, tag, root)
-        self._words = words
-        self._source = _source(probe)
         self._content = fingerprint if keeps_contents else None
-        self._spent = Spent()
-        self.__signature__ = inspect.Signature(parameters_of(probe))
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        rows = self._probe(*args, **kwargs)
-        return self._awaited(rows) if isawaitable(rows) else self._keyed(rows)
-
-    async def _awaited(self, rows: Awaitable[Any]) -> Any:
-        return self._keyed(await rows)
 
     def _keyed(self, rows: Any) -> Any:
-        self._spent.refuse(rows, self._source)
-        return keyed(rows, *self._fields, self._source, self._content)
+        return tags_by_key(rows, *self._fields, self._source, self._content)
 
     def with_contents(self) -> Tagged:
         """Return the probe of the same rows whose state also says whether each row is as it was."""
         made = type(self)(self._probe, *self._fields, self._words, whole=self._whole, keeps_contents=True)
         return configured(blocking=True)(made) if is_blocking(self) else made
-
-    def __repr__(self) -> str:
-        return self._words
-        super().__init__(probe, words)
-        return tags_by_key(rows, *self._fields, self._source)
 
 
 class _TaggedAsync(AsyncRowProbe, Tagged):
@@ -156,6 +137,5 @@ def tagged_rows(
             )
     said = ", ".join(f"{name}={name_of(field)}" for name, field in fields.items())
     kind = _TaggedAsync if is_async(probe) else Tagged
-    made = kind(probe, key, tag, root, f"tagged({_name_of(probe)}, {said})", whole=whole)
-    made = kind(probe, key, tag, root, f"tagged({name_of(probe)}, {said})")
+    made = kind(probe, key, tag, root, f"tagged({name_of(probe)}, {said})", whole=whole)
     return configured(blocking=True)(made) if is_blocking(probe) else made
