@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from deltaspan._freeze import freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 __all__ = ["ArgumentReader", "Bound", "bind", "is_async", "parameters_of"]
