@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from deltaspan._freeze import MAX_NODES, Unfreezable
-from deltaspan._interrupts import let_through
 from deltaspan._render import show
 
 __all__ = ["Field", "as_text", "records_by_key", "tags_by_key"]
@@ -145,8 +144,7 @@ def _item(row: Any, field: str | int) -> Any:
         return row[field]
     except LookupError:
         return _MISSING
-    except Exception as error:  # it has keys, and yet no items
-        let_through(error)
+    except Exception:  # it has keys, and yet no items
         return _attribute(row, field)
 
 
