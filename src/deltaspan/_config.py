@@ -127,9 +127,11 @@ class _Setting(NamedTuple):
         word = text.lower()
         if self.is_number:
             return self.checked(int(text))
-        if not self.words and word in _TRUE | _FALSE:
-            return word in _TRUE
-        return self.checked(word)
+        if self.words:
+            return self.checked(word)
+        if word not in _TRUE | _FALSE:
+            raise ValueError("write true or false")
+        return word in _TRUE
 
     def checked(self, value: Any) -> Any:
         """Return a value; ValueError says what to write instead."""
@@ -138,7 +140,7 @@ class _Setting(NamedTuple):
                 raise ValueError(f"write {_SMALLEST_STATE_CHARS} or more")
         elif not self.words:
             if type(value) is not bool:
-                raise ValueError("write true or false")
+                raise ValueError("write True or False")
         elif value not in self.words:
             raise ValueError(f"write one of {', '.join(self.words)}")
         return value

@@ -209,8 +209,8 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(say, name, meant):
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"enabled": "false"}, "enabled='false' is not understood: write true or false"),
-        ({"strict": 1}, "strict=1 is not understood: write true or false"),
+        ({"enabled": "false"}, "enabled='false' is not understood: write True or False"),
+        ({"strict": 1}, "strict=1 is not understood: write True or False"),
         ({"on_failure": "rise"}, "on_failure='rise' is not understood: write one of record, warn, raise"),
         ({"capture_state": []}, "capture_state=[] is not understood: write one of full, summary, none"),
         ({"max_state_chars": 15}, "max_state_chars=15 is not understood: write 16 or more"),
