@@ -16,14 +16,19 @@ __all__ = ["REDACTED", "redacted", "shown"]
 
 REDACTED: Final = "(redacted)"
 
-_SENTENCES: Final[dict[tuple[Outcome, bool], str]] = {
+_CLAIMED: Final[dict[tuple[Outcome, bool], str]] = {
     ("pass", True): "changed as expected",
-    ("fail", True): "did not change as expected",
-    ("pass", False): "stayed unchanged, as expected",
-    ("fail", False): "did not stay unchanged",
-    ("observed", True): "was observed; no claim was made",
+    ("pass", False): "did not change, as expected",
+    ("fail", True): "changed, but not as expected",
+    ("fail", False): "did not change as expected",
 }
-"""By outcome, and whether a change was claimed."""
+"""If a change was claimed: by outcome, and whether the state changed."""
+
+_UNCHANGED: Final[dict[Outcome, str]] = {
+    "pass": "stayed unchanged, as expected",
+    "fail": "did not stay unchanged",
+}
+"""By outcome, if no change was claimed."""
 
 _UNSIGNED: Final = "it rests on changes that do not carry the tag of this action"
 """Why a check on tagged rows is contended, whoever else was there."""
@@ -40,12 +45,12 @@ def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bo
         claims_change: whether the check claims that its state changes.
     """
     verdict = report.verdict
+    changed = report.delta is not None and report.delta.changed
     told = (
         verdict.note
         if verdict.outcome == "skipped"
-        else f"{_told(report, claims_change)}; its states are redacted"
+        else f"{_told(report, claims_change=claims_change, changed=changed)}; its states are redacted"
     )
-    changed = report.delta is not None and report.delta.changed
     apart = None if getattr(report.delta, "apart", None) is None else (REDACTED, REDACTED)
     written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, apart, report.origin)
     return report._replace(
@@ -68,10 +73,12 @@ def shown(state: Any, by: Callable[[Any], Any]) -> Any:
         return REDACTED
 
 
-def _told(report: CheckReport, claims_change: bool) -> str:  # noqa: FBT001  # one of two phrases
+def _told(report: CheckReport, *, claims_change: bool, changed: bool) -> str:
     verdict = report.verdict
     if verdict.reason is None:
-        return _SENTENCES[verdict.outcome, claims_change or verdict.outcome == "observed"]
+        if verdict.outcome == "observed":
+            return "was observed; no claim was made"
+        return _CLAIMED[verdict.outcome, changed] if claims_change else _UNCHANGED[verdict.outcome]
     # The class of an exception says nothing of a state, as its message may.
     kind = "" if verdict.fault is None else f" ({verdict.fault.name})"
     is_tagged = verdict.reason == "contended" and report.attribution == "causal_tag"

@@ -4,6 +4,8 @@ import pytest
 
 from deltaspan import (
     change,
+    collect_reports,
+    expects,
     observe,
     window,
 )
@@ -27,7 +29,12 @@ def test_what_capture_baseline_returns_is_redacted():
     ("says", "outcome", "sentence"),
     [
         (lambda check: check.by(1), "pass", "balance changed as expected; its states are redacted"),
-        (lambda check: check.by(2), "fail", "balance did not change as expected; its states are redacted"),
+        (lambda check: check.by(2), "fail", "balance changed, but not as expected; its states are redacted"),
+        (
+            lambda check: check.ending_at(5),
+            "fail",
+            "balance changed, but not as expected; its states are redacted",
+        ),
         (
             lambda check: check.by(lambda pre_state: pre_state - 99),
             "pass",
@@ -53,6 +60,42 @@ def test_the_verdict_is_reached_on_the_true_states(says, outcome, sentence):
     assert (report.pre_state, report.post_state, report.actual_delta, report.expected_delta) == (
         REDACTED,
     ) * 4
+
+
+@pytest.mark.parametrize(
+    ("says", "outcome", "sentence"),
+    [
+        (lambda check: check.ending_at(100), "pass", "did not change, as expected"),
+        (lambda check: check.by(lambda: 0), "pass", "did not change, as expected"),
+        (lambda check: check.by(1), "fail", "did not change as expected"),
+    ],
+)
+def test_a_state_that_did_not_change_is_not_said_to_have_changed(says, outcome, sentence):
+    with window("pay", says(change("balance", lambda: 100)).redacted()) as opened:
+        pass
+    report = opened.report["balance"]
+
+    assert (report.outcome, report.explanation) == (
+        outcome,
+        f"balance {sentence}; its states are redacted",
+    )
+
+
+@pytest.mark.parametrize(
+    ("trace", "sentence"), [(0, "did not change, as expected"), (1, "changed, but not as expected")]
+)
+def test_a_redacted_report_says_whether_a_failed_action_left_a_trace(trace, sentence):
+    state = [100]
+
+    @expects(change("balance", lambda: state[0]).by(5).redacted().or_unchanged_on_error())
+    def pay():
+        state[0] += trace
+        raise OSError
+
+    with collect_reports() as reports, pytest.raises(OSError):  # noqa: PT011  # any will do
+        pay()
+
+    assert reports[0]["balance"].explanation == f"balance {sentence}; its states are redacted"
 
 
 def test_by_says_what_may_be_shown():

@@ -611,7 +611,7 @@ def test_a_redacted_check_tells_no_row(orders):
         orders.add(9)
         orders.remove(1)
 
-    assert w.report["orders"].explanation == "orders did not change as expected; its states are redacted"
+    assert w.report["orders"].explanation == "orders changed, but not as expected; its states are redacted"
 
 
 def test_a_report_crosses_a_process_with_its_sentence(orders):
