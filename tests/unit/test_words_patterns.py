@@ -238,8 +238,10 @@ def test_a_computed_state_that_is_a_pattern_has_no_verdict():
 
 def test_a_pattern_reads_as_its_source():
     filled = pattern("{order}/*", order="o*1")
+    of_any_name = pattern("{text}/{self}", text="a", self="b")
 
     assert (repr(filled), eval(repr(filled))) == ("pattern('{order}/*', order='o*1')", filled)  # noqa: S307
+    assert eval(repr(of_any_name)) == of_any_name  # noqa: S307
     assert repr(change("x", dict).only(pattern("orders/*"), "a")) == (
         "change('x', dict).only(pattern('orders/*'), 'a')"
     )

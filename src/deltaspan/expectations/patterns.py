@@ -145,7 +145,7 @@ class Pattern:
         return f"pattern({self.text!r}{values})"
 
 
-def pattern(text: str, **values: object) -> Pattern:
+def pattern(text: str, /, **values: object) -> Pattern:
     """Mark text as a glob pattern, also where a callable computes it.
 
     Text that an author writes in `adding`, `removing`, `modifying`, `only` and `ignoring` is a pattern
