@@ -201,7 +201,15 @@ FAILS = {
     ),
     "from, to and by": (
         CHANGE.from_(1).to(3).by(2), 2, 2,
-        "expected x to change from 1 to 3 by 2, but it started at 2 and ended at 2 and changed by 0 (2 → 2)",
+        "expected x to change from 1 to 3 by 2, but it started at 2 and did not change (2 → 2)",
+    ),
+    "from and to, still at the start": (
+        CHANGE.from_(1).to(3), 1, 1, "expected x to change from 1 to 3, but it stayed at 1 (1 → 1)",
+    ),
+    "from and to, already at the end": (
+        CHANGE.from_(1).to(3), 3, 3,
+        ("expected x to change from 1 to 3, but it started at 3 and did not change (3 → 3); "
+         "it was 3 already before the action"),
     ),
     "to and increasing": (
         CHANGE.to(3).increasing(at_least=1), 4, 3,

@@ -173,9 +173,7 @@ def test_a_result_may_be_none(rows):
     w.capture_baseline()
     report = w.verify(result=None)
 
-    assert report["rows"].explanation == (
-        "expected rows to change to None, but it ended at 3 and did not change (3 → 3)"
-    )
+    assert report["rows"].explanation == ("expected rows to change to None, but it stayed at 3 (3 → 3)")
 
 
 def test_a_block_may_say_what_its_result_is(rows):

@@ -43,7 +43,12 @@ CASES = {
     "a document": (
         CHANGE.ending_at({"a": 1}).ignoring("at"), {"a": 1, "at": 1}, {"a": 1, "at": 2}, "pass",
         ("x did not change, ignoring 'at', as expected ({'a': 1, 'at': 1} → {'a': 1, 'at': 2}); "
-         "it was {'a': 1} already before the action"),
+         "it was so already before the action"),
+    ),
+    "a document, with an end that holds what is ignored": (
+        CHANGE.ending_at({"a": 1, "at": 9}).ignoring("at"), {"a": 1, "at": 1}, {"a": 1, "at": 2}, "pass",
+        ("x did not change, ignoring 'at', as expected ({'a': 1, 'at': 1} → {'a': 1, 'at': 2}); "
+         "it was so already before the action"),
     ),
     "within a bound": (
         CHANGE.by_at_most(3).ending_at(5), 4, 5, "pass", "x changed by 1, as expected (4 → 5)",
@@ -78,7 +83,7 @@ TO = {
     ),
     "it was not there": (
         CHANGE.to("open"), "new", "new",
-        "expected x to change to 'open', but it ended at 'new' and did not change ('new' → 'new')",
+        "expected x to change to 'open', but it stayed at 'new' ('new' → 'new')",
     ),
 }  # fmt: skip
 

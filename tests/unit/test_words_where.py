@@ -102,6 +102,21 @@ SENTENCES = {
         ("expected x to change by adding member 7 for which the predicate holds, but it did not add member 7 "
          "and it added member 8, which was not declared (set() → {8})"),
     ),
+    "a named member does not fit": (
+        lambda c: c.adding(3, where=is_large), {3},
+        ("expected x to change by adding member 3 for which is_large holds, but it added 3, for which "
+         "is_large does not hold (set() → {3})"),
+    ),
+    "a named member does not fit, beside others that are allowed": (
+        lambda c: c.adding(3, where=is_large).allowing_others(), {3, 8},
+        ("expected x to change by adding member 3 for which is_large holds, allowing others, but it added 3, "
+         "for which is_large does not hold (set() → {3, 8})"),
+    ),
+    "one named member does not fit and another is not there": (
+        lambda c: c.adding(3, 9, where=is_large), {3},
+        ("expected x to change by adding members 3, 9 for which is_large holds, but it added 3, for which "
+         "is_large does not hold and did not add member 9 (set() → {3})"),
+    ),
     "as expected": (lambda c: c.adding(where=is_large), {7}, "x added member 7, as expected (set() → {7})"),
 }  # fmt: skip
 

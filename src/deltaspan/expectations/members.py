@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
@@ -236,12 +237,15 @@ class Named:
         """Say what of the demand itself was not met."""
         past = _PAST[self.kind]
         holds = "" if self.where is None else f" for which {predicate_name(self.where)} holds"
-        is_said = bool(tally.unfit) and not others
+        missing = self._never_there(entries, delta) if tally.unfit else tally.missing
+        is_said = bool(tally.unfit) and (not others or len(missing) < len(tally.missing))
         if is_said:
             rejected = _names(self.kind, tally.unfit, delta)
             yield f"{past} {rejected}, for which {predicate_name(self.where)} does not hold"
-        if tally.missing:
-            yield f"did not {_BARE[self.kind]} {_demanded(tally.missing)}{self._hint(entries)}"
+        if missing:
+            yield f"did not {_BARE[self.kind]} {_demanded(missing)}{self._hint(entries)}"
+        elif tally.missing:
+            return  # those are there, and the predicate does not hold for them
         elif tally.miscounted and not entries:
             yield f"{past} no member"
         elif tally.miscounted and tally.fitting:
@@ -250,6 +254,13 @@ class Named:
             yield f"{past} {len(tally.fitting)} {unit}{holds} ({named})"
         elif tally.miscounted and not is_said:
             yield f"{past} no member{holds}"
+
+    def _never_there(self, entries: Collection[Any], delta: Delta) -> list[object]:
+        """Return the members that are missing even if the predicate is not asked."""
+        if self.members is None:
+            return []
+        find = self._each_once if isinstance(delta, SequenceDelta) else partial(self._all, delta=delta)
+        return find(entries)[0]
 
     def _hint(self, entries: Collection[Any]) -> str:
         """A number that was meant to count members, where none of them is a number."""
