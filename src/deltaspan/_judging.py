@@ -24,7 +24,14 @@ from deltaspan.expectations import ChangeExpectation, Expectation, NoChange
 from deltaspan.expectations.base import States
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations.keeping import claimed_removals
-from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, predicate_name, with_operands
+from deltaspan.expectations.operands import (
+    PRE_STATE,
+    Question,
+    is_predicate,
+    predicate_name,
+    with_operands,
+    with_own_generator_read,
+)
 from deltaspan.typing import Attribution, Claim
 
 __all__ = ["judge"]
@@ -285,7 +292,7 @@ def _compute(
             named = {name: known[name] for name in bound.names if name in known}
             computed[path] = Question(bound.call, named, bound.names, predicate_name(bound.function))
         else:
-            computed[path] = bound.call(known)
+            computed[path] = with_own_generator_read(bound.call(known), bound.function)
     return computed
 
 

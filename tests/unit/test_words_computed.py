@@ -1,5 +1,8 @@
 """Members, counts, amounts and predicates that are computed from the run."""
 
+import io
+import itertools
+
 import pytest
 
 from deltaspan import DeltaspanError, change, collect_reports, expects
@@ -27,11 +30,17 @@ def add(*members):
     return lambda state: state.update(members)
 
 
+def made_by_a_generator_function(tenant):
+    yield tenant
+    yield 7
+
+
 COMPUTED = {
     "an argument": (lambda c: c.adding(lambda tenant: tenant), add("acme"), "pass"),
     "text is one member": (lambda c: c.adding(lambda tenant: tenant), add("a", "c", "m", "e"), "fail"),
     "several members": (lambda c: c.adding(lambda tenant: [tenant, 7]), add("acme", 7), "pass"),
     "a generator": (lambda c: c.adding(lambda tenant: (m for m in (tenant, 7))), add("acme", 7), "pass"),
+    "a generator function": (lambda c: c.adding(made_by_a_generator_function), add("acme", 7), "pass"),
     "a number is one member": (lambda c: c.adding(lambda result: 7), add(7), "pass"),
     "given and computed": (lambda c: c.adding("z", lambda tenant: tenant), add("acme", "z"), "pass"),
     "a count": (lambda c: c.adding(count=lambda tenant: 4 * bool(tenant)), add(1, 2, 3, 4), "pass"),
@@ -183,4 +192,50 @@ def test_an_action_that_raised_left_no_trace_beside_what_is_ignored():
     assert reports[0]["x"].explanation == (
         "x did not change after the action raised OSError, ignoring 'acme', as expected "
         "({'tmp'} → {'acme', 'tmp'})"
+    )
+
+
+class Endless:
+    def __iter__(self):
+        return itertools.count()
+
+
+ITERATORS = {
+    "of a list": lambda: iter(["acme"]),
+    "a map": lambda: map(str, ["acme"]),
+    "a generator": lambda: (member for member in ["acme"]),
+    "lines": lambda: io.StringIO("acme"),
+}
+
+
+@pytest.mark.parametrize("make", ITERATORS.values(), ids=ITERATORS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        lambda c: c.adding(lambda result: result["created"]),
+        lambda c: c.only(lambda result: result["created"]),
+        lambda c: c.ignoring(lambda result: result["created"]),
+        lambda c: c.to(lambda result: result["created"]),
+    ],
+)
+def test_an_iterator_within_the_result_is_left_to_the_caller(words, make):
+    result = {"created": make()}
+
+    report = judged(words, add("acme"), set(), result)
+
+    assert report.reason == "expectation_failed"
+    assert "Unfreezable: found an" in report.explanation
+    assert list(result["created"]) == ["acme"]
+
+
+@pytest.mark.parametrize("result", [range(10**9), Endless()])
+def test_more_members_than_a_state_may_have_are_not_all_read(result):
+    report = judged(lambda c: c.adding(lambda result: result), add("acme"), set(), result)
+
+    assert (report.reason, report.explanation) == (
+        "expectation_failed",
+        (
+            "x: its expected value could not be computed: DefinitionValueError: it computed more than 1000000 "
+            "members; write a pattern that matches them, or their count"
+        ),
     )

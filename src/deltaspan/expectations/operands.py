@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from inspect import isawaitable
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from deltaspan._deltas import Delta, for_predicate
 from deltaspan._difference import identity
 from deltaspan._discarding import discard
-from deltaspan._freeze import freeze
+from deltaspan._freeze import MAX_NODES, freeze
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations.base import States
@@ -35,6 +36,7 @@ __all__ = [
     "is_predicate",
     "predicate_name",
     "with_operands",
+    "with_own_generator_read",
 ]
 
 DELTA: Final = "delta"
@@ -116,6 +118,24 @@ class Question:
         return bool(answer)
 
 
+def with_own_generator_read(value: object, function: Callable[..., object]) -> object:
+    """Return what a callable computed; a generator that it made itself becomes a list.
+
+    Any other iterator may be part of the result, and reading it would empty it for the caller.
+
+    Args:
+        value: what the callable returned.
+        function: the callable.
+    """
+    if not isinstance(value, Generator):
+        return value
+    code: Any = getattr(function, "__code__", None)
+    made: Any = getattr(value, "gi_code", None)
+    if code is None or not (made is code or any(made is const for const in code.co_consts)):
+        return value
+    return list(islice(value, MAX_NODES + 1))
+
+
 def any_computed(operands: Iterable[object]) -> bool:
     """Whether any of the operands is still to be computed."""
     return any(map(callable, operands))
@@ -179,10 +199,20 @@ def _filled(operand: Any, values: Mapping[str, object]) -> object:
 
 
 def _members(value: Any) -> list[object]:
-    """Return the members that a callable computed: those of an iterable, else the one value; text is one."""
-    if not callable(value) and isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return list(map(_settled_member, value))
-    return [_settled_member(value)]
+    """Return the members that a callable computed: those of an iterable, else the one value; text is one.
+
+    Raises:
+        DefinitionError: there are too many members, or one of them cannot be a member.
+        Unfreezable: the value is an iterator. If it is part of the result, the caller is about to read it.
+    """
+    if callable(value) or isinstance(value, str | bytes | Iterator) or not isinstance(value, Iterable):
+        return [_settled_member(value)]
+    members = list(islice(value, MAX_NODES + 1))
+    if len(members) > MAX_NODES:
+        raise DefinitionValueError(
+            f"it computed more than {MAX_NODES} members; write a pattern that matches them, or their count"
+        )
+    return list(map(_settled_member, members))
 
 
 def _settled_member(value: object) -> object:
