@@ -109,7 +109,12 @@ def tagged(
 
 
 def tagged_rows(
-    probe: Callable[..., Any], key: Field, tag: Field, root: Field | None, whole: Callable[..., Any]
+    probe: Callable[..., Any],
+    key: Field,
+    tag: Field,
+    root: Field | None,
+    whole: Callable[..., Any],
+    words: str | None = None,
 ) -> Tagged:
     """Return `tagged(...)` of a probe that reads of each row no more than its key and its tags.
 
@@ -119,6 +124,7 @@ def tagged_rows(
         tag: as for `tagged`.
         root: as for `tagged`.
         whole: reads the same rows, with all that they hold behind the same fields.
+        words: the source of the probe, for its repr; None for a call of `tagged`.
 
     Raises:
         DefinitionTypeError: as `tagged`.
@@ -135,7 +141,9 @@ def tagged_rows(
                 f"tagged({name}=...) takes the name of an item or attribute, a position, or a callable that "
                 f"reads it from a row, not {show(field)}"
             )
-    said = ", ".join(f"{name}={name_of(field)}" for name, field in fields.items())
+    if words is None:
+        said = ", ".join(f"{name}={name_of(field)}" for name, field in fields.items())
+        words = f"tagged({name_of(probe)}, {said})"
     kind = _TaggedAsync if is_async(probe) else Tagged
-    made = kind(probe, key, tag, root, f"tagged({name_of(probe)}, {said})", whole=whole)
+    made = kind(probe, key, tag, root, words, whole=whole)
     return configured(blocking=True)(made) if is_blocking(probe) else made

@@ -1,6 +1,7 @@
 """`.keeping_others()`: rows of this run by tag, and the rows of others as they were."""
 
 import asyncio
+import contextlib
 import json
 import pickle
 import sqlite3
@@ -625,3 +626,47 @@ def test_a_baseline_that_is_shown_has_no_fingerprints(orders):
 
     assert w.capture_baseline() == {"orders": {1: "theirs", 2: "theirs", 3: None}}
     w.verify()
+
+
+KEEPING_WORDS = {
+    "a predicate": (
+        lambda c, seen: c.satisfying(lambda pre_state, post_state: seen.extend([pre_state, post_state]), "s"),
+        False,
+    ),
+    "a computed count": (
+        lambda c, seen: c.adding(count=lambda pre_state: seen.append(pre_state) or 1),
+        False,
+    ),
+    "where": (lambda c, seen: c.adding(where=lambda pre_state: seen.append(pre_state) or True), False),
+    "an action that raises": (lambda c, seen: c.adding(count=1), True),
+}
+
+
+@pytest.mark.parametrize(("words", "raises"), KEEPING_WORDS.values(), ids=KEEPING_WORDS)
+def test_a_fingerprint_reaches_neither_predicates_nor_explanations(words, raises):
+    rows, seen = [{"id": 1, "item": "ink", "tag": "theirs"}], []
+    check = words(change("orders", tagged(lambda: rows, key="id", tag="tag")), seen)
+
+    @expects(check.keeping_others())
+    def place():
+        rows.append({"id": 2, "tag": "theirs" if raises else current_causal_tag()})
+        if raises:
+            raise OSError
+
+    with collect_reports() as reports, contextlib.suppress(OSError):
+        place()
+
+    report = reports[0]["orders"]
+    states = [{1: "theirs"}, {1: "theirs", 2: report.causal_tag}]
+    assert all(dict(state) in states for state in seen)
+    assert bool(seen) is not raises
+    assert ("({1: 'theirs'} → {1: 'theirs', 2: 'theirs'})" in report.explanation) is raises
+
+
+def test_the_repr_of_tagged_records_is_their_source():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        probe = sql.records(connection, "orders", key="id", tag="causal_tag", root="root_tag")
+        check = change("orders", probe).adding(count=1).keeping_others()
+
+        assert repr(probe) == "records(connection, 'orders', key='id', tag='causal_tag', root='root_tag')"
+        assert repr(check) == f"change('orders', {probe!r}).adding(count=1).keeping_others()"

@@ -235,7 +235,7 @@ def test_more_members_than_a_state_may_have_are_not_all_read(result):
     assert (report.reason, report.explanation) == (
         "expectation_failed",
         (
-            "x: its expected value could not be computed: DefinitionValueError: it computed more than 1000000 "
-            "members; write a pattern that matches them, or their count"
+            "x: its expected value could not be computed: DefinitionValueError: it computed more than "
+            "1000000 members; write a pattern that matches them, or their count"
         ),
     )

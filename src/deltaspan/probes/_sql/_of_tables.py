@@ -204,4 +204,4 @@ def records(
         words,
     )
     probe.table = of.name  # what `tagged` calls it
-    return tagged_rows(probe, 0, 1, None if root is None else 2, whole)
+    return tagged_rows(probe, 0, 1, None if root is None else 2, whole, words)
