@@ -235,7 +235,7 @@ def test_what_is_ignored_of_a_document_that_was_added_does_not_reach_a_predicate
     report = judged(words, {}, add(a=SAVED, at=1))
 
     assert report.passed
-    assert [dict(added) for added in seen] == [{("a",): {"paid": True, "lines": ({"n": 1},)}}]
+    assert [dict(added) for added in seen] == [{"a": {"paid": True, "lines": ({"n": 1},)}}]
 
 
 @pytest.mark.parametrize("pattern", ["a/at", "*/at", lambda: "a/at", "**/at"])
