@@ -14,13 +14,14 @@ from bson.binary import ALL_UUID_SUBTYPES
 
 from deltaspan._freeze import SCALARS
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled
+from deltaspan.probes._fields import fields_of, filled, places_of
+from deltaspan.probes._regexes import is_literal_place
 
 __all__ = ["as_key", "fields_of_filter", "filled_filter", "part_of", "plain"]
 
 _ALONE: Final = re.compile(r"\{(\w+)\}")
 _FIELD: Final = re.compile(r"\{[^\W\d]\w*\}")
-_RUNS: Final = frozenset({"$where", "$expr", "$function", "$accumulator", "$text", "$jsonSchema"})
+_RUNS: Final = frozenset({"$where", "$expr", "$function", "$accumulator", "$text", "$jsonSchema", "$options", "$type"})
 _PLAIN: Final = (str, int, float, bytes, datetime, UUID, ObjectId, Decimal128, type(None))
 _MOST_SHOWN: Final = 64
 """How many bytes of binary are told; of more, a digest."""
@@ -61,6 +62,11 @@ def _fields(part: Any, within: str) -> Iterator[str]:
             raise DefinitionValueError(
                 f"{part!r}: a field within {within} would be run as code or as a query; compare with it "
                 f"outside of that"
+            )
+        if within == "$regex" and not all(is_literal_place(before) for before, _, _ in places_of(part)):
+            raise DefinitionValueError(
+                f"{part!r}: a field stands within a part of the $regex that cannot quote it; put it outside of "
+                f"brackets, braces and escapes"
             )
         yield from found
 

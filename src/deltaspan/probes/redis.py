@@ -14,7 +14,8 @@
 pool. Of a cluster it reads the node that it is connected to; a cluster's own client is refused.
 
 In a pattern and in a key, `{name}` stands for the action's argument of that name, or `{causal_tag}`, which
-scopes the check. In a pattern it is matched as it is, `*` and all. A brace itself, as in the hash tags of a
+scopes the check. In a pattern it is matched as it is, `*` and all; in brackets, behind a backslash and next to
+a `*` it is refused. A brace itself, as in the hash tags of a
 cluster, is written twice: `cart:{{{tenant}}}:*`. Names that are no UTF-8 hold surrogates, as those of
 `os.fsdecode` do, whatever the client decodes.
 
@@ -36,12 +37,13 @@ The module needs redis-py: `pip install 'deltaspan[redis]'`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar, overload
 
 from deltaspan.checks._words import source
-from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.probes._fields import fields_of, filled
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes._fields import fields_of, filled, places_of
+from deltaspan.probes._regexes import is_literal_place_of_glob
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._steps import Steps, probe_of
 
@@ -101,7 +103,7 @@ def count(client: Redis | AsyncRedis, pattern: str) -> StateProbe[int] | AsyncSt
 
     Raises:
         DefinitionTypeError: the client is none of the two, or the pattern is no text.
-        DefinitionValueError: a field is no plain name.
+        DefinitionValueError: a field is no plain name, or stands where it cannot be matched as it is.
 
     Example:
         >>> from deltaspan import change
@@ -229,6 +231,9 @@ def _probe(
             f"{type(client).__name__}; of a cluster pass a client of one node"
         )
 
+    if escape is _escaped:
+        _refuse_parts_of_patterns(templates)
+
     def read(**given: Any) -> Steps[S]:
         escaped = {name: escape(filled(f"{{{name}}}", given)) for name in given}
         return steps(*(filled(template, escaped) for template in templates))
@@ -237,6 +242,21 @@ def _probe(
     secrets = [str(settings[name]) for name in ("password", "ssl_password") if settings.get(name)]
     words = f"redis.{word}({', '.join(('client', *map(source, templates)))})"
     return probe_of(read, words, fields_of(*templates), secrets, is_async=is_async)
+
+
+def _refuse_parts_of_patterns(patterns: Iterable[str]) -> None:
+    for pattern in patterns:
+        for before, name, after in places_of(pattern):
+            if not is_literal_place_of_glob(before):
+                raise DefinitionValueError(
+                    f"the pattern {pattern!r} has {{{name}}} in brackets or behind a backslash, where it cannot "
+                    f"be matched as it is; put it outside of them"
+                )
+            if before.endswith("*") or after.startswith("*"):
+                raise DefinitionValueError(
+                    f"the pattern {pattern!r} has {{{name}}} next to '*', so that 'acme' would match 'acme2' "
+                    f"too; put what ends the name between them, as in '{{{name}}}:*'"
+                )
 
 
 def _escaped(value: str) -> str:

@@ -19,6 +19,9 @@ _FOLDERS: Final = None
 """The part `**`: any number of names, or none."""
 
 
+_FIELD: Final = re.compile(r"\{([^\W\d]\w*)\}")
+
+
 class Patterns:
     """One or more patterns, any of which may match a path relative to the root.
 
@@ -95,6 +98,12 @@ def _anything(_: str) -> bool:
 def _compiled(role: str, pattern: object) -> tuple[re.Pattern[str] | None, ...]:
     if not isinstance(pattern, str):
         raise DefinitionTypeError(f"a pattern of {role}= is text, not {show(pattern)}")
+    field = _FIELD.search(pattern)
+    if field:
+        raise DefinitionValueError(
+            f"the pattern {pattern!r} of {role}= has no fields: write {field[0]} in the path of the folder, or "
+            f"[{{]{field[1]}}} for a name with a brace"
+        )
     names = pattern.split("/")
     wrong = [name for name in names if name in {"", ".", ".."} or ("**" in name and name != "**")]
     if wrong:

@@ -11,10 +11,10 @@ from typing import Any, Final, TypeAlias, TypeVar
 from sqlalchemy.exc import StatementError
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
-from deltaspan.probes._secrets import secrets_of, without
+from deltaspan.probes._secrets import SHORTEST, secrets_of, without
 from deltaspan.probes._sql._readers import Reader
 from deltaspan.probes._sql._sources import is_awaited, is_mysql, is_shared, password_of, read_async, read_sync
-from deltaspan.probes._sql._text import parsed, quoted_names
+from deltaspan.probes._sql._text import parsed, pattern_names, quoted_names
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 __all__ = ["MOST_ROWS", "Names", "Params", "Question", "asking", "called", "checked_limit"]
@@ -50,7 +50,7 @@ class Question:
     Raises:
         DefinitionTypeError: the SQL is not text, or `params` are not by name.
         DefinitionValueError: a parameter is given that the SQL does not name, one is named as no argument can
-            be, or one stands in quotes, where it is a text.
+            be, one stands in quotes, where it is a text, or an argument would be a pattern.
     """
 
     def __init__(self, source: Any, sql: str | None, params: Mapping[str, Any] | None) -> None:
@@ -72,6 +72,13 @@ class Question:
                 hint = f"; did you mean :{near[0]}?" if near else ""
                 raise DefinitionValueError(f"params= gives {name!r}, which the SQL does not name{hint}")
         self.needs = tuple(name for name in names if name not in self.params)
+        for name, operator in pattern_names(sql or "", mysql=mysql):
+            if name in self.needs:
+                raise DefinitionValueError(
+                    f":{name} would be a pattern behind {operator}, and an argument such as '%' or '.*' would "
+                    f"match every row: compare it as text, as in substr(column, 1, length(:{name})) = :{name}, "
+                    f"or give a pattern of your own by params="
+                )
         for name in self.needs:
             if not name.isidentifier() or iskeyword(name):
                 raise DefinitionValueError(
@@ -193,5 +200,7 @@ def _hidden(text: str, values: Iterable[Any]) -> str:
         forms |= {" ".join(form.split()) for form in forms}  # as white space is in the text
         for form in sorted(forms, key=len, reverse=True):
             if form:
-                text = re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", "***", text)
+                # A short one is a part of other words and numbers, such as `line 1`.
+                before = r"(?<!\w)" if len(form) >= SHORTEST else r"(?:(?<=['\"(=])|(?<=: ))"
+                text = re.sub(rf"{before}{re.escape(form)}(?!\w)", "***", text)
     return text

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["parsed", "quoted_names"]
+__all__ = ["parsed", "pattern_names", "quoted_names"]
 
 _LITERAL: Final = r"""(?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" """
 _LITERAL_OF_MYSQL: Final = r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | \#[^\n]*"""
@@ -25,13 +25,56 @@ _UNESCAPED: Final = re.compile(r"\\(?=:\w*(?![:\w]))")
 
 # A literal that is nothing but a name, written as some language writes a parameter.
 _NAMED: Final = re.compile(
-    r"""[eE]?(?P<quote>['"])(?:\{(?P<braced>[^\W\d]\w*)\}|(?P<mark>[:$])(?P<marked>[^\W\d]\w*))(?P=quote)"""
+    r"""[eE]?(?P<quote>['"])[%*]*(?:\{(?P<braced>[^\W\d]\w*)\}|(?P<mark>[:$])(?P<marked>[^\W\d]\w*))[%*]*(?P=quote)"""
 )
 # Where it may well be meant: as a path, a key, a pattern, an array of PostgreSQL, an argument of a function.
 _MEANT_AFTER: Final = re.compile(
     r"(?:[-#@?&|][-#@?&|>]*|<@|~\*?|,|\b(?:ANY|ALL|SOME)\s*\()\s*\Z", re.IGNORECASE
 )
 _MEANT_BEFORE: Final = re.compile(r"\s*(?:::|<@|@>|&&|AS\b)", re.IGNORECASE)
+
+
+# What reads the text behind it as a pattern, a query or a path, to the end of that operand.
+_PATTERN_OPERATOR: Final = re.compile(
+    r"""\b(?:I?LIKE|SIMILAR\s+TO|GLOB|REGEXP|RLIKE|MATCH)\b | !?~~?\*? | @@ | @\?
+      | \b(?P<function>regexp_\w+|(?:\w*_)?to_tsquery|to_tsquery|plainto_tsquery|phraseto_tsquery
+            |jsonb?_path_\w+|json_(?:extract|value|query|exists|table|type|search|contains_path)
+            |i?like|glob|xpath\w*|against)\s*(?=\()""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_OPERAND_END: Final = re.compile(r"[()]|\b(?:AND|OR|ESCAPE|THEN|ELSE|END|ORDER|GROUP|LIMIT|UNION)\b|[;]", re.IGNORECASE)
+
+
+def pattern_names(sql: str, *, mysql: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield each parameter that is a part of a pattern, and what takes it for one: `LIKE`, `regexp_like`.
+
+    Args:
+        sql: as for `parsed`.
+        mysql: likewise.
+    """
+    tokens = _TOKENS_OF_MYSQL if mysql else _TOKENS
+    # A literal is blanked, so that no operator is found in it; the places stay.
+    code = tokens.sub(lambda token: token.group() if token["name"] else " " * len(token.group()), sql)
+    for operator in _PATTERN_OPERATOR.finditer(code):
+        start = operator.end() + (operator["function"] is not None)  # behind its parenthesis
+        operand = code[start : _end_of_operand(code, start)]
+        for token in tokens.finditer(operand):
+            if token["name"] and not token["name"][0].isdigit():
+                yield token["name"], " ".join(operator.group().split())
+
+
+def _end_of_operand(code: str, start: int) -> int:
+    depth = 0
+    for end in _OPERAND_END.finditer(code, start):
+        if end.group() == "(":
+            depth += 1
+        elif end.group() == ")":
+            depth -= 1
+            if depth < 0:
+                return end.start()
+        elif depth == 0:
+            return end.start()
+    return len(code)
 
 
 def quoted_names(sql: str, *, mysql: bool = False) -> Iterator[tuple[str, str]]:
