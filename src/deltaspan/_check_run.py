@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from deltaspan import _contention, _lineage
+from deltaspan._content import outline, without_content
 from deltaspan._judging import judge
 from deltaspan._limits import LimitedRead
 from deltaspan._locking import Locks, NotLocked
@@ -127,7 +128,9 @@ class CheckRun:
     def shown_baseline(self) -> Any:
         """What may be shown of the state before the action; UNREAD when there is none."""
         redaction = self.plan.redaction
-        return self.pre.value if redaction is None else shown(self.pre.value, redaction)
+        if redaction is not None:
+            return shown(self.pre.value, redaction)
+        return outline(self.pre.value) if self.plan.hides_content else self.pre.value
 
     def read_again(self, moment: Moment) -> Read:
         """Return a fresh read of the post-state, which replaces the last one."""
@@ -184,11 +187,13 @@ class CheckRun:
             timing = Timing(self.attempts, self.settle_seconds, self._lock_seconds)
             seconds = report.probe_seconds + self._probe_seconds
             report = report._replace(probe_seconds=seconds, timing=timing)
-        redaction = self.plan.redaction
-        return (
-            report
-            if redaction is None
-            else redacted(report, redaction, claims_change=self.plan.claims_change)
+        plan = self.plan
+        if plan.redaction is not None:
+            return redacted(report, plan.redaction, claims_change=plan.claims_change)
+        if not plan.hides_content:
+            return report
+        return without_content(
+            report, claims_change=plan.claims_change, has_computed_operands=bool(plan.computed)
         )
 
 

@@ -27,7 +27,10 @@ ON_FAILURE: Final = "DELTASPAN_ON_FAILURE"
 ON_INCONCLUSIVE: Final = "DELTASPAN_ON_INCONCLUSIVE"
 """The same for checks without a verdict."""
 CAPTURE_STATE: Final = "DELTASPAN_CAPTURE_STATE"
-"""`full` (default), `summary` (kind and size of a state, no content) or `none`."""
+"""`full` (default), `summary` (kind and size of a state, no content) or `none`.
+
+If `full` is said, and not just the default, the content that ready-made probes read leaves too.
+"""
 MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters; 1024 by default, 16 at least."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
@@ -53,6 +56,7 @@ class Settings:
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
         propagate: whether the causal tag leaves the process in baggage.
+        shows_content: whether the values that ready-made probes read as content leave; only if `full` was said.
     """
 
     enabled: bool = True
@@ -63,6 +67,7 @@ class Settings:
     span_events: bool = True
     log_events: bool = False
     propagate: bool = True
+    shows_content: bool = False
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
@@ -82,6 +87,8 @@ class Settings:
             span_events=signal in ("span", "both"),
             log_events=signal in ("log", "both"),
             propagate=_read(environ, PROPAGATE, _boolean, default=True),
+            # Not by default: what is in rows, documents and files leaves only if somebody asked for it.
+            shows_content=_read(environ, CAPTURE_STATE, _one_of(CaptureState), "none") == "full",
         )
 
 

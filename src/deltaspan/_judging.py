@@ -10,6 +10,7 @@ from deltaspan._crediting import doubt_of
 from deltaspan._deltas import Delta, Owned, TaggedDelta, split
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
+from deltaspan._hints import Hinted
 from deltaspan._limits import ProbeTimeout
 from deltaspan._locking import NotLocked
 from deltaspan._plan import RESULT, CheckPlan
@@ -19,6 +20,7 @@ from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
 from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
 from deltaspan.expectations import Expectation, NoChange
+from deltaspan.expectations.base import Explained
 from deltaspan.expectations.ignoring import NOTHING_IGNORED
 from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, with_operands
 
@@ -76,6 +78,9 @@ def judge(
                 verdict = inconclusive("expectation_failed", note, fault)
             if rival is not None and _unattributed(plan, expectation, verdict):
                 verdict = _contended(delta, pre, post, rival)
+    explained: Explained = expectation
+    if plan.hint is not None and verdict.outcome == "fail" and plan.claims_change and not (delta and delta.changed):
+        explained = Hinted(expectation, plan.hint)
     return CheckReport(
         plan.metric,
         verdict,
@@ -84,7 +89,7 @@ def judge(
         pre.value,
         post.value,
         delta,
-        expectation,
+        explained,
         pre.seconds + post.seconds,
     )
 

@@ -11,7 +11,7 @@ from deltaspan._reports import CheckReport
 from deltaspan._written import Written
 from deltaspan.typing import Outcome, Reason
 
-__all__ = ["REDACTED", "redacted", "shown"]
+__all__ = ["REDACTED", "reason_in_words", "redacted", "shown"]
 
 REDACTED: Final = "(redacted)"
 
@@ -84,8 +84,15 @@ def _told(report: CheckReport, claims_change: bool) -> str:  # noqa: FBT001  # o
     verdict = report.verdict
     if verdict.reason is None:
         return _SENTENCES[verdict.outcome, claims_change or verdict.outcome == "observed"]
+    return f"has no verdict, because {reason_in_words(report)}"
+
+
+def reason_in_words(report: CheckReport) -> str:
+    """Return why a check has no verdict, without quoting a state."""
+    verdict = report.verdict
+    assert verdict.reason is not None  # noqa: S101  # it has no verdict
     # The class of an exception says nothing of a state, as its message may.
     kind = "" if verdict.error is None else f" ({type(verdict.error).__name__})"
     is_tagged = verdict.reason == "contended" and report.attribution == "causal_tag"
     why = _UNSIGNED if is_tagged else _REASONS[verdict.reason]
-    return f"has no verdict, because {why}{kind}"
+    return f"{why}{kind}"

@@ -282,6 +282,7 @@ def _probe(
         f"git.{word}({', '.join(said)})",
         fields_of(*templates),
         secrets_of(remote or ""),
+        content=word == "log",
     )
 
 

@@ -158,7 +158,8 @@ def values(
     it is fetched all the same. How long a key has to live is not told. What others write between the round
     trips of a read is seen in one key and not in another; a key that changes its type then is inconclusive.
 
-    States are recorded: where keys hold secrets, `redacted()` keeps them in.
+    Values are content: reports name the keys whose values changed, and show the values if the check says
+    `.showing()`.
 
     Args:
         client: see the module.
@@ -241,7 +242,8 @@ def _probe(
     settings = client.connection_pool.connection_kwargs
     secrets = [str(settings[name]) for name in ("password", "ssl_password") if settings.get(name)]
     words = f"redis.{word}({', '.join(('client', *map(source, templates)))})"
-    return probe_of(read, words, fields_of(*templates), secrets, is_async=is_async)
+    content = word == "values"
+    return probe_of(read, words, fields_of(*templates), secrets, is_async=is_async, content=content)
 
 
 def _refuse_parts_of_patterns(patterns: Iterable[str]) -> None:

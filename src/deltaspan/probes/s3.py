@@ -283,4 +283,5 @@ def _probe(
         shown.replace("(", "(client, ", 1),
         fields_of(bucket, name),
         secrets_of(client.meta.endpoint_url),
+        content=word == "text",
     )

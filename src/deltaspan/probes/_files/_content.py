@@ -81,7 +81,7 @@ def text(
             )
         return found.decode(encoding)
 
-    return StateProbe(read, words, place.names)
+    return StateProbe(read, words, place.names, content=True)
 
 
 def lines(
@@ -133,4 +133,4 @@ def lines(
     most = checked_limit(limit)
     words = said("lines", place, missing_ok=missing_ok or None)
     log = Log(words, most, missing_ok=missing_ok)
-    return StateProbe(lambda **arguments: log.read(place.path(arguments)), words, place.names)
+    return StateProbe(lambda **arguments: log.read(place.path(arguments)), words, place.names, content=True)

@@ -212,6 +212,8 @@ def http_probe(
     steps: Callable[[Mapping[str, Any]], Steps[T]],
     words: str,
     needs: Iterable[str] = (),
+    *,
+    content: bool = False,
 ) -> StateProbe[T] | AsyncStateProbe[T]:
     """Return the probe that takes the steps of a read, given the action's arguments, with a client.
 
@@ -221,6 +223,7 @@ def http_probe(
         steps: begins a read.
         words: the call that made the probe.
         needs: arguments that it names beside those of the source.
+        content: whether what is read is content.
 
     Raises:
         DefinitionTypeError: the client is none of httpx.
@@ -242,12 +245,12 @@ def http_probe(
         async def read_async(**values: Any) -> T:
             return await drive_async(source, its, steps(values))
 
-        return AsyncStateProbe(read_async, words, needed, secrets)
+        return AsyncStateProbe(read_async, words, needed, secrets, content=content)
 
     def read(**values: Any) -> T:
         return drive(source, client, steps(values))
 
-    return StateProbe(read, words, needed, secrets)
+    return StateProbe(read, words, needed, secrets, content=content)
 
 
 def _secrets_of_client(client: object) -> set[str]:
