@@ -56,7 +56,7 @@ class Settings:
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
         propagate: whether the causal tag leaves the process in baggage.
-        shows_content: whether the values that ready-made probes read as content leave; only if `full` was said.
+        shows_content: whether values that ready-made probes read as content leave; only if `full` is said.
     """
 
     enabled: bool = True

@@ -1,7 +1,7 @@
 """Content: what a ready-made probe reads of rows, documents and texts, and what of it a report may show.
 
-Keys, paths, sizes and numbers say what changed. The values leave when the author asks for them, by
-`.showing()`, or when the process does, by `DELTASPAN_CAPTURE_STATE=full`. The verdict is reached on the values.
+Keys, paths, sizes and numbers say what changed. Values leave if the check says `.showing()`, or the process
+says `DELTASPAN_CAPTURE_STATE=full`. The verdict is reached on the values.
 """
 
 from __future__ import annotations
@@ -54,9 +54,7 @@ def _within(state: Any) -> Any:
     return state if isinstance(state, range) else HIDDEN
 
 
-def without_content(
-    report: CheckReport, *, claims_change: bool, has_computed_operands: bool
-) -> CheckReport:
+def without_content(report: CheckReport, *, claims_change: bool, has_computed_operands: bool) -> CheckReport:
     """Return the report with outlines in place of states, and a sentence that quotes no value.
 
     Args:

@@ -79,7 +79,12 @@ def judge(
             if rival is not None and _unattributed(plan, expectation, verdict):
                 verdict = _contended(delta, pre, post, rival)
     explained: Explained = expectation
-    if plan.hint is not None and verdict.outcome == "fail" and plan.claims_change and not (delta and delta.changed):
+    if (
+        plan.hint is not None
+        and verdict.outcome == "fail"
+        and plan.claims_change
+        and not (delta and delta.changed)
+    ):
         explained = Hinted(expectation, plan.hint)
     return CheckReport(
         plan.metric,

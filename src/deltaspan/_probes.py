@@ -9,7 +9,15 @@ from typing import Any, Final, TypeVar, overload
 
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["hint_of", "is_blocking", "is_content", "leave_unscoped", "name_of_probe", "probe", "unscoped_names"]
+__all__ = [
+    "hint_of",
+    "is_blocking",
+    "is_content",
+    "leave_unscoped",
+    "name_of_probe",
+    "probe",
+    "unscoped_names",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _BLOCKING: Final = "__deltaspan_blocking__"

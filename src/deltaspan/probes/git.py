@@ -11,9 +11,11 @@
 Each read runs the `git` on the PATH, once unless it says otherwise. `repo` is the top folder of a working
 tree, or a bare repository; none above it is looked for. In `repo` and `ref`, `{name}` stands for the action's
 argument of that name, which scopes the check; write a brace itself twice (`HEAD@{{1}}`), or give a path as a
-`Path`. In `ref` the argument is the name of a branch, tag or commit, or behind a colon a path in it: one that
-git would read as more, `main..main` or `--all`, is inconclusive. From the cheapest: `branches` and `tags` cost a line a reference, `commits` walks the history,
-`history` and `log` list it, `files` lists a tree, and `status` looks at every file of the working tree.
+`Path`. In `ref` the argument is the name of a branch, tag or commit, or behind a colon a path in it. One that
+git would read as more, such as `main..main` or `--all`, is inconclusive.
+
+From the cheapest: `branches` and `tags` cost a line a reference, `commits` walks the history, `history` and
+`log` list it, `files` lists a tree, and `status` looks at every file of the working tree.
 
 One read is of one moment, except that `status` takes as long as it takes. Paths that are no UTF-8 hold
 surrogates, as those of `os.fsdecode` do.

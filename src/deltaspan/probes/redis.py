@@ -14,10 +14,10 @@
 pool. Of a cluster it reads the node that it is connected to; a cluster's own client is refused.
 
 In a pattern and in a key, `{name}` stands for the action's argument of that name, or `{causal_tag}`, which
-scopes the check. In a pattern it is matched as it is, `*` and all; in brackets, behind a backslash and next to
-a `*` it is refused. A brace itself, as in the hash tags of a
-cluster, is written twice: `cart:{{{tenant}}}:*`. Names that are no UTF-8 hold surrogates, as those of
-`os.fsdecode` do, whatever the client decodes.
+scopes the check. In a pattern it is matched as it is, `*` and all. In brackets, behind a backslash and next
+to `*` it is refused. A brace itself, as in the hash tags of a cluster, is written twice:
+`cart:{{{tenant}}}:*`. Names that are not UTF-8 hold surrogates, as those of `os.fsdecode` do, whatever the
+client decodes.
 
 From the cheapest: `size` and `length` cost the server the same however much there is. `count` and `keys` walk
 over *all* keys of the database with SCAN, a thousand at a time, so that the server is never held up: one
@@ -251,8 +251,8 @@ def _refuse_parts_of_patterns(patterns: Iterable[str]) -> None:
         for before, name, after in places_of(pattern):
             if not is_literal_place_of_glob(before):
                 raise DefinitionValueError(
-                    f"the pattern {pattern!r} has {{{name}}} in brackets or behind a backslash, where it cannot "
-                    f"be matched as it is; put it outside of them"
+                    f"the pattern {pattern!r} has {{{name}}} in brackets or behind a backslash, where it "
+                    f"cannot be matched as it is; put it outside of them"
                 )
             if before.endswith("*") or after.startswith("*"):
                 raise DefinitionValueError(

@@ -274,8 +274,8 @@ def _probe(
     for _, field, after in places_of(name) if word in _OF_PREFIXES else ():
         if not after:
             raise DefinitionValueError(
-                f"the prefix {name!r} ends with an argument, so that of 'acme' would read 'acme2' too: end it "
-                f"with what ends the name, as in '{{{field}}}/'"
+                f"the prefix {name!r} ends with an argument, so that of 'acme' would read 'acme2' too: end "
+                f"it with what ends the name, as in '{{{field}}}/'"
             )
     shown = said(f"s3.{word}", bucket, *([name] if name else []), missing_ok=missing_ok or None)
     return StateProbe(

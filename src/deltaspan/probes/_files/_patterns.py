@@ -101,8 +101,8 @@ def _compiled(role: str, pattern: object) -> tuple[re.Pattern[str] | None, ...]:
     field = _FIELD.search(pattern)
     if field:
         raise DefinitionValueError(
-            f"the pattern {pattern!r} of {role}= has no fields: write {field[0]} in the path of the folder, or "
-            f"[{{]{field[1]}}} for a name with a brace"
+            f"the pattern {pattern!r} of {role}= takes no fields: write {field[0]} in the folder's path, "
+            f"or [{{]{field[1]}}} for a name with a brace"
         )
     names = pattern.split("/")
     wrong = [name for name in names if name in {"", ".", ".."} or ("**" in name and name != "**")]

@@ -1,4 +1,4 @@
-"""References and repositories with fields: an argument is a name there, never a part of git's revision syntax."""
+"""References with fields: an argument is a name there, never a part of git's revision syntax."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypedDict
 from urllib.parse import parse_qsl, quote
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled, places_of
+from deltaspan.probes._fields import fields_of, filled
 from deltaspan.probes._http._answer import plain
 from deltaspan.probes._secrets import secrets_of
 
@@ -109,8 +109,8 @@ class Source:
         for template, part in zip(written, found, strict=True):
             if part in _ELSEWHERE and part != template:
                 raise ValueError(
-                    f"an argument makes {template!r} of the path {part!r}, which would lead the URL to another "
-                    f"place"
+                    f"an argument makes {template!r} of the path {part!r}, which would lead the URL to "
+                    f"another place"
                 )
         return url, {name: filled(text, values) for name, text in self.params.items()}
 
@@ -122,8 +122,8 @@ def _refuse_fields_elsewhere(source: Source) -> None:
         fields_of(host) and ("@" in host or not _BELOW.match(host.rpartition("}")[2]))
     ):
         raise DefinitionValueError(
-            f"{plain(source.url)!r}: an argument would say to which host headers and credentials go; write the "
-            f"host, or at least its domain, as in 'https://{{region}}.api.example.com'"
+            f"{plain(source.url)!r}: an argument would say to which host headers and credentials go; write "
+            f"the host, or at least its domain, as in 'https://{{region}}.api.example.com'"
         )
     for name, texts in (
         ("headers", (*source.headers, *source.headers.values())),

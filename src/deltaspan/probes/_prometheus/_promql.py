@@ -66,7 +66,6 @@ def fields_in(query: str) -> tuple[str, ...]:
 
 def filled_in(query: str, values: Mapping[str, Any]) -> str:
     """Return the query with each field replaced by its value, so written that it stays within its quotes."""
-
     operators = {literal.start(): operator for literal, operator in _operands(query)}
 
     def literal(found: re.Match[str]) -> str:
@@ -95,8 +94,8 @@ def _refuse_part_of_language(query: str, literal: str, operator: re.Match[str] |
             continue
         if operator is None:
             raise DefinitionValueError(
-                f"{query!r}: {field[0]} is not in the value of a label matcher, so an argument would be a part "
-                f'of the query; compare a label with it, as in {{label="{field[0]}"}}'
+                f"{query!r}: {field[0]} is not in the value of a label matcher, so an argument would be a "
+                f'part of the query; compare a label with it, as in {{label="{field[0]}"}}'
             )
         before = literal[1 : field.start()].replace("\\\\", "\\")
         if operator["pattern"] and not is_literal_place(before):

@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["parsed", "pattern_names", "quoted_names"]
+from sqlalchemy import SelectBase
+from sqlalchemy.engine.default import DefaultDialect
+
+__all__ = ["named_in", "parsed", "pattern_names", "quoted_names"]
 
 _LITERAL: Final = r"""(?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" """
 _LITERAL_OF_MYSQL: Final = r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | \#[^\n]*"""
@@ -24,6 +27,7 @@ _TAKEN: Final = re.compile(r"(?<![:\w\\]):(?=\w+(?![:\w]))")
 _UNESCAPED: Final = re.compile(r"\\(?=:\w*(?![:\w]))")
 
 # A literal that is nothing but a name, written as some language writes a parameter.
+_BOUND: Final = re.compile(r"(?<![:\w\\]):(\w+)")
 _NAMED: Final = re.compile(
     r"""[eE]?(?P<quote>['"])[%*]*(?:\{(?P<braced>[^\W\d]\w*)\}|(?P<mark>[:$])(?P<marked>[^\W\d]\w*))[%*]*(?P=quote)"""
 )
@@ -42,7 +46,9 @@ _PATTERN_OPERATOR: Final = re.compile(
             |i?like|glob|xpath\w*|against)\s*(?=\()""",
     re.VERBOSE | re.IGNORECASE,
 )
-_OPERAND_END: Final = re.compile(r"[()]|\b(?:AND|OR|ESCAPE|THEN|ELSE|END|ORDER|GROUP|LIMIT|UNION)\b|[;]", re.IGNORECASE)
+_OPERAND_END: Final = re.compile(
+    r"[()]|\b(?:AND|OR|ESCAPE|THEN|ELSE|END|ORDER|GROUP|LIMIT|UNION)\b|[;]", re.IGNORECASE
+)
 
 
 def pattern_names(sql: str, *, mysql: bool = False) -> Iterator[tuple[str, str]]:
@@ -96,6 +102,14 @@ def quoted_names(sql: str, *, mysql: bool = False) -> Iterator[tuple[str, str]]:
             continue
         if found["quote"] == "'" or found["mark"] != "$" or mysql:  # a column may be called "$ref"
             yield token.group(), found["braced"] or found["marked"]
+
+
+def named_in(statement: SelectBase) -> tuple[tuple[str, ...], str]:
+    """Return the parameters of a `select()` that have no value, and its SQL with `:name` for those."""
+    compiled = statement.compile(dialect=DefaultDialect(paramstyle="named"))
+    names = tuple(name for name, bound in compiled.binds.items() if bound.required)
+    written = _BOUND.sub(lambda found: found[0] if found[1] in names else "0", compiled.string)
+    return names, written
 
 
 def parsed(sql: str, *, mysql: bool = False) -> tuple[str, tuple[str, ...]]:
