@@ -166,9 +166,7 @@ class Check(Generic[S_co]):
                 f"redacted takes a callable that says what may be shown, not {show(by)}"
             )
         if self.modifiers.showing:
-            raise DefinitionValueError(
-                f"{self!r} shows its content and cannot be redacted; keep one of the two"
-            )
+            raise DefinitionValueError(f"{self!r} is showing and cannot be redacted; keep one of the two")
         words = said("redacted") if by is None else said("redacted", by)
         return self._modified(words, redaction=by or _nothing)
 

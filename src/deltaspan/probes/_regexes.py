@@ -10,7 +10,7 @@ __all__ = ["is_literal_place", "is_literal_place_of_glob"]
 _QUOTED: Final = re.compile(r"\\Q.*?\\E", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 _CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\w*:\]|[^\]])*\]")
-_OPEN: Final = re.compile(r"\[|\\\Z|\{[\w,^]*\Z|\(\?[^:)]*\Z")
+_OPEN: Final = re.compile(r"\[|\\\Z|\{[\w,^]*\Z|\(\?[^:)>=!]*\Z")
 """A class, an escape, a repetition or a group's flags that goes on where the text ends."""
 _CLASS_OF_GLOB: Final = re.compile(r"\[[^\]]*\]")
 _OPEN_GLOB: Final = re.compile(r"\[|\\\Z")

@@ -29,7 +29,7 @@ away. It is hidden where a secret stands: in a query, behind the name of a heade
 """
 _IN_QUERY: Final = r"(?P<{0}>[?&;](?:[^\s=&#?'\"]*=)?)(?:{1})(?=[&;#\s'\"]|$)"
 _IN_FIELD: Final = (
-    r"(?P<{0}>(?i:(?:password|passwd|pwd|token|secret|key|auth|authorization|cookie)['\"]?"
+    r"(?P<{0}>(?i:(?:password|passwd|pwd|token|secret|key|auth|authorization|cookie|invalid port)['\"]?"
     r"(?:\s*[:=]\s*|\s+)[b('\"]*(?:(?:bearer|basic|token)\s+)?)[b('\"]*)(?:{1})(?!\w)"
 )
 _PORT: Final = r"(?:\d*|\{\w+\})(?=[/?#'\"\s]|$)"

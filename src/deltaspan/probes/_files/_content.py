@@ -54,7 +54,7 @@ def text(
         ...     with window("release", change("version", text(file, missing_ok=True)).to("1.0\n")) as w:
         ...         _ = file.write_text("1.0\n")
         >>> print(w.report["version"].explanation)
-        version changed, as expected (None → '1.0\n')
+        version changed, as expected
     """
     place = Place(path)
     most = checked_limit(limit)

@@ -80,6 +80,9 @@ AsyncSource: TypeAlias = (
     "AsyncEngine | AsyncConnection | AsyncSession | async_sessionmaker[Any] | async_scoped_session[Any]"
 )
 
+AsyncReadable: TypeAlias = "AsyncEngine | AsyncConnection | AsyncSession"
+"""What `checked` leaves of an async source."""
+
 _ASYNC: Final = (AsyncEngine, AsyncConnection, AsyncSession)
 
 
@@ -270,7 +273,7 @@ def read_sync(source: Any, read: Callable[[Reader], R], *, snapshot: bool = Fals
     return inside_driver(source, read)
 
 
-async def read_async(source: Any, read: Callable[[Reader], R], *, snapshot: bool = False) -> R:
+async def read_async(source: AsyncReadable, read: Callable[[Reader], R], *, snapshot: bool = False) -> R:
     """Read from a checked source that is awaited; arguments as for `read_sync`."""
     if isinstance(source, AsyncEngine):
         refuse_missing(source.sync_engine)
