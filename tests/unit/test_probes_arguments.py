@@ -207,16 +207,37 @@ def test_an_argument_that_begins_the_path_may_be_any_path(lake):
     assert files.count("{root}/acme")(root=str(lake)) == 1
 
 
-@pytest.mark.parametrize("options", [{"glob": "{tenant}/*"}, {"ignore": ["**/{tenant}"]}])
-def test_a_pattern_takes_no_fields_and_says_so(tmp_path, options):
-    with pytest.raises(DefinitionValueError, match=r"takes no fields: write \{tenant\} in the folder's path"):
-        files.tree(tmp_path, **options)
+@pytest.mark.parametrize(("tenant", "found"), [("acme", 1), ("*", 0), ("a?me", 0), ("[a]cme", 0), ("**", 0)])
+def test_an_argument_in_a_pattern_of_paths_is_matched_as_it_is(lake, tenant, found):
+    assert files.count(lake, glob="{tenant}/*.csv")(tenant=tenant) == found
+    assert files.count(lake, ignore="{tenant}")(tenant=tenant) == 1 - found
+
+
+@pytest.mark.parametrize("tenant", ["..", "../other", "/etc", "", "acme/../.."])
+def test_an_argument_in_a_pattern_of_paths_does_not_lead_out_of_the_folder(lake, tenant):
+    with pytest.raises(ProbeError, match=r"another, larger place|to another place"):
+        files.tree(lake, glob="{tenant}/*")(tenant=tenant)
+
+
+@pytest.mark.parametrize("pattern", ["[{tenant}]", "{tenant}*", "*{tenant}", "**{tenant}"])
+def test_a_place_of_a_pattern_of_paths_where_an_argument_would_match_more_is_refused(lake, pattern):
+    with pytest.raises(DefinitionValueError, match="in brackets or next to"):
+        files.tree(lake, glob=pattern)
+
+
+def test_an_argument_of_a_pattern_scopes_the_check(lake):
+    with window(
+        "act", unchanged("x", files.count(lake, glob="{tenant}/*.csv")), args={"tenant": "acme"}
+    ) as w:
+        pass
+
+    assert (w.report["x"].outcome, w.report["x"].attribution) == ("pass", "scoped")
 
 
 def test_a_name_with_a_brace_can_be_written_in_a_pattern(tmp_path):
     (tmp_path / "{tenant}").touch()
 
-    assert files.count(tmp_path, glob="[{]tenant}")() == 1
+    assert files.count(tmp_path, glob="{{tenant}}")() == 1
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,11 @@ __all__ = [
 ]
 
 R = TypeVar("R")
+Given: TypeAlias = "Engine | Connection | Session | AsyncEngine | AsyncConnection | AsyncSession"
+"""What a function that names arguments of the action returns."""
 Source: TypeAlias = (
     "Engine | Connection | Session | sessionmaker[Any] | scoped_session[Any] | DBAPIConnection"
-    " | Callable[..., DBAPIConnection | Engine | Connection | Session]"
+    " | Callable[..., DBAPIConnection | Given]"
 )
 AsyncSource: TypeAlias = (
     "AsyncEngine | AsyncConnection | AsyncSession | async_sessionmaker[Any] | async_scoped_session[Any]"
