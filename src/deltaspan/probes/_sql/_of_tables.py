@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from sqlalchemy.sql import TableClause
+from sqlalchemy.sql import FromClause
 
 from deltaspan._tagged import Tagged, tagged
 from deltaspan.exceptions import DefinitionValueError, ProbeError
@@ -20,7 +20,7 @@ __all__ = ["records", "rows"]
 @overload
 def rows(
     source: AsyncSource,
-    table: str | type[Any] | TableClause,
+    table: str | type[Any] | FromClause,
     *,
     where: str | None = None,
     params: Params = None,
@@ -29,7 +29,7 @@ def rows(
 @overload
 def rows(
     source: Source,
-    table: str | type[Any] | TableClause,
+    table: str | type[Any] | FromClause,
     *,
     where: str | None = None,
     params: Params = None,
@@ -37,7 +37,7 @@ def rows(
 ) -> StateProbe[int]: ...
 def rows(
     source: Any,
-    table: str | type[Any] | TableClause,
+    table: str | type[Any] | FromClause,
     *,
     where: str | None = None,
     params: Params = None,
@@ -72,7 +72,7 @@ def rows(
 @overload
 def records(
     source: Source | AsyncSource,
-    table: str | type[Any] | TableClause,
+    table: str | type[Any] | FromClause,
     *,
     tag: str,
     root: str | None = None,
@@ -85,7 +85,7 @@ def records(
 @overload
 def records(
     source: AsyncSource,
-    table: str | type[Any] | TableClause,
+    table: str | type[Any] | FromClause,
     *,
     key: Names | None = None,
     columns: Names | None = None,
@@ -97,7 +97,7 @@ def records(
 @overload
 def records(
     source: Source,
-    table: str | type[Any] | TableClause,
+    table: str | type[Any] | FromClause,
     *,
     key: Names | None = None,
     columns: Names | None = None,
@@ -108,7 +108,7 @@ def records(
 ) -> StateProbe[Rows]: ...
 def records(
     source: Any,
-    table: str | type[Any] | TableClause,
+    table: str | type[Any] | FromClause,
     *,
     key: Names | None = None,
     columns: Names | None = None,

@@ -55,6 +55,9 @@ else:
         class _NoSource:
             """What there is none of."""
 
+            def __class_getitem__(cls, _: object) -> type:
+                return cls
+
         AsyncConnection = AsyncEngine = AsyncSession = async_scoped_session = async_sessionmaker = _NoSource
 
 __all__ = [
@@ -72,18 +75,20 @@ __all__ = [
 ]
 
 R = TypeVar("R")
-Given: TypeAlias = "Engine | Connection | Session | AsyncEngine | AsyncConnection | AsyncSession"
+Given: TypeAlias = Engine | Connection | Session | AsyncEngine | AsyncConnection | AsyncSession
 """What a function that names arguments of the action returns."""
 Source: TypeAlias = (
-    "Engine | Connection | Session | sessionmaker[Any] | scoped_session[Any] | DBAPIConnection"
-    " | Callable[..., DBAPIConnection | Given]"
+    Engine
+    | Connection
+    | Session
+    | sessionmaker[Any]
+    | scoped_session[Any]
+    | DBAPIConnection
+    | Callable[..., DBAPIConnection | Given]
 )
-AsyncSource: TypeAlias = (
-    "AsyncEngine | AsyncConnection | AsyncSession | async_sessionmaker[Any] | async_scoped_session[Any]"
-)
-
-AsyncReadable: TypeAlias = "AsyncEngine | AsyncConnection | AsyncSession"
+AsyncReadable: TypeAlias = AsyncEngine | AsyncConnection | AsyncSession
 """What `checked` leaves of an async source."""
+AsyncSource: TypeAlias = AsyncReadable | async_sessionmaker[Any] | async_scoped_session[Any]
 
 _ASYNC: Final = (AsyncEngine, AsyncConnection, AsyncSession)
 

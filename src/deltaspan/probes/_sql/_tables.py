@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from sqlalchemy import column, func, inspect, select, table, text
-from sqlalchemy.sql import TableClause
+from sqlalchemy.sql import FromClause, TableClause
 from sqlalchemy.sql.selectable import Select
 
 from deltaspan._freeze import MAX_NODES
@@ -33,7 +33,7 @@ class Table:
         DefinitionValueError: it is empty, or a class that shares its table with others.
     """
 
-    def __init__(self, name: str | type[Any] | TableClause, schema: str | None = None) -> None:
+    def __init__(self, name: str | type[Any] | FromClause, schema: str | None = None) -> None:
         if not isinstance(name, str):
             found = _table_of(name)
             self.schema, self.name = schema or found.schema, found.name
