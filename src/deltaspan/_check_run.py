@@ -190,7 +190,7 @@ class CheckRun:
         plan = self.plan
         if plan.redaction is not None:
             return redacted(report, plan.redaction, claims_change=plan.claims_change)
-        if not plan.hides_content:
+        if not (plan.is_content and plan.hides_content):  # a field costs less than a property
             return report
         return without_content(
             report, claims_change=plan.claims_change, has_computed_operands=bool(plan.computed)

@@ -500,7 +500,7 @@ def test_an_engine_of_one_connection_for_all_is_refused():
         sql.rows(engine, "flows")
 
 
-# What is told apart, and whose transaction is read -----------------------------------------------------------
+# What is told apart, and whose transaction is read ----
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,14 @@ def test_a_prefix_that_ends_with_an_argument_is_refused(prefix):
             read(client, "bucket", prefix)
 
 
+def test_a_causal_tag_may_end_a_prefix_as_none_begins_another():
+    client = boto3.client("s3", region_name="eu-central-1")
+
+    assert "{causal_tag}" in repr(s3.count(client, "bucket", "{tenant}/{causal_tag}"))
+    assert "{causal_tag}" in repr(redis.count(Redis(), "*{causal_tag}*"))
+    assert "{causal_tag}" in repr(files.count(".", glob="*{causal_tag}*"))
+
+
 def test_a_key_may_end_with_an_argument():
     client = boto3.client("s3", region_name="eu-central-1")
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["Template", "fields_of", "filled", "places_of", "relative_fault"]
+__all__ = ["Template", "fields_of", "filled", "is_of_one_length", "places_of", "relative_fault"]
 
 _SEPARATORS: Final = re.compile(r"[\\/]" if os.name == "nt" else "/")
 
@@ -37,6 +37,11 @@ def places_of(template: Template) -> Iterator[tuple[str, str, str]]:
     for index, (literal, name) in enumerate(parts):
         if name is not None:
             yield "".join(texts[:index]) + literal, name, "".join(texts[index + 1 :])
+
+
+def is_of_one_length(name: str) -> bool:
+    """Return whether no value of a field begins or ends another one: so it is with causal tags."""
+    return name == "causal_tag"
 
 
 def relative_fault(name: str, text: str) -> str | None:

@@ -42,7 +42,7 @@ from typing import Any, Final, TypeVar, overload
 
 from deltaspan.checks._words import source
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled, places_of
+from deltaspan.probes._fields import fields_of, filled, is_of_one_length, places_of
 from deltaspan.probes._regexes import is_literal_place_of_glob
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._steps import Steps, probe_of
@@ -254,7 +254,7 @@ def _refuse_parts_of_patterns(patterns: Iterable[str]) -> None:
                     f"the pattern {pattern!r} has {{{name}}} in brackets or behind a backslash, where it "
                     f"cannot be matched as it is; put it outside of them"
                 )
-            if before.endswith("*") or after.startswith("*"):
+            if (before.endswith("*") or after.startswith("*")) and not is_of_one_length(name):
                 raise DefinitionValueError(
                     f"the pattern {pattern!r} has {{{name}}} next to '*', so that 'acme' would match 'acme2' "
                     f"too; put what ends the name between them, as in '{{{name}}}:*'"

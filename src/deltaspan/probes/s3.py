@@ -39,7 +39,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled, places_of
+from deltaspan.probes._fields import fields_of, filled, is_of_one_length, places_of
 from deltaspan.probes._secrets import secrets_of
 from deltaspan.probes._state_probe import StateProbe
 
@@ -272,7 +272,7 @@ def _probe(
     ):
         raise DefinitionTypeError(f"s3.{word}() reads with a boto3.client('s3'), not with a {kind}")
     for _, field, after in places_of(name) if word in _OF_PREFIXES else ():
-        if not after:
+        if not (after or is_of_one_length(field)):
             raise DefinitionValueError(
                 f"the prefix {name!r} ends with an argument, so that of 'acme' would read 'acme2' too: end "
                 f"it with what ends the name, as in '{{{field}}}/'"

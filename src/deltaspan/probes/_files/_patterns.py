@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled, places_of, relative_fault
+from deltaspan.probes._fields import fields_of, filled, is_of_one_length, places_of, relative_fault
 
 __all__ = ["Patterns", "PatternsWithFields", "Places"]
 
@@ -142,7 +142,8 @@ class PatternsWithFields:
 
 def _refuse_parts_of_patterns(role: str, pattern: str) -> None:
     for before, name, after in places_of(pattern):
-        if "[" in _CLASS.sub("", before) or before.endswith("*") or after.startswith("*"):
+        is_beside = before.endswith("*") or after.startswith("*")
+        if "[" in _CLASS.sub("", before) or (is_beside and not is_of_one_length(name)):
             raise DefinitionValueError(
                 f"the pattern {pattern!r} of {role}= has {{{name}}} in brackets or next to '*', where 'acme' "
                 f"would match other names too; put what ends the name between them, as in '{{{name}}}.*'"
