@@ -23,7 +23,7 @@ demo: $(VENV)/.demo ## run an honest and a lying tool, and see which one is caug
 	@$(if $(OTLP),OTEL_EXPORTER_OTLP_ENDPOINT="$${OTEL_EXPORTER_OTLP_ENDPOINT:-http://localhost:4317}") $(BIN)/python examples/demo $(ARGS)
 
 examples: $(VENV)/.test ## run the agents of the examples that need no server
-	@for each in coding data infrastructure; do echo "$(BIN)/python examples/$$each"; $(BIN)/python examples/$$each || exit; done
+	@for each in coding data infrastructure orders; do echo "$(BIN)/python examples/$$each"; $(BIN)/python examples/$$each || exit; done
 
 up: ## start a collector, Jaeger, Prometheus, Alertmanager and Grafana on this machine (Docker)
 	@$(PYTHON) deploy/stack.py up

@@ -28,7 +28,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler
 
 from deltaspan import change, expects
-from deltaspan._config import settings
+from deltaspan._config import forget_settings, settings
 from deltaspan._telemetry import Instruments, install
 
 CALLS_A_ROUND = 100
@@ -113,6 +113,7 @@ class HandWritten:
                         "delta.check.pre_state": pre,
                         "delta.check.post_state": post,
                         "delta.check.attribution": "window",
+                        "delta.check.origin": "this_action",
                         "delta.check.explanation": (
                             f"{metric} changed by {delta}, as expected ({pre} → {post})"
                         ),
@@ -124,7 +125,13 @@ class HandWritten:
                 attributes[f"delta.expected_delta.{metric}"] = 1
                 attributes[f"delta.actual_delta.{metric}"] = delta
             instruments.checks.add(
-                1, {"delta.action.name": "act", "delta.check.metric": metric, "delta.check.outcome": outcome}
+                1,
+                {
+                    "delta.action.name": "act",
+                    "delta.check.metric": metric,
+                    "delta.check.outcome": outcome,
+                    "delta.check.origin": "this_action",
+                },
             )
         action = {"delta.action.name": "act"}
         instruments.action_duration.record(seconds, {**action, "delta.action.outcome": outcome})
@@ -244,7 +251,7 @@ def main() -> None:
         if options.only not in f"{mode} {kind} {checks}":
             continue
         instruments = install(make())
-        settings.cache_clear()
+        forget_settings()
         decorate = expects(*[change(f"m{i}", count).by(1) for i in range(checks)])
         is_async = kind == "async"
         ours: Any = decorate(act_async if is_async else act)  # type: ignore[arg-type]
@@ -272,7 +279,7 @@ def disabled(decorate: Any, *, is_async: bool) -> Any:
     import os  # noqa: PLC0415  # only this row touches the environment
 
     os.environ["DELTASPAN_ENABLED"] = "false"
-    settings.cache_clear()
+    forget_settings()
     settings()
     del os.environ["DELTASPAN_ENABLED"]
     return decorate(act_async if is_async else act)

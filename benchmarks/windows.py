@@ -1,8 +1,10 @@
 """What a window costs when many are open at once: time and memory of one among ten and among ten thousand.
 
 Run with `make bench` or `python benchmarks/windows.py [--most N]`. The windows are async, with one check each
-and telemetry into an SDK that discards it; each run has a scope of its own, or all of them share one. All are
-open before the first may close. A window that costs more the more there are would show in the ratio to ten.
+and telemetry into an SDK that discards it. Each run has a scope of its own, or all of them share one, or they
+have one of 5 000 scopes beside one window that has none and so may be in the place of any of them. All
+are open before the first may close. A window that costs more the more there are would show in the ratio to
+ten.
 """
 
 from __future__ import annotations
@@ -49,6 +51,14 @@ async def bare(tenant: int, gate: Gate) -> None:
 
 scoped = expects(change("rows", lambda tenant: ROWS[tenant]).by(1))(bare)
 shared = expects(change("rows", lambda: 0), on_contention="ignore")(bare)
+scoped_beside = expects(
+    change("rows", lambda tenant: ROWS[tenant]).by(1), name="beside", on_contention="ignore"
+)(bare)
+
+
+async def beside(tenant: int, gate: Gate) -> None:
+    """Open the first window without a scope, and all others each in a scope of its own."""
+    await (shared if tenant == 0 else scoped_beside)(tenant % 5_000, gate)
 
 
 async def opened(action: Any, windows: int) -> tuple[float, int]:
@@ -96,7 +106,7 @@ def main() -> None:
     sizes = [size for size in SIZES if size <= parser.parse_args().most]
     install(Instruments(TracerProvider(), MeterProvider([InMemoryMetricReader()]), LoggerProvider()))
     print(f"{'scope':10}{'windows':>9}{'µs each':>10}{'KiB each':>10}{'ratio':>8}")
-    for name, action in (("own", scoped), ("shared", shared)):
+    for name, action in (("own", scoped), ("shared", shared), ("beside", beside)):
         cost(action, sizes[0], 20)  # warm up
         first = 0.0
         for windows in sizes:

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import Sampler
 
 from deltaspan import _contention, _guard
-from deltaspan._config import settings
+from deltaspan._config import forget_settings
 from deltaspan._telemetry import Instruments, _instruments, install
 
 
@@ -131,16 +131,16 @@ def environ(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     def change(**variables: str) -> None:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        settings.cache_clear()
+        forget_settings()
 
-    settings.cache_clear()
+    forget_settings()
     yield change
     monkeypatch.undo()
-    settings.cache_clear()
+    forget_settings()
 
 
 @pytest.fixture(autouse=True)
 def _no_open_windows() -> Iterator[None]:
     """Let no window that one test left open contend with those of the next."""
     yield
-    _contention._scopes.clear()
+    _contention._metrics.clear()

@@ -18,11 +18,16 @@ OUTCOMES = {
     "observed": "blue",
     "skipped": "#808080",
 }
+ORIGINS = {"this_action": "blue", "another_action": "purple", "unknown": "orange", "no change": "#808080"}
+CLAIMS = {"success": "red", "failure": "yellow", "no claim": "#808080"}
+"""Of failed checks: an action that says it succeeded is a lie, one that says it failed is honest."""
 HEADERS = {
     "job": "Agent",
     "delta_action_name": "Action",
     "delta_check_metric": "Metric",
     "delta_check_reason": "Reason",
+    "delta_check_origin": "Origin",
+    "delta_action_claim": "Claim",
 }
 NONE_YET = "No checks in this time range"
 NO_DURATIONS = "No durations: nothing ran, or each process exported only once"
@@ -102,15 +107,16 @@ def counts(
     queries: Mapping[str, str],
     *,
     link: dict[str, object] | None = None,
+    colours: Mapping[str, str] = OUTCOMES,
     empty: str,
 ) -> timeseries.Panel:
-    """Show how many there were over time, as stacked bars; outcomes in their own colours."""
+    """Show how many there were over time, as stacked bars; series of a known name in their own colours."""
     panel = curves(title, description, queries, unit="short", link=link, empty=empty).decimals(0)
     panel = panel.draw_style(cm.GraphDrawStyle.BARS).fill_opacity(80).line_width(0)
     panel = panel.stacking(c.StackingConfig().mode(cm.StackingMode.NORMAL).group("A"))
-    for outcome, colour in OUTCOMES.items():
+    for name, colour in colours.items():
         fixed = {"mode": "fixed", "fixedColor": colour}
-        panel = panel.override_by_name(outcome, [dm.DynamicConfigValue("color", fixed)])
+        panel = panel.override_by_name(name, [dm.DynamicConfigValue("color", fixed)])
     return panel
 
 

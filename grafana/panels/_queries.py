@@ -76,6 +76,11 @@ def peak(series: str, *, by: str) -> str:
     return f"sum by ({by}) (max_over_time({series}[$__interval]))"
 
 
+def by_name(label: str, series: str, missing: str) -> str:
+    """Return the peak of each value of a label, with a name for the series that do not have it."""
+    return f'label_replace({peak(series, by=label)}, "{label}", "{missing}", "{label}", "")'
+
+
 def quantile(level: float, histogram: str, selector: str, *, by: str = "") -> str:
     """Return a quantile from the raw buckets, which carry the exemplars."""
     labels = f"le, {by}" if by else "le"

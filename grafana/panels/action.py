@@ -4,10 +4,12 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from panels import _links as links
 from panels._page import action, agents, chosen, metric, page, service
-from panels._parts import NO_DURATIONS, counts, curves, found, limits, number, spans
-from panels._queries import ACTION, CHECK, count, peak, quantile, share
+from panels._parts import CLAIMS, NO_DURATIONS, ORIGINS, counts, curves, found, limits, number, spans
+from panels._queries import ACTION, CHECK, by_name, count, peak, quantile, share
 
 FAILURES = f"check:failures:increase5m{{{CHECK}}}"
+CHECKS = f"check:delta_checks:increase5m{{{CHECK}}}"
+FAILED = f'check:delta_checks:increase5m{{{CHECK}, delta_check_outcome="fail"}}'
 JUDGED = f"check:judged:increase5m{{{CHECK}}}"
 INCONCLUSIVE = f'check:delta_checks:increase5m{{{CHECK}, delta_check_outcome="inconclusive"}}'
 EVALUATED = f"check:evaluated:increase5m{{{CHECK}}}"
@@ -25,7 +27,7 @@ def dashboard() -> Dashboard:
         "One action: which of its checks fail or reach no verdict, since when, in which runs, and how long "
         "both take.",
         variables=[agents(), service(), action(), metric(), chosen("trace")],
-        lines=[(4, _numbers()), (8, _over_time()), (8, _durations()), (8, _runs())],
+        lines=[(4, _numbers()), (8, _over_time()), (8, _who()), (8, _durations()), (8, _runs())],
         folded=(
             "States and deltas of one run: click a trace name above, then open this",
             16,
@@ -89,12 +91,11 @@ def _numbers() -> list[object]:
 
 
 def _over_time() -> list[object]:
-    all_of_them = f"check:delta_checks:increase5m{{{CHECK}}}"
     return [
         counts(
             "Checks by outcome",
             "The most checks of each outcome within any five minutes. The first red bar says since when.",
-            {"{{delta_check_outcome}}": peak(all_of_them, by="delta_check_outcome")},
+            {"{{delta_check_outcome}}": peak(CHECKS, by="delta_check_outcome")},
             empty="No checks of this action in this time range",
         ),
         counts(
@@ -112,6 +113,29 @@ def _over_time() -> list[object]:
             "probe.",
             {"{{delta_check_reason}}": peak(INCONCLUSIVE, by="delta_check_reason")},
             empty="Every check of this action reached a verdict in this time range",
+        ),
+    ]
+
+
+def _who() -> list[object]:
+    return [
+        counts(
+            "Checks by origin of the change",
+            "Who is held to have made the changes that were seen. unknown: runs overlapped, or rows carry no "
+            "causal tag; use exclusively, scope or tagged. another_action: every changed row carries the tag "
+            "of another run.",
+            {"{{delta_check_origin}}": by_name("delta_check_origin", CHECKS, "no change")},
+            colours=ORIGINS,
+            empty="No checks of this action in this time range",
+        ),
+        counts(
+            "Failed checks by what the action claims",
+            "success: this action said that it was done, and was not. failure: an honest failure; say "
+            ".or_unchanged_on_error() if one that left no trace should pass. no claim: it is decorated "
+            "without claim=.",
+            {"{{delta_action_claim}}": by_name("delta_action_claim", FAILED, "no claim")},
+            colours=CLAIMS,
+            empty="No failed checks of this action in this time range",
         ),
     ]
 

@@ -4,10 +4,12 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from panels import _links as links
 from panels._page import agents, page, service
-from panels._parts import NO_DURATIONS, counts, curves, found, limits, number, rows
-from panels._queries import JOBS, count, peak, quantile, share
+from panels._parts import CLAIMS, NO_DURATIONS, ORIGINS, counts, curves, found, limits, number, rows
+from panels._queries import JOBS, by_name, count, peak, quantile, share
 
 FAILURES = f"check:failures:increase5m{{{JOBS}}}"
+FAILED = f'check:delta_checks:increase5m{{{JOBS}, delta_check_outcome="fail"}}'
+CHECKS = f"check:delta_checks:increase5m{{{JOBS}}}"
 JUDGED = f"check:judged:increase5m{{{JOBS}}}"
 INCONCLUSIVE = f'check:delta_checks:increase5m{{{JOBS}, delta_check_outcome="inconclusive"}}'
 EVALUATED = f"check:evaluated:increase5m{{{JOBS}}}"
@@ -26,7 +28,14 @@ def dashboard() -> Dashboard:
         "What agents said they changed, held against what changed: failures, missing verdicts, and what it "
         "costs.",
         variables=[agents(), service()],
-        lines=[(4, _numbers()), (8, _over_time()), (8, _tables()), (8, _runs()), (8, [_cost()])],
+        lines=[
+            (4, _numbers()),
+            (8, _over_time()),
+            (8, _who()),
+            (8, _tables()),
+            (8, _runs()),
+            (8, [_cost()]),
+        ],
     )
 
 
@@ -84,11 +93,7 @@ def _over_time() -> list[object]:
             "Checks by outcome",
             "The most checks of each outcome within any five minutes. Red bars are refuted claims; orange "
             "ones prove nothing either way.",
-            {
-                "{{delta_check_outcome}}": peak(
-                    f"check:delta_checks:increase5m{{{JOBS}}}", by="delta_check_outcome"
-                )
-            },
+            {"{{delta_check_outcome}}": peak(CHECKS, by="delta_check_outcome")},
             empty="No checks in this time range",
         ),
         counts(
@@ -105,9 +110,32 @@ def _over_time() -> list[object]:
     ]
 
 
+def _who() -> list[object]:
+    return [
+        counts(
+            "Checks by origin of the change",
+            "Who is held to have made the changes that were seen. unknown: actions overlapped, or rows carry "
+            "no causal tag; scope the check, tag the rows, or hold a lock. another_action: every changed row "
+            "carries the tag of another run.",
+            {"{{delta_check_origin}}": by_name("delta_check_origin", CHECKS, "no change")},
+            colours=ORIGINS,
+            empty="No checks in this time range",
+        ),
+        counts(
+            "Failed checks by what the action claims",
+            "success: the action said that it was done, and is not. failure: an honest failure; say "
+            ".or_unchanged_on_error() if one that left no trace should pass. no claim: the action is "
+            "decorated without claim=.",
+            {"{{delta_action_claim}}": by_name("delta_action_claim", FAILED, "no claim")},
+            colours=CLAIMS,
+            empty="No failed checks in this time range",
+        ),
+    ]
+
+
 def _tables() -> list[object]:
     share_of_failures = f"{share(FAILURES, JUDGED, by=BY_CHECK)} > 0"
-    with_reason = f"{BY_CHECK}, delta_check_reason"
+    with_reason = f"{BY_CHECK}, delta_check_reason, delta_check_origin"
     return [
         rows(
             "Checks that failed",
@@ -124,9 +152,10 @@ def _tables() -> list[object]:
         ),
         rows(
             "Checks without a verdict, by reason",
-            "contended: actions overlap on one state. probe_timeout, probe_failed, baseline_failed: mend "
-            "the probe or what it reads. action_failed: the action raised, so there is no claim to judge.",
-            (*OF_A_CHECK, "delta_check_reason"),
+            "contended: actions overlap on one state. With the origin unknown the state changed, and a check "
+            "that it stays unchanged does not say by whom. probe_timeout, probe_failed, baseline_failed: "
+            "mend the probe or what it reads. action_failed: the action raised, so nothing was judged.",
+            (*OF_A_CHECK, "delta_check_reason", "delta_check_origin"),
             {"Runs": (f"{count(INCONCLUSIVE, by=with_reason)} > 0", "short")},
             link=links.from_row(*OF_A_CHECK),
             empty="Every check reached a verdict in this time range",

@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 from deltaspan._collecting import collect_reports
+from deltaspan._config import configure, override
 from deltaspan._decorator import expects
 from deltaspan._probes import probe
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._tagged import tagged
 from deltaspan.causal_tag import adopt, causal_environ, causal_headers, current_causal_tag
-from deltaspan.checks import change, observe, unchanged
+from deltaspan.checks import change, observe, pattern, unchanged
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive, DeltaspanError
 from deltaspan.verifier import DeltaVerifier
 from deltaspan.windows import Window, window
@@ -30,10 +31,13 @@ __all__ = [
     "causal_headers",
     "change",
     "collect_reports",
+    "configure",
     "configure_telemetry",
     "current_causal_tag",
     "expects",
     "observe",
+    "override",
+    "pattern",
     "probe",
     "tagged",
     "unchanged",

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
+from deltaspan._atomic import Once
 from deltaspan._guard import guarded
 
 __all__ = ["drain", "later", "prepare"]
@@ -20,19 +21,18 @@ __all__ = ["drain", "later", "prepare"]
 _EXIT_SECONDS: Final = 5.0
 
 _queue: SimpleQueue[Callable[[], object]] = SimpleQueue()
-_thread: threading.Thread | None = None
-_starting = threading.Lock()
+_started = Once()
 
 
 def prepare() -> None:
-    """Have the thread running before it is needed: it cannot be started while an interpreter ends."""
-    global _thread  # noqa: PLW0603  # one a process
-    if _thread is None:
-        with _starting:
-            if _thread is None:
-                _thread = threading.Thread(target=_work, args=(_queue,), name="deltaspan", daemon=True)
-                _thread.start()
-                atexit.register(drain)
+    """Start the thread before it is needed: it cannot be started while an interpreter ends."""
+    if not _started.is_taken and _started.take():
+        try:
+            threading.Thread(target=_work, args=(_queue,), name="deltaspan", daemon=True).start()
+        except BaseException:
+            _started.give_back()
+            raise
+        atexit.register(drain)
 
 
 def later(work: Callable[[], object]) -> None:
@@ -49,7 +49,7 @@ def drain(seconds: float = _EXIT_SECONDS) -> bool:
     Returns:
         Whether it was done in time; True also when there never was anything.
     """
-    if _thread is None:
+    if not _started.is_taken:
         return True
     done = threading.Event()
     _queue.put(done.set)
@@ -63,8 +63,8 @@ def _work(queue: SimpleQueue[Callable[[], object]]) -> None:
 
 def _forget() -> None:
     # A forked child has the queue's content but not the thread; what its parent left is its parent's to do.
-    global _queue, _thread, _starting
-    _queue, _thread, _starting = SimpleQueue(), None, threading.Lock()
+    global _queue, _started
+    _queue, _started = SimpleQueue(), Once()
 
 
 if hasattr(os, "register_at_fork"):

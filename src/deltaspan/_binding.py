@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Final
-from uuid import UUID
 
-from deltaspan._encoding import canonical, encode
-from deltaspan._freeze import freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["ArgumentReader", "Bound", "bind", "is_async", "parameters_of", "value_of"]
+__all__ = ["ArgumentReader", "Bound", "bind", "is_async", "parameters_of"]
 
 _Kind = inspect.Parameter
 _BY_POSITION: Final = (_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD)
 _VARIADIC: Final = (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD)
 _MISSING: Final = object()
-_CONTAINERS: Final = frozenset({list, tuple, dict, set, frozenset})
-_PLAIN: Final = frozenset({str, int, bool, float, bytes, type(None), UUID})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,22 +178,3 @@ def refuse_shadowing(
                 f"{owner} names {name!r}, which is both a parameter of the action and a word of deltaspan; "
                 f"rename the action's parameter"
             )
-
-
-def value_of(argument: Any) -> Hashable:
-    """Return what equal arguments share, taken now: the action may change the argument itself.
-
-    It hashes and compares without running anybody's code, which could raise, or never return.
-    """
-    kind = type(argument)
-    try:
-        if kind in _PLAIN:
-            return (kind, argument)
-        # What has no equality of its own has an identity: an engine, a client. What can be iterated may be a
-        # query, which would run.
-        plain = kind in _CONTAINERS or not hasattr(kind, "__iter__")
-        if plain and getattr(kind, "__eq__", None) is not object.__eq__:
-            return sha256(canonical(encode(freeze(argument))).encode()).digest()
-    except Exception:  # noqa: S110  # it has no exact text; the same object is the same value at least
-        pass
-    return (id(kind), id(argument))

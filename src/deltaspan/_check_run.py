@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from deltaspan import _contention, _lineage
 from deltaspan._content import outline, without_content
+from deltaspan._deltas import without_contents
 from deltaspan._judging import judge
 from deltaspan._limits import LimitedRead
 from deltaspan._locking import Locks, NotLocked
@@ -16,14 +17,17 @@ from deltaspan._reading import NO_READ, Read
 from deltaspan._records import Timing, Verdict, inconclusive
 from deltaspan._redaction import redacted, shown
 from deltaspan._reports import CheckReport
+from deltaspan._strangers import warn_of_strangers
 from deltaspan.causal_tag import CausalTag
 from deltaspan.checks import Patience
+from deltaspan.typing import Claim
 
-__all__ = ["CheckRun", "Watched"]
+__all__ = ["ABANDONED", "CheckRun", "Watched"]
 
-_ABANDONED: Final = inconclusive("abandoned", "the window ended before its verdict was reached")
+ABANDONED: Final = "the window ended before its verdict was reached"
 _SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
 _SHARES: Final = 2**32
+_BLIND_TO_STRANGERS: Final = frozenset({"window", "scoped"})
 
 
 class CheckRun:
@@ -39,7 +43,7 @@ class CheckRun:
         is_read: False when the run was sampled out.
         pre: the read before the action.
         post: the read after it, the last one if there are several.
-        rival: a window that was met in another process, before this one was handed over.
+        overlap: the windows that were met: in another process, before this one was handed over, and here.
         attempts: how many reads there were after the action.
         descendants: the tags of runs below this one, where a check on tagged rows has to know them: before it
             begins those that are known from elsewhere, once it has ended all.
@@ -50,15 +54,16 @@ class CheckRun:
         "_entry",
         "_kin",
         "_lock_seconds",
+        "_met_until_read",
         "_probe_seconds",
         "_values",
         "attempts",
         "descendants",
         "is_read",
+        "overlap",
         "plan",
         "post",
         "pre",
-        "rival",
         "settle_seconds",
     )
 
@@ -69,12 +74,13 @@ class CheckRun:
         self.post = NO_READ
         self.is_read = plan.sample_rate >= 1 or int(tag.root_id[:8], 16) < plan.sample_rate * _SHARES
         self.attempts = 1
-        self.rival: _contention.Rival | None = None
+        self.overlap = _contention.ALONE
         self.descendants: Collection[str] = ()
         self.settle_seconds: float | None = None
         self._entry: _contention.Entry | None = None
         self._kin: _lineage.Kin | None = None
         self._lock_seconds: float | None = None
+        self._met_until_read: _contention.Overlap | None = None
         self._probe_seconds = 0.0
 
     def _new_read(self, moment: Moment) -> Read:
@@ -91,7 +97,7 @@ class CheckRun:
             try:
                 self._lock_seconds = locks.take(self.plan.lock, self._values)
             except NotLocked as fault:
-                self.pre.error = fault
+                self.pre.fail(fault)
 
     async def lock_async(self, locks: Locks) -> None:
         """Do the same in an async action."""
@@ -99,16 +105,15 @@ class CheckRun:
             try:
                 self._lock_seconds = await locks.take_async(self.plan.lock, self._values)
             except NotLocked as fault:
-                self.pre.error = fault
+                self.pre.fail(fault)
 
     def enter(self, action: str, tag: CausalTag) -> None:
         """Make the check known to others of equal scope."""
         plan = self.plan
         # One that is sampled out is not read, but its action writes all the same.
-        if not plan.claims_nothing:
-            scope = plan.scope(self._values)
-            self._entry = _contention.Entry(scope, action, tag, writes=plan.claims_change)
-            _contention.enter(self._entry)
+        scope = plan.scope(self._values)
+        self._entry = _contention.Entry(scope, action, tag, writes=plan.claims_change)
+        _contention.enter(self._entry)
         if plan.is_tagged and self.is_read:
             self._kin = _lineage.Kin(tag.id, self.descendants, root=tag.root_id, above=tag.above)
             _lineage.watch(self._kin)
@@ -127,10 +132,12 @@ class CheckRun:
     @property
     def shown_baseline(self) -> Any:
         """What may be shown of the state before the action; UNREAD when there is none."""
-        redaction = self.plan.redaction
+        state, redaction = self.pre.value, self.plan.redaction
+        if self.plan.is_tagged:
+            state = without_contents(state)
         if redaction is not None:
-            return shown(self.pre.value, redaction)
-        return outline(self.pre.value) if self.plan.hides_content else self.pre.value
+            return shown(state, redaction)
+        return outline(state) if self.plan.hides_content else state
 
     def read_again(self, moment: Moment) -> Read:
         """Return a fresh read of the post-state, which replaces the last one."""
@@ -146,36 +153,58 @@ class CheckRun:
         error: BaseException | None,
         tag: str,
         left: int | None,
-        rival: _contention.Rival | None = None,
+        overlap: _contention.Overlap = _contention.ALONE,
+        claim: Claim | None = None,
     ) -> CheckReport:
         """Judge the check on its reads; arguments as for `_judging.judge`."""
         if not self.is_read:
             return self._unjudged(_SAMPLED_OUT, tag)
-        return judge(self.plan, self.pre, self.post, values, result, error, rival, tag, left, self._kin)
+        return judge(
+            self.plan, self.pre, self.post, values, result, error, overlap, tag, left, self._kin, claim
+        )
 
     def report(
-        self, values: Mapping[str, Any], result: Any, error: BaseException | None, tag: str, left: int | None
+        self,
+        values: Mapping[str, Any],
+        result: Any,
+        error: BaseException | None,
+        tag: str,
+        left: int | None,
+        claim: Claim | None = None,
     ) -> CheckReport:
         """Give the final report: judged against rivals, with what it took, without what must not be shown."""
-        rival = self.leave()
+        overlap = self.leave()
+        plan = self.plan
+        if self._met_until_read is not None and self.attempts == 1:
+            overlap = self._met_until_read  # who came after the only read has no part in it
         # A lock that every writer takes leaves no rivals. Where there is one, somebody did not take it.
-        counts = not self.plan.ignores_rivals
-        return self._finished(self.judge(values, result, error, tag, left, rival if counts else None))
+        if plan.ignores_rivals:
+            overlap = _contention.ALONE
+        report = self._finished(self.judge(values, result, error, tag, left, overlap, claim))
+        if plan.attribution in _BLIND_TO_STRANGERS and plan.claims_change and report.passed:
+            warn_of_strangers(plan.metric, plan.attribution)
+        return report
 
-    def abandoned(self, tag: str) -> CheckReport:
+    def abandoned(self, tag: str, why: str) -> CheckReport:
         """Give the report of a check whose window ended before its verdict."""
         self.leave()
-        return self._finished(self._unjudged(_ABANDONED, tag))
+        return self._finished(self._unjudged(inconclusive("abandoned", why), tag))
 
-    def leave(self) -> _contention.Rival | None:
-        """Take the check out of its scope, and return a rival that wrote there meanwhile."""
+    def retire(self) -> None:
+        """End the window for others, though its verdict is reached later and may need further reads."""
+        if self._entry is not None:
+            self._met_until_read = self.overlap.joined(_contention.retire(self._entry))
+
+    def leave(self) -> _contention.Overlap:
+        """Take the check out of its scope, and return which windows overlapped."""
         if self._kin is not None:
             _lineage.forget(self._kin)
             self.descendants = self._kin.tags - {self._kin.tag}
         if self._entry is not None:
-            self.rival = _contention.leave(self._entry) or self.rival
-            self._entry = None
-        return self.rival
+            entry, self._entry = self._entry, None
+            found = _contention.leave(entry)
+            self.overlap = self.overlap.joined(found)
+        return self.overlap
 
     def _unjudged(self, verdict: Verdict, tag: str) -> CheckReport:
         plan = self.plan

@@ -9,7 +9,7 @@ from typing import Final
 
 from deltaspan._reports import ActionReport
 
-__all__ = ["collect_reports", "hand_out"]
+__all__ = ["collect_reports", "hand_out", "is_collecting"]
 
 _collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar(
     "deltaspan_collectors", default=()
@@ -20,8 +20,13 @@ _collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar(
 def collect_reports() -> Iterator[list[ActionReport]]:
     """Yield a list that fills with the ActionReports of this context, in order of completion.
 
-    Actions in tasks, and in threads that carry the context, are collected too. Collections nest: an inner
-    one does not take reports from an outer one.
+    Actions in tasks, and in threads that carry the context, are collected too. A thread that is started
+    plainly, by `threading.Thread` or a pool, has an empty context: start it with `copy_context().run`.
+    Collections nest: an inner one does not take reports from an outer one.
+
+    If verification is disabled, each action and window gives a report that is `skipped`, when it begins. An
+    empty list means that nothing ran here. `all(report.passed for report in reports)` is true of it too, so
+    assert how many there are.
 
     Example:
         >>> from deltaspan import change, collect_reports, expects
@@ -42,6 +47,11 @@ def collect_reports() -> Iterator[list[ActionReport]]:
         # A fixture may be set up in one context and torn down in another, where there is nothing to restore.
         with suppress(ValueError):
             _collectors.reset(token)
+
+
+def is_collecting() -> bool:
+    """Return whether any collection is open in this context."""
+    return bool(_collectors.get())
 
 
 def hand_out(report: ActionReport) -> None:

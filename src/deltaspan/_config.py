@@ -1,22 +1,35 @@
-"""Settings from the environment, read once, each variable documented where it is named."""
+"""Settings: from the environment, from code, and for a block; each variable documented where it is named."""
 
 from __future__ import annotations
 
+import difflib
+import functools
 import logging
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, Literal, TypeVar, cast, get_args
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from deltaspan._moments import verifying
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Policy
 
-__all__ = ["CaptureState", "EventSignal", "Settings", "enabled", "settings"]
+__all__ = [
+    "CaptureState",
+    "EventSignal",
+    "Settings",
+    "configure",
+    "enabled",
+    "forget_settings",
+    "override",
+    "settings",
+]
 
 _log = logging.getLogger("deltaspan")
 
-T = TypeVar("T")
+F = TypeVar("F", bound="Callable[..., Any]")
 CaptureState = Literal["full", "summary", "none"]
 EventSignal = Literal["span", "log", "both"]
 
@@ -26,6 +39,8 @@ ON_FAILURE: Final = "DELTASPAN_ON_FAILURE"
 """`record` (default), `warn` or `raise`, for decorators and windows that do not say."""
 ON_INCONCLUSIVE: Final = "DELTASPAN_ON_INCONCLUSIVE"
 """The same for checks without a verdict."""
+STRICT: Final = "DELTASPAN_STRICT"
+"""`true` raises for both, failed checks and those without a verdict."""
 CAPTURE_STATE: Final = "DELTASPAN_CAPTURE_STATE"
 """`full` (default), `summary` (kind and size of a state, no content) or `none`.
 
@@ -45,57 +60,159 @@ _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the environment says.
+    """What holds here and now.
 
     Attributes:
         enabled: whether actions are verified at all.
         on_failure: what a failed check does beyond being recorded.
         on_inconclusive: the same for a check without a verdict.
+        strict: whether both raise.
         capture_state: how much of a state leaves in telemetry.
         max_state_chars: bound of one state on the wire, in characters.
-        span_events: whether checks leave as span events.
-        log_events: whether checks leave as log-based events.
+        event_signal: how the events of checks leave.
         propagate: whether the causal tag leaves the process in baggage.
         shows_content: whether values that ready-made probes read as content leave; only if `full` is said.
+        span_events: whether checks leave as span events.
+        log_events: whether checks leave as log-based events.
     """
 
     enabled: bool = True
     on_failure: Policy = "record"
     on_inconclusive: Policy = "record"
+    strict: bool = False
     capture_state: CaptureState = "full"
     max_state_chars: int = 1024
-    span_events: bool = True
-    log_events: bool = False
+    event_signal: EventSignal = "span"
     propagate: bool = True
     shows_content: bool = False
+    span_events: bool = field(init=False)
+    log_events: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "span_events", self.event_signal in ("span", "both"))
+        object.__setattr__(self, "log_events", self.event_signal in ("log", "both"))
+
+    @classmethod
+    def of(cls, *layers: Mapping[str, Any]) -> Settings:
+        """Return what holds if each layer of settings goes before those to its left.
+
+        Args:
+            layers: values by the name of the field, each layer with those that it says something about.
+        """
+        found: dict[str, Any] = {}
+        for layer in layers:
+            if found.get("strict") and layer.get("strict") is False:
+                found.update(_LENIENT)
+            found.update(layer)
+        # Not by default: what is in rows, documents and files leaves only if somebody asked for it.
+        return cls(**found, shows_content=found.get("capture_state") == "full")
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """Read settings; a value that cannot be understood is logged and its default used."""
-        active = _read(environ, ENABLED, _boolean, default=True)
-        on_failure = cast("Policy", _read(environ, ON_FAILURE, _one_of(Policy), "record"))
-        on_inconclusive = cast("Policy", _read(environ, ON_INCONCLUSIVE, _one_of(Policy), "record"))
-        if not active and "raise" in (on_failure, on_inconclusive):
-            _log.warning("%s is false: actions run unverified and will not raise", ENABLED)
-        signal = _read(environ, EVENT_SIGNAL, _one_of(EventSignal), "span")
-        return cls(
-            enabled=active,
-            on_failure=on_failure,
-            on_inconclusive=on_inconclusive,
-            capture_state=cast("CaptureState", _read(environ, CAPTURE_STATE, _one_of(CaptureState), "full")),
-            max_state_chars=_read(environ, MAX_STATE_CHARS, _state_chars, 1024),
-            span_events=signal in ("span", "both"),
-            log_events=signal in ("log", "both"),
-            propagate=_read(environ, PROPAGATE, _boolean, default=True),
-            # Not by default: what is in rows, documents and files leaves only if somebody asked for it.
-            shows_content=_read(environ, CAPTURE_STATE, _one_of(CaptureState), "none") == "full",
-        )
+        found = cls.of(_read(environ))
+        _notice_unverified(found)
+        return found
 
 
-@lru_cache(maxsize=1)
+class _Setting(NamedTuple):
+    """One setting as it is written.
+
+    Attributes:
+        variable: its environment variable.
+        words: the texts that it may be; none for a number or a switch.
+        is_number: whether it is a number.
+    """
+
+    variable: str
+    words: tuple[str, ...] = ()
+    is_number: bool = False
+
+    def parse(self, text: str) -> Any:
+        """Return the value that a variable's text stands for; ValueError says what to write."""
+        word = text.lower()
+        if self.is_number:
+            return self.checked(int(text))
+        if not self.words and word in _TRUE | _FALSE:
+            return word in _TRUE
+        return self.checked(word)
+
+    def checked(self, value: Any) -> Any:
+        """Return a value; ValueError says what to write instead."""
+        if self.is_number:
+            if type(value) is not int or value < _SMALLEST_STATE_CHARS:
+                raise ValueError(f"write {_SMALLEST_STATE_CHARS} or more")
+        elif not self.words:
+            if type(value) is not bool:
+                raise ValueError("write true or false")
+        elif value not in self.words:
+            raise ValueError(f"write one of {', '.join(self.words)}")
+        return value
+
+
+_SETTINGS: Final[dict[str, _Setting]] = {
+    "enabled": _Setting(ENABLED),
+    "on_failure": _Setting(ON_FAILURE, get_args(Policy)),
+    "on_inconclusive": _Setting(ON_INCONCLUSIVE, get_args(Policy)),
+    "strict": _Setting(STRICT),
+    "capture_state": _Setting(CAPTURE_STATE, get_args(CaptureState)),
+    "max_state_chars": _Setting(MAX_STATE_CHARS, is_number=True),
+    "event_signal": _Setting(EVENT_SIGNAL, get_args(EventSignal)),
+    "propagate": _Setting(PROPAGATE),
+}
+_STRICT: Final = {"on_failure": "raise", "on_inconclusive": "raise"}
+_LENIENT: Final = {"on_failure": "record", "on_inconclusive": "record"}
+
+
+class _Process:
+    """The settings of the process: its environment, read at the first use, and what `configure` said."""
+
+    def __init__(self) -> None:
+        self.configured: dict[str, Any] = {}
+        self.layers: tuple[Mapping[str, Any], ...] = ()
+        self.settings: Settings | None = None
+
+    def read(self) -> Settings:
+        """Read the environment anew."""
+        self.layers = (_read(os.environ), self.configured)
+        self.settings = found = Settings.of(*self.layers)
+        _notice_unverified(found)
+        return found
+
+
+class _Override:
+    """The settings of a block, on top of those of the process at any time."""
+
+    __slots__ = ("_below", "_settings", "layers")
+
+    def __init__(self, *layers: Mapping[str, Any]) -> None:
+        self.layers = layers
+        self._below: Settings | None = None
+        self._settings: Settings | None = None
+
+    def settings(self) -> Settings:
+        below = _process.settings or _process.read()
+        if self._settings is None or self._below is not below:
+            self._below, self._settings = below, Settings.of(*_process.layers, *self.layers)
+        return self._settings
+
+
+_DEFAULTS: Final = Settings()
+_process: Final = _Process()
+_override: Final[ContextVar[_Override | None]] = ContextVar("deltaspan_override", default=None)
+
+
 def settings() -> Settings:
-    """Return the settings of this process, read from the environment at the first call."""
-    return Settings.from_environ(os.environ)
+    """Return the settings that hold in this context."""
+    of_block = _override.get()
+    if of_block is not None:
+        return of_block.settings()
+    return _process.settings or _process.read()
+
+
+def forget_settings() -> None:
+    """Forget what `configure` said; the environment is read again at the next use."""
+    _process.configured, _process.settings = {}, None
 
 
 def enabled() -> bool:
@@ -103,39 +220,176 @@ def enabled() -> bool:
     return settings().enabled and verifying.get() is None
 
 
-def _read(environ: Mapping[str, str], name: str, parse: Callable[[str], T], default: T) -> T:
-    text = environ.get(name, "").strip()
-    if not text:
-        return default
+def _naming_settings(function: F) -> F:
+    """Make a function of settings refuse an unknown name with the nearest one."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        for name in named:
+            if name not in _SETTINGS:
+                near = difflib.get_close_matches(name.lower().removeprefix("deltaspan_"), _SETTINGS, n=1)
+                meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(_SETTINGS)}"
+                raise DefinitionTypeError(f"{function.__name__} knows no setting {name!r}; {meant}")
+        return function(*args, **named)
+
+    return call  # type: ignore[return-value]  # it takes and gives what the function does
+
+
+@_naming_settings
+def configure(
+    *,
+    enabled: bool | None = None,
+    on_failure: Policy | None = None,
+    on_inconclusive: Policy | None = None,
+    strict: bool | None = None,
+    capture_state: CaptureState | None = None,
+    max_state_chars: int | None = None,
+    event_signal: EventSignal | None = None,
+    propagate: bool | None = None,
+) -> None:
+    """Set settings for the whole process, before the environment's.
+
+    A setting that is not named, or None, keeps what an earlier call said. Each call reads the environment
+    anew. What a decorator, a window or `override` says goes before all of it.
+
+    Args:
+        enabled: whether actions are verified at all (`DELTASPAN_ENABLED`).
+        on_failure: `record`, `warn` or `raise` (`DELTASPAN_ON_FAILURE`).
+        on_inconclusive: the same for checks without a verdict (`DELTASPAN_ON_INCONCLUSIVE`).
+        strict: whether both raise (`DELTASPAN_STRICT`).
+        capture_state: `full`, `summary` or `none` (`DELTASPAN_CAPTURE_STATE`).
+        max_state_chars: characters of one state on the wire, 16 or more (`DELTASPAN_MAX_STATE_CHARS`).
+        event_signal: `span`, `log` or `both` (`DELTASPAN_EVENT_SIGNAL`).
+        propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
+
+    Raises:
+        DefinitionTypeError: a name is not that of a setting.
+        DefinitionValueError: a value is not one that its setting takes, or `strict` meets a policy.
+
+    Example:
+        >>> import deltaspan
+        >>> deltaspan.configure(max_state_chars=1024)
+    """
+    said = _checked(
+        enabled=enabled,
+        on_failure=on_failure,
+        on_inconclusive=on_inconclusive,
+        strict=strict,
+        capture_state=capture_state,
+        max_state_chars=max_state_chars,
+        event_signal=event_signal,
+        propagate=propagate,
+    )
+    lenient = _LENIENT if strict is False and _process.configured.get("strict") else {}
+    _process.configured = {**_process.configured, **lenient, **said}
+    _process.read()
+
+
+@_naming_settings
+def override(
+    *,
+    enabled: bool | None = None,
+    on_failure: Policy | None = None,
+    on_inconclusive: Policy | None = None,
+    strict: bool | None = None,
+    capture_state: CaptureState | None = None,
+    max_state_chars: int | None = None,
+    event_signal: EventSignal | None = None,
+    propagate: bool | None = None,
+) -> AbstractContextManager[None]:
+    """Set settings for a block, and for what is started in it.
+
+    They hold in this context alone: neither another task nor another thread sees them, unless it carries this
+    context. Works in async code as it is, with a plain `with`. Blocks nest: a setting that is not named, or
+    None, is that of the block around it.
+
+    Args:
+        enabled: as for `configure`, like all others.
+        on_failure: likewise.
+        on_inconclusive: likewise.
+        strict: likewise.
+        capture_state: likewise.
+        max_state_chars: likewise.
+        event_signal: likewise.
+        propagate: likewise.
+
+    Raises:
+        DefinitionTypeError: a name is not that of a setting.
+        DefinitionValueError: a value is not one that its setting takes, or `strict` meets a policy.
+
+    Example:
+        >>> import deltaspan
+        >>> @deltaspan.expects(deltaspan.change("flows", lambda: 3).by(1))
+        ... def create_flow():
+        ...     return "created"
+        >>> with deltaspan.override(strict=True):
+        ...     create_flow()
+        Traceback (most recent call last):
+        deltaspan.exceptions.DeltaCheckFailed: expected flows to change by 1, but it changed by 0 (3 → 3)
+    """
+    return _overriding(
+        _checked(
+            enabled=enabled,
+            on_failure=on_failure,
+            on_inconclusive=on_inconclusive,
+            strict=strict,
+            capture_state=capture_state,
+            max_state_chars=max_state_chars,
+            event_signal=event_signal,
+            propagate=propagate,
+        )
+    )
+
+
+@contextmanager
+def _overriding(said: Mapping[str, Any]) -> Iterator[None]:
+    around = _override.get()
+    token = _override.set(_Override(*(() if around is None else around.layers), said))
     try:
-        return parse(text)
+        yield
+    finally:
+        # A fixture may be set up in one context and torn down in another, where there is nothing to restore.
+        with suppress(ValueError):
+            _override.reset(token)
+
+
+def _checked(**said: Any) -> dict[str, Any]:
+    """Return the settings that are said, with what `strict` says of the policies."""
+    named = {name: value for name, value in said.items() if value is not None}
+    for name, value in named.items():
+        _refuse_wrong_value(name, value)
+    if not named.get("strict"):
+        return named
+    for name, policy in _STRICT.items():
+        if named.get(name, policy) != policy:
+            raise DefinitionValueError(
+                f"strict=True raises, and {name}={named[name]!r} does not; take one of the two away"
+            )
+    return {**named, **_STRICT}
+
+
+def _refuse_wrong_value(name: str, value: Any) -> None:
+    try:
+        _SETTINGS[name].checked(value)
     except ValueError as error:
-        # An action must not break because of a typing error in a deployment: say it and go on.
-        _log.warning("%s=%r is not understood: %s; using %r", name, text, error, default)
-        return default
+        raise DefinitionValueError(f"{name}={value!r} is not understood: {error}") from None
 
 
-def _boolean(text: str) -> bool:
-    word = text.lower()
-    if word in _TRUE or word in _FALSE:
-        return word in _TRUE
-    raise ValueError("write true or false")
+def _read(environ: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, setting in _SETTINGS.items():
+        text = environ.get(setting.variable, "").strip()
+        if not text:
+            continue
+        try:
+            found[name] = setting.parse(text)
+        except ValueError as error:
+            # An action must not break because of a typing error in a deployment: say it and go on.
+            default = getattr(_DEFAULTS, name)
+            _log.warning("%s=%r is not understood: %s; using %r", setting.variable, text, error, default)
+    return {**found, **_STRICT} if found.get("strict") else found
 
 
-def _one_of(words: object) -> Callable[[str], str]:
-    known = get_args(words)
-
-    def parse(text: str) -> str:
-        word = text.lower()
-        if word not in known:
-            raise ValueError(f"write one of {', '.join(known)}")
-        return word
-
-    return parse
-
-
-def _state_chars(text: str) -> int:
-    number = int(text)
-    if number < _SMALLEST_STATE_CHARS:
-        raise ValueError(f"write {_SMALLEST_STATE_CHARS} or more")
-    return number
+def _notice_unverified(found: Settings) -> None:
+    if not found.enabled and "raise" in (found.on_failure, found.on_inconclusive):
+        _log.warning("%s is false: actions run unverified and will not raise", ENABLED)

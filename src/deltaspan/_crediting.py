@@ -22,9 +22,10 @@ from deltaspan._records import UNREAD, Verdict
 from deltaspan._render import transition
 from deltaspan.expectations import ChangeExpectation, Expectation, Members, NoChange, Only
 from deltaspan.expectations.base import States
+from deltaspan.expectations.keeping import collateral_words, without_unsigned
 from deltaspan.expectations.possible import could_hold, holds
 
-__all__ = ["doubt_of"]
+__all__ = ["doubt_beside_others", "doubt_of"]
 
 
 def doubt_of(expectation: Expectation, delta: TaggedDelta, verdict: Verdict, states: States) -> str | None:
@@ -46,6 +47,46 @@ def doubt_of(expectation: Expectation, delta: TaggedDelta, verdict: Verdict, sta
     return None if said is None else f"{said}; {delta.tally}"
 
 
+def doubt_beside_others(
+    expectation: ChangeExpectation,
+    delta: TaggedDelta,
+    verdict: Verdict,
+    states: States,
+    claimed: MappingDelta,
+    rival: str | None,
+) -> str | None:
+    """Return why a verdict on rows cannot stand where those of others were to be kept; None when it can.
+
+    What no run signed is held against the action, unless another window may have done it.
+
+    Args:
+        expectation: what was judged, computed operands filled in.
+        delta: what changed.
+        verdict: what judging it came to.
+        states: baseline and post-state.
+        claimed: the rows of others that are gone and that the action claims to have removed.
+        rival: the window of equal scope that was open meanwhile, in words; None if there was none.
+    """
+    if verdict.outcome == "inconclusive":
+        return None
+    rest: Any = expectation.ignored.leave_out(delta.credited(claimed))
+    harm = rest.unsigned
+    signed = without_unsigned(rest)
+    if harm.changed or claimed.changed:
+        passed = verdict.outcome == "pass"
+        if rival is None and not passed:
+            return None
+        if rival is not None and (passed or expectation.judge(signed, *states).outcome == "pass"):
+            happened = collateral_words(merged(harm, claimed))
+            return (
+                f"somebody {happened}, and nobody signed that: this action may have done it, or {rival}; "
+                f"let all "
+                f"writers stamp what they write and mark rows as deleted instead of removing them, or hold a "
+                f"lock, .exclusively(lock); {rest.shares}"
+            )
+    return doubt_of(expectation, signed, verdict, states)
+
+
 def _of_pass(
     expectation: ChangeExpectation | NoChange, delta: TaggedDelta, states: States, both: str
 ) -> str | None:
@@ -59,19 +100,21 @@ def _of_pass(
     if isinstance(expectation, NoChange):
         return None
     if expectation.end is not UNREAD:
-        return _of_end(delta, both)
+        return _of_end(expectation, delta, both)
     movement = expectation.movement
     if not untagged.changed or not isinstance(movement, Members | Only):
         return None
     # What is allowed beside what is declared may be anybody's.
     if getattr(movement, "others", False) or holds(movement, delta.credited(untagged), states):
         return None
-    cure = "say .allowing_others()" if isinstance(movement, Members) else "name it in .only(...)"
+    if expectation.keeps_others:
+        cure = "put the check on the outermost action, whose own every row with its root is"
+    else:
+        word = "say .allowing_others()" if isinstance(movement, Members) else "name it in .only(...)"
+        cure = f"{word} where others may do so, or have whatever writes there stamp it"
     return (
         f"what carries its tag is as expected, but the state also {untagged.words('row')}{both} "
-        f"{_by(delta)}; "
-        f"nothing else may change, and this action may have done that: {cure} where others may do so, or "
-        f"have whatever writes there stamp it"
+        f"{_by(delta)}; nothing else may change, and this action may have done that: {cure}"
     )
 
 
@@ -84,7 +127,7 @@ def _of_fail(
     if not (ends or mute.changed) or not could_hold(movement, delta, states):
         return None
     if ends and not expectation.arrives(states[1]):
-        return _of_end(delta, both) if _could_end(expectation, delta, states[0]) else None
+        return _of_end(expectation, delta, both) if _could_end(expectation, delta, states[0]) else None
     if not mute.changed:
         return None
     demand = f"{movement.verb} {movement.extent}".rstrip()
@@ -103,12 +146,13 @@ def _of_fail(
     )
 
 
-def _of_end(delta: TaggedDelta, both: str) -> str:
+def _of_end(expectation: ChangeExpectation, delta: TaggedDelta, both: str) -> str:
+    word = "ending_at" if expectation.is_idempotent else "to"
     foreign = merged(delta.others, delta.untagged)
     return (
         f"the end of the state is not the work of this action alone: beside what carries its tag the state "
-        f"{foreign.words('row')}{both}, so .to(...) proves nothing; claim what is its own, as .by(...) and "
-        f".adding(...) do"
+        f"{foreign.words('row')}{both}, so .{word}(...) proves nothing; claim what is its own, as .by(...) "
+        f"and .adding(...) do"
     )
 
 

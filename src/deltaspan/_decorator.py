@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import logging
+import pickle
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -18,13 +20,16 @@ from deltaspan._callables import (
     name_of,
     parameters_of_action,
 )
-from deltaspan._config import enabled
+from deltaspan._collecting import hand_out, is_collecting
+from deltaspan._config import enabled, settings
 from deltaspan._engine import Run
 from deltaspan._guard import say
 from deltaspan._plan import Options, Plan
 from deltaspan._planning import make_plan
 from deltaspan._refusals import refuse_bare_use, refuse_what_is_no_action
+from deltaspan._registered import refuse_what_is_registered
 from deltaspan._stepping import go_on, is_result, keep_open, step, step_async
+from deltaspan._unverified import SKIPPED, unverified
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.typing import Contention, Policy, ReportHook
@@ -43,6 +48,7 @@ def expects(
     on_report: ReportHook | None = None,
     on_contention: Contention = "inconclusive",
     deferred: bool = False,
+    claim: Callable[..., object] | None = None,
 ) -> Callable[[F], F]:
     """Verify what an action changed.
 
@@ -52,7 +58,9 @@ def expects(
     The window of a generator is open from its first step to its last. One that is closed before its end is
     `abandoned`, but for the checks that count what was `yielded` until then. A plain function that returns a
     coroutine or a generator is judged when that has ended; one that returns a future, when it is done, and a
-    failure is then logged where it should be raised. Any other awaitable is a result like all results.
+    failure is then logged where it should be raised. One that returns another awaitable, a request of an HTTP
+    client for example, is judged when that has been awaited or its `async with` block has ended; if neither
+    comes, its checks are `abandoned`.
     A decorator that makes something else of the function, a framework's tool, a property, a cache, a context
     manager, stands above this one.
 
@@ -60,16 +68,21 @@ def expects(
         checks: one or more of `change(...)`, `unchanged(...)`, `observe(...)`; each metric once.
         name: the action's name in telemetry and reports; the function's own name by default.
         on_failure: what a failed check does beyond being recorded: `record` (nothing), `warn` (a WARNING
-            in the log), `raise` (DeltaCheckFailed after everything is recorded). By default
-            `DELTASPAN_ON_FAILURE` decides, and without it `record`.
+            in the log), `raise` (DeltaCheckFailed after everything is recorded). By default the settings
+            decide, and without these `record`. Some frameworks run a tool again if it raises: crewai's
+            ReAct loop does so six times for one call of the model.
         on_inconclusive: the same for checks without a verdict (DeltaInconclusive).
         on_report: called with the ActionReport of each run; what it raises is logged.
         on_contention: what becomes of a delta that another action may have made, because its window of equal
             scope overlapped: `inconclusive`, or `ignore`, which judges it all the same; for when every
             writer is known to write elsewhere.
-        deferred: return the action's result at once and reach the verdict in the background. It goes to a
-            span `delta.verify {action}` of the same trace and to `on_report`; the process waits for it at
-            exit. What `raise` would raise is logged.
+        deferred: read each post-state once, return the action's result, and reach the verdict in the
+            background. It goes to a span `delta.verify {action}` of the same trace and to `on_report`; the
+            process waits for it at exit. What `raise` would raise is logged.
+        claim: returns whether the action says that it succeeded, such as `lambda result: result["ok"]`; it
+            may name `result`, the action's parameters, `causal_tag` and, for a generator, `yielded`. It makes
+            `claim` in reports and telemetry `success` or `failure`. An action that raised claims failure. If
+            it raises itself, that is logged and there is no claim.
 
     Raises:
         DefinitionTypeError: at decoration; something is not a check, a probe names a parameter that the
@@ -89,11 +102,12 @@ def expects(
         >>> reports[0]["flows"].explanation
         'flows changed by 1, as expected (1 → 2)'
     """
-    options = Options(on_failure, on_inconclusive, on_report, deferred, on_contention)
+    options = Options(on_failure, on_inconclusive, on_report, deferred, on_contention, claim)
     refuse_bare_use(checks)
 
     def decorate(action: F) -> F:
         refuse_what_is_no_action(action)
+        refuse_what_is_registered(action, sys._getframe(1))  # noqa: SLF001  # documented, for this purpose
         function = function_of(action)
         kind = kind_of(function)
         plan = make_plan(
@@ -119,31 +133,91 @@ def _repr(action: Any) -> str:
 
 
 class _BoundAction(wrapt.BoundFunctionWrapper[Any, Any]):
-    """A decorated action bound to its object. Like a bound method it pickles and copies with that object."""
+    """A decorated action as an attribute of an object or a class.
+
+    Like a method it is equal to every other access through the same object, and pickles and copies with that
+    object; if nothing is bound, with the class that it was found in.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if self._receiver is None and other is self._self_parent:
+            return True
+        if not isinstance(other, _BoundAction):
+            return NotImplemented
+        return self._self_parent is other._self_parent and self._receiver is other._receiver
+
+    def __ne__(self, other: object) -> bool:
+        is_equal = self.__eq__(other)
+        return is_equal if is_equal is NotImplemented else not is_equal
+
+    def __hash__(self) -> int:
+        receiver = self._receiver
+        return hash(self._self_parent) if receiver is None else hash((self._self_parent, id(receiver)))
 
     __repr__ = _repr
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self.__self__, self.__name__)
+        receiver = self._receiver
+        return getattr, (self._owner if receiver is None else receiver, self._attribute)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return self.__reduce__()
 
-    def __copy__(self) -> Any:
-        return getattr(self.__self__, self.__name__)
+    def __copy__(self) -> _BoundAction:
+        return self
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return getattr(copy.deepcopy(self.__self__, memo), self.__name__)
+        receiver = self._receiver
+        copied = copy.deepcopy(receiver, memo)
+        return self if copied is receiver else getattr(copied, self._attribute)
+
+    @property
+    def _receiver(self) -> Any:
+        """The object or class that is bound; None for a static method, and for access through the class."""
+        return getattr(self.__wrapped__, "__self__", None)
+
+    @property
+    def _attribute(self) -> str:
+        """The name under which the action stands in its class: a private name is not that of its function."""
+        for base in self._owner.__mro__:
+            for name, value in vars(base).items():
+                found = value.__func__ if type(value) in (classmethod, staticmethod) else value
+                if found is self._self_parent:
+                    return str(name)
+        return str(self.__name__)
+
+    @property
+    def _owner(self) -> Any:
+        return self._self_owner or type(self._receiver)
 
 
 class _Action(wrapt.FunctionWrapper[Any, Any]):
-    """A decorated action. Like a function it pickles by its qualified name and copies to itself."""
+    """A decorated action. Like a function it pickles by its qualified name and copies to itself.
+
+    It is equal to itself alone: what is kept by function, such as a framework's cache, must not take it for
+    the function inside, which runs unverified.
+    """
 
     __bound_function_wrapper__ = _BoundAction
     __repr__ = _repr
 
+    def __eq__(self, other: object) -> bool:
+        return True if self is other else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return False if self is other else NotImplemented
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
     def __reduce__(self) -> str:
-        return str(self.__qualname__)
+        name = getattr(self, "__qualname__", None)
+        if name is None:
+            raise pickle.PicklingError(
+                f"a decorated action pickles by its qualified name, and a {type(self.__wrapped__).__name__} "
+                f"has none; decorate a function that calls it"
+            )
+        return str(name)
 
     def __reduce_ex__(self, protocol: Any) -> str:
         return self.__reduce__()
@@ -213,21 +287,28 @@ def _refuse_what_must_be_awaited(plan: Plan, kind: Kind) -> None:
 
 
 def _enabled_for(plan: Plan) -> Callable[[], bool]:
-    """Return what is asked before each call; a disabled action that wanted to raise says so, once."""
-    if "raise" not in (plan.options.on_failure, plan.options.on_inconclusive):
-        return enabled
+    """Return the function that says, before each call, whether it is verified.
+
+    A disabled call is reported as skipped where reports are collected; an action that was to raise logs once
+    that it will not.
+    """
+    wants_to_raise = "raise" in (plan.options.on_failure, plan.options.on_inconclusive)
     said = False
 
     def ask() -> bool:
         nonlocal said
-        active = enabled()
-        if not active and not said:
-            said = True
-            say(
-                logging.WARNING,
-                "DELTASPAN_ENABLED is false: %s runs unverified and will not raise",
-                plan.action,
-            )
-        return active
+        if enabled():
+            return True
+        if not settings().enabled:
+            if is_collecting():
+                hand_out(unverified(plan, SKIPPED))
+            if wants_to_raise and not said:
+                said = True
+                say(
+                    logging.WARNING,
+                    "DELTASPAN_ENABLED is false: %s runs unverified and will not raise",
+                    plan.action,
+                )
+        return False
 
     return ask

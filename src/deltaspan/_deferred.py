@@ -15,10 +15,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
+from deltaspan._atomic import Once
 from deltaspan._guard import guarded
+from deltaspan._interrupts import let_through
 from deltaspan._settling import Steps
 from deltaspan._threads import Pool
 
@@ -58,70 +62,85 @@ class _Job:
 
 
 class _Scheduler:
-    """Waits for the next job that is due, and hands it to a reader."""
+    """Waits for the next job that is due, and hands it to a reader.
+
+    Jobs reach its thread through a queue, which a signal handler or a finalizer may add to at any time. What
+    is due when is known to the thread alone.
+    """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._due: list[tuple[float, int, _Job]] = []
+        self._inbox: SimpleQueue[tuple[float, int, _Job]] = SimpleQueue()
         self._numbers = itertools.count()
-        self._open = 0
-        self._thread: threading.Thread | None = None
+        self._open: dict[_Job, None] = {}
+        self._waiting: dict[SimpleQueue[None], None] = {}  # what wakes each drain when a job has ended
+        self._started = Once()
         self._readers = Pool(_MOST_READERS, "deltaspan-settling")
 
     def add(self, job: _Job) -> None:
-        with self._changed:
-            if self._starts():
-                self._open += 1
-                self._push(job, 0.0)
-                return
+        if self._starts():
+            self._open[job] = None
+            self._push(job, 0.0)
+            return
         # No thread is to be had, so the caller waits after all; nothing is lost.
         while (pause := guarded("settling", job.advance)) is not None:
             time.sleep(pause)
 
     def _starts(self) -> bool:
-        if self._thread is None:
-            thread = threading.Thread(target=self._wait, name="deltaspan-deferred", daemon=True)
+        if self._started.take():
             try:
-                thread.start()
-            except RuntimeError:
+                threading.Thread(target=self._wait, name="deltaspan-deferred", daemon=True).start()
+            except BaseException as error:
+                self._started.give_back()
+                let_through(error)
                 return False
-            self._thread = thread
         return True
 
     def drain(self, seconds: float) -> bool:
-        with self._changed:
-            return self._changed.wait_for(lambda: self._open == 0, seconds)
+        ends = time.perf_counter() + seconds
+        ended: SimpleQueue[None] = SimpleQueue()
+        self._waiting[ended] = None
+        try:
+            while self._open:
+                ended.get(timeout=max(ends - time.perf_counter(), 0.0))
+        except Empty:
+            return not self._open
+        finally:
+            del self._waiting[ended]
+        return True
 
     def _push(self, job: _Job, pause: float) -> None:
-        heapq.heappush(self._due, (time.perf_counter() + pause, next(self._numbers), job))
-        self._changed.notify_all()
+        self._inbox.put((time.perf_counter() + pause, next(self._numbers), job))
 
     def _wait(self) -> None:
+        due: list[tuple[float, int, _Job]] = []
         while True:
-            with self._changed:
-                while not self._due or self._due[0][0] > time.perf_counter():
-                    self._changed.wait(self._due[0][0] - time.perf_counter() if self._due else None)
-                job = heapq.heappop(self._due)[2]
+            pause = due[0][0] - time.perf_counter() if due else None
+            if pause is None or pause > 0:
+                with suppress(Empty):
+                    heapq.heappush(due, self._inbox.get(timeout=pause))
+                continue
+            job = heapq.heappop(due)[2]
             try:
                 self._readers.submit(partial(self._advance, job))
             except RuntimeError:
                 self._advance(job)  # no thread is to be had
+            del job
 
     def _advance(self, job: _Job) -> None:
         pause = guarded("settling in the background", job.advance)
-        with self._changed:
-            if pause is None:
-                self._open -= 1
-                self._changed.notify_all()
-            else:
-                self._push(job, pause)
+        if pause is not None:
+            self._push(job, pause)
+            return
+        self._open.pop(job, None)
+        for ended in list(self._waiting):
+            ended.put(None)
 
 
 _tasks: Final[dict[asyncio.Task[None], Coroutine[Any, Any, None]]] = {}
 """What settles on event loops, which hold their tasks weakly, and may be closed before they are done."""
 
 _scheduler = _Scheduler()
-_registered = False
+_registered = Once()
 
 
 def defer(steps: Steps, finish: Callable[[], object]) -> None:
@@ -156,9 +175,7 @@ def _end_what_loops_left() -> None:
 
 
 def _register() -> None:
-    global _registered  # noqa: PLW0603  # once a process
-    if not _registered:
-        _registered = True
+    if _registered.take():
         # Registered at the first use, so that it runs before an SDK that was set up earlier shuts down.
         atexit.register(drain)
 

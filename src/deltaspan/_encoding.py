@@ -18,6 +18,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from deltaspan._freeze import Path, class_of, record
+from deltaspan._interrupts import let_through
 
 __all__ = ["Unreadable", "Unwritable", "canonical", "decode", "encode"]
 
@@ -91,6 +92,7 @@ def decode(encoded: object) -> Any:
     except Unreadable:
         raise
     except Exception as error:
+        let_through(error)
         raise Unreadable(f"a value cannot be read back ({type(error).__name__})") from None
 
 

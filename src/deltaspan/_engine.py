@@ -6,7 +6,8 @@ sites; a generator, from one value to the next; the background, when the verdict
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from time import perf_counter
@@ -19,7 +20,7 @@ from deltaspan._deferred import defer, defer_async
 from deltaspan._plan import Plan
 from deltaspan._reading import perform_together
 from deltaspan._run_steps import RunSteps
-from deltaspan._settling import Steps, settle, settle_async, steps_of
+from deltaspan._settling import settle, settle_async, steps_of
 from deltaspan._threads import on_asyncio
 from deltaspan._whereabouts import is_collected, watch
 
@@ -98,8 +99,7 @@ class Run(RunSteps):
             self._defer(ended, error)
             return
         try:
-            for read in self._readable(error):
-                read.perform()
+            self._read(error)
             if self._plan.is_patient and not self._is_interrupted(error):
                 settle(self._watched(error), ended)
             self._conclude(error, ended)
@@ -138,12 +138,11 @@ class Run(RunSteps):
                 return
             error = self._fault_in(error)
         if self._is_deferred(error) and (self._plan.first_async_metric is None or on_asyncio()):
-            self._defer(ended, error)
+            await self._defer_async(ended, error)
             return
         try:
             if self._is_interrupted(error):
-                for read in self._readable(error):
-                    read.perform()
+                self._read(error)
             else:
                 await perform_together(self._readable(error))
                 if self._plan.is_patient:
@@ -183,6 +182,16 @@ class Run(RunSteps):
         if ended is not None:
             self._end_and_release(None, ended)
 
+    def give_up(self, why: str) -> None:
+        """End a run that cannot be followed to its end, while its caller still listens.
+
+        Args:
+            why: the sentence that says so, with the cure.
+        """
+        self.why_abandoned = why
+        self.abandon()
+        self._act_on(None)
+
     def _ended_open(self) -> float | None:
         """Return when a run ended that nobody closed; None when it is to be ended elsewhere."""
         if self._ends_elsewhere(None):
@@ -196,18 +205,44 @@ class Run(RunSteps):
         return self._plan.options.deferred and not self._is_interrupted(error)
 
     def _defer(self, ended: float, error: BaseException | None) -> None:
-        """Let the caller go on; the verdict is reached in the background."""
-        self._telemetry.leave()
-        self._telemetry.defer()
-        self._unheard = True
+        """Let the caller go on once the post-states are read; the verdict is reached in the background."""
         if self._plan.first_async_metric is None:
-            defer(self._settling(error, ended), partial(self._settled, error, ended))
+            with self._ended_if_interrupted(ended, error):
+                self._read(error)
+                self._retire()
+            self._let_go()
+            defer(steps_of(self._watched(error), ended), partial(self._settled, error, ended))
+        else:
+            self._let_go()
+            defer_async(self._read_and_settle_async(error, ended))
+
+    async def _defer_async(self, ended: float, error: BaseException | None) -> None:
+        """Do the same in an async action, whose probes may have to be awaited."""
+        with self._ended_if_interrupted(ended, error):
+            await perform_together(self._readable(error))
+            self._retire()
+        self._let_go()
+        if self._plan.first_async_metric is None:
+            defer(steps_of(self._watched(error), ended), partial(self._settled, error, ended))
         else:
             defer_async(self._settle_async(error, ended))
 
-    def _settling(self, error: BaseException | None, ended: float) -> Steps:
-        yield self._readable(error)
-        yield from steps_of(self._watched(error), ended)
+    @contextmanager
+    def _ended_if_interrupted(self, ended: float, error: BaseException | None) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._end_and_release(error, ended)
+            raise
+
+    def _let_go(self) -> None:
+        self._telemetry.leave()
+        self._telemetry.defer()
+        self._unheard = True
+
+    def _read(self, error: BaseException | None) -> None:
+        for read in self._readable(error):
+            read.perform()
 
     def _settled(self, error: BaseException | None, ended: float) -> None:
         if self.report is not None:
@@ -218,9 +253,16 @@ class Run(RunSteps):
             self._end_and_release(error, ended)
         self._act_on(error)
 
-    async def _settle_async(self, error: BaseException | None, ended: float) -> None:
+    async def _read_and_settle_async(self, error: BaseException | None, ended: float) -> None:
         try:
             await perform_together(self._readable(error))
+            self._retire()
+            await settle_async(self._watched(error), ended)
+        finally:
+            self._settled(error, ended)
+
+    async def _settle_async(self, error: BaseException | None, ended: float) -> None:
+        try:
             await settle_async(self._watched(error), ended)
         finally:
             self._settled(error, ended)
@@ -234,12 +276,12 @@ class Run(RunSteps):
             self._end_and_release(error, ended)
             return
         try:
-            self._end(error, ended)
-        finally:
             await self._locks.release_async()
+        finally:
+            self._end(error, ended)
 
     def _is_closed(self, error: BaseException | None) -> bool:
-        return isinstance(error, GeneratorExit) and not self._plan.is_generator
+        return issubclass(type(error), GeneratorExit) and not self._plan.is_generator
 
     def _ends_elsewhere(self, error: BaseException | None) -> bool:
         """Return whether this is not the place to close the window: another will, or has been told to."""
@@ -253,8 +295,10 @@ class Run(RunSteps):
         return True
 
     def _end_and_release(self, error: BaseException | None, ended: float) -> None:
+        # First the locks, while the run is still current: whatever a signal handler calls meanwhile on this
+        # thread knows then that they are held, and does not wait for them.
         try:
-            self._end(error, ended)
-        finally:
             if self._locks is not None:
                 self._locks.release()
+        finally:
+            self._end(error, ended)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
-import threading
 from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from opentelemetry.sdk._logs.export import ConsoleLogRecordExporter
-from opentelemetry.sdk.metrics.export import ConsoleMetricExporter
-from opentelemetry.sdk.trace.export import ConsoleSpanExporter
-
+from deltaspan._atomic import Once
 from deltaspan.exceptions import DefinitionValueError
 
 __all__ = ["SIGNALS", "Outage", "exporters", "protocol_of"]
@@ -25,81 +21,91 @@ SIGNALS: Final = ("TRACES", "METRICS", "LOGS")
 _GRPC: Final = "grpc"
 _HTTP: Final = "http/protobuf"
 _GRPC_PORT: Final = 4317
+_PROTOCOLS: Final = {_GRPC: "otlp_proto_grpc", _HTTP: "otlp_proto_http", "http/json": "otlp_json_http"}
+"""The protocols of OTLP, and by which name their exporters are installed."""
 _PACKAGE: Final = "opentelemetry.exporter.otlp.proto"
-_CLASSES: Final = {
-    "TRACES": ("trace_exporter", "OTLPSpanExporter"),
-    "METRICS": ("metric_exporter", "OTLPMetricExporter"),
-    "LOGS": ("_log_exporter", "OTLPLogExporter"),
-}
-_CONSOLE: Final[dict[str, Callable[[], Any]]] = {
-    "TRACES": ConsoleSpanExporter,
-    "METRICS": ConsoleMetricExporter,
-    "LOGS": ConsoleLogRecordExporter,
-}
+_JSON: Final = "opentelemetry.exporter.otlp.json.http"
 _NOISY_LOGGERS: Final = (
     f"{_PACKAGE}.grpc.exporter",
     f"{_PACKAGE}.http.trace_exporter",
     f"{_PACKAGE}.http.metric_exporter",
     f"{_PACKAGE}.http._log_exporter",
     f"{_PACKAGE}.http._common",
+    f"{_JSON}.trace_exporter",
+    f"{_JSON}.metric_exporter",
+    f"{_JSON}._log_exporter",
+    f"{_JSON}._internal",
     "opentelemetry.exporter.otlp.common.http",
     "opentelemetry.sdk._shared_internal",
     "opentelemetry.sdk.metrics._internal.export",
 )
 
 
-def exporters() -> dict[str, list[Any]]:
+def exporters(only: str | None = None) -> dict[str, list[Any]]:
     """Return the exporters of each signal that the environment asks for; none are made if one is wrong.
 
+    Each is what a package installed under that name, as OpenTelemetry's own entry points list it. One of
+    metrics may be a reader, which needs no exporter.
+
+    Args:
+        only: make those of this name alone; all are looked up.
+
     Raises:
-        DefinitionValueError: the environment names an exporter or a protocol that does not exist, or gives
+        DefinitionValueError: the environment names an exporter or a protocol that is not installed, or gives
             an exporter a setting that it refuses.
     """
     makers = {signal_name: _makers(signal_name) for signal_name in SIGNALS}
     return {
-        signal_name: [_made(signal_name, make) for make in chosen] for signal_name, chosen in makers.items()
+        signal_name: [_made(signal_name, kind, make) for kind, make in chosen if only in (None, kind)]
+        for signal_name, chosen in makers.items()
     }
 
 
-def _makers(signal_name: str) -> list[Callable[[], Any]]:
+def _makers(signal_name: str) -> list[tuple[str, Callable[[], Any]]]:
     variable = f"OTEL_{signal_name}_EXPORTER"
-    kinds = [kind.strip().lower() for kind in os.environ.get(variable, "").split(",") if kind.strip()] or [
-        "otlp"
+    kinds = [kind.strip().lower() for kind in os.environ.get(variable, "").split(",") if kind.strip()]
+    return [
+        (kind, _installed(signal_name, kind, variable))
+        for kind in dict.fromkeys(kinds or ["otlp"])
+        if kind != "none"
     ]
-    chosen: list[Callable[[], Any]] = []
-    for kind in dict.fromkeys(kinds):
-        if kind == "otlp":
-            chosen.append(_otlp(signal_name))
-        elif kind == "console":
-            chosen.append(_CONSOLE[signal_name])
-        elif kind != "none":
-            raise DefinitionValueError(
-                f"{variable}={kind!r} is not known to configure_telemetry; use otlp, console or none"
-            )
-    return chosen
 
 
-def _made(signal_name: str, make: Callable[[], Any]) -> Any:
+def _installed(signal_name: str, kind: str, variable: str) -> Callable[[], Any]:
+    """Return what makes an exporter."""
+    # Only the transport that is used is imported: gRPC alone is a second of start-up.
+    group = f"opentelemetry_{signal_name.lower()}_exporter"
+    name, said = kind, f"{variable}={kind!r}"
+    if kind == "otlp":
+        protocol = protocol_of(signal_name)
+        name, said = _PROTOCOLS[protocol], f"the OTLP protocol {protocol!r} of {signal_name.lower()}"
+    found = list(entry_points(group=group, name=name))
+    if not found:
+        known = sorted({each.name for each in entry_points(group=group)} | {"none"})
+        raise DefinitionValueError(
+            f"{said} needs an exporter that is not installed; there are {', '.join(known)}"
+        )
+    try:
+        return found[0].load()  # type: ignore[no-any-return]
+    except Exception as error:
+        raise DefinitionValueError(f"the exporter for {said} cannot be loaded: {error}") from error
+
+
+def _made(signal_name: str, kind: str, make: Callable[[], Any]) -> Any:
     try:
         return make()
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         # The SDK's own words say "could not convert string to float", and not what it was reading.
-        raise DefinitionValueError(
-            f"the exporter of {signal_name.lower()} does not understand one of the OTEL_EXPORTER_OTLP_* "
-            f"environment variables: {error}"
-        ) from error
-
-
-def _otlp(signal_name: str) -> Callable[[], Any]:
-    protocol = protocol_of(signal_name)
-    module, name = _CLASSES[signal_name]
-    # Only the transport that is used is imported: gRPC alone is a second of start-up.
-    package = importlib.import_module(f"{_PACKAGE}.{'grpc' if protocol == _GRPC else 'http'}.{module}")
-    return getattr(package, name)  # type: ignore[no-any-return]
+        what = f"the exporter of {signal_name.lower()}"
+        if kind == "otlp":
+            said = f"{what} does not understand one of the OTEL_EXPORTER_OTLP_* environment variables"
+        else:
+            said = f"{what} {kind!r} cannot start"
+        raise DefinitionValueError(f"{said}: {error}") from error
 
 
 def protocol_of(signal_name: str) -> str:
-    """Return `grpc` or `http/protobuf`: what the environment says, or what its endpoint's port speaks.
+    """Return the protocol of OTLP that the environment says, or that its endpoint's port speaks.
 
     Raises:
         DefinitionValueError: it says something else.
@@ -113,8 +119,10 @@ def protocol_of(signal_name: str) -> str:
         )
         # 4317 is the port of OTLP over gRPC; HTTP never answers there.
         return _GRPC if _port(endpoint) == _GRPC_PORT else _HTTP
-    if protocol not in (_GRPC, _HTTP):
-        raise DefinitionValueError(f"{variable}={protocol!r} is not supported; use {_GRPC} or {_HTTP}")
+    if protocol not in _PROTOCOLS:
+        raise DefinitionValueError(
+            f"{variable}={protocol!r} is not a protocol of OTLP; use {', '.join(_PROTOCOLS)}"
+        )
     return protocol
 
 
@@ -134,9 +142,8 @@ class Outage(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lock = threading.Lock()
         self._failing: set[int] = set()
-        self._said = False
+        self._said = Once()
 
     def watch(self, exporters: Sequence[Any]) -> None:
         """Quieten the exporters' loggers, and notice when exporters succeed again."""
@@ -147,7 +154,7 @@ class Outage(logging.Filter):
 
     def complain(self, what: str) -> None:
         """Log a complaint of our own, unless this outage has been logged."""
-        if self._is_first():
+        if self._said.take():
             _log.warning("%s (%s)", what, _ONCE)
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -158,7 +165,7 @@ class Outage(logging.Filter):
             record.exc_info = (
                 None  # a refused connection says it all; a fault of another kind needs its traceback
             )
-        if self._is_first():
+        if self._said.take():
             record.msg = f"{record.msg} ({_ONCE})"
             return True
         record.levelno, record.levelname = logging.DEBUG, "DEBUG"
@@ -170,24 +177,14 @@ class Outage(logging.Filter):
             if getattr(result, "name", None) == "SUCCESS":
                 self._succeeded(who)
             else:
-                with self._lock:
-                    self._failing.add(who)
+                self._failing.add(who)
             return result
 
         return watched
 
-    def _is_first(self) -> bool:
-        with self._lock:
-            first, self._said = not self._said, True
-        return first
-
     def _succeeded(self, who: int) -> None:
-        with self._lock:
-            self._failing.discard(who)
-            over = self._said and not self._failing
-            if over:
-                self._said = False
-        if over:
+        self._failing.discard(who)
+        if not self._failing and self._said.give_back():
             _log.info("telemetry is arriving again")
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
-__all__ = ["guarded", "say"]
+from deltaspan._interrupts import let_through
+
+__all__ = ["class_name", "describe", "guarded", "qualified_name", "safe_str", "say"]
 
 _log = logging.getLogger("deltaspan")
 
@@ -15,7 +16,38 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _MOST_REMEMBERED: Final = 256
-_seen: set[tuple[str, type[BaseException]]] = set()
+_seen: set[tuple[str, str]] = set()
+
+class_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+"""The name of a class, whatever its metaclass says."""
+_qualified: Final = type.__dict__["__qualname__"].__get__
+_module: Final = type.__dict__["__module__"].__get__
+
+
+def qualified_name(kind: type) -> str:
+    """Return module and qualified name of a class, whatever its metaclass says."""
+    module = _module(kind)
+    return f"{module}.{_qualified(kind)}" if type(module) is str else _qualified(kind)
+
+
+def safe_str(value: object, default: str | None = None) -> str:
+    """Return the text of any object.
+
+    Args:
+        value: an exception, or any other object of the user's.
+        default: the text of an object whose own text cannot be had; `<ClassName>` by default.
+    """
+    try:
+        return str.__str__(str(value))  # a subclass of str has methods of its own
+    except BaseException as error:
+        let_through(error)
+        return f"<{class_name(type(value))}>" if default is None else default
+
+
+def describe(error: BaseException) -> str:
+    """Return the class of an exception and its message, if it has one, as in "ValueError: no"."""
+    name, text = class_name(type(error)), safe_str(error, "")
+    return f"{name}: {text}" if text else name
 
 
 def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
@@ -28,17 +60,17 @@ def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwarg
         **kwargs: its keyword arguments.
 
     Returns:
-        What the call returned, or None when it raised.
+        What the call returned, or None if it raised.
+
+    Raises:
+        BaseException: an interrupt that arrived meanwhile.
     """
     try:
         return call(*args, **kwargs)
-    except KeyboardInterrupt:
-        raise
-    except (
-        BaseException
-    ) as error:  # a hook that exits, by argparse or pytest.fail, must not take the action along
+    except BaseException as error:
+        let_through(error)
         # A broken exporter would otherwise log a traceback for each call of each action.
-        fault = (what, type(error))
+        fault = (what, qualified_name(type(error)))  # a class may not even hash
         level = logging.DEBUG if fault in _seen else logging.WARNING
         if len(_seen) < _MOST_REMEMBERED:
             _seen.add(fault)
@@ -46,14 +78,19 @@ def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwarg
         return None
 
 
-def say(level: int, message: str, *values: object, exc_info: bool = False) -> None:
-    """Log something in the midst of an action, which a handler that raises must not break either.
+def say(level: int, message: str, *values: Any, exc_info: bool = False) -> None:
+    """Log something during an action, which a logging handler that raises must not break either.
 
     Args:
         level: one of the levels of `logging`.
         message: a format of `logging`.
         *values: what goes into it.
         exc_info: whether the traceback of the current exception is added.
+
+    Raises:
+        BaseException: an interrupt that arrived meanwhile.
     """
-    with suppress(Exception):
+    try:
         _log.log(level, message, *values, exc_info=exc_info)
+    except BaseException as error:
+        let_through(error)

@@ -20,7 +20,7 @@ from deltaspan._handover_text import (
     written_args,
     written_check,
     written_descendants,
-    written_rival,
+    written_overlap,
 )
 from deltaspan._headers import BAGGAGE
 from deltaspan._plan import CheckPlan, Plan
@@ -29,6 +29,7 @@ from deltaspan._render import show, transition
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._sealing import seal
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.typing import Claim
 
 __all__ = ["WindowRun", "checked_age", "refuse_unfit", "refuse_unlike"]
 
@@ -84,7 +85,7 @@ class WindowRun(Run):
         }
         # Nothing can be refused from here on, so the window may close.
         for written, check in zip(checks, self._checks, strict=True):
-            written.update(written_rival(check.leave()), **written_descendants(check.descendants))
+            written.update(written_overlap(check.leave()), **written_descendants(check.descendants))
         self._telemetry.hand_over()
         return seal({**content, "checks": checks}, key)
 
@@ -98,7 +99,7 @@ class WindowRun(Run):
             for check in self._checks:
                 found = handed.checks[check.plan.metric]
                 check.pre.value, check.pre.error, check.pre.seconds = found.state, found.error, found.seconds
-                check.rival, check.descendants = found.rival, found.descendants
+                check.overlap, check.descendants = found.overlap, found.descendants
                 check.is_read = check.is_read and not (found.state is UNREAD and found.error is None)
             self._begin()
             self._began = perf_counter() - self._age()
@@ -110,13 +111,13 @@ class WindowRun(Run):
         """Return how old the baselines are now, in seconds; by a clock that was set back they are new."""
         return max(time.time() - self._captured, 0.0)
 
-    def _report_on(self, checks: list[CheckReport], ended: float) -> ActionReport:
+    def _report_on(self, checks: list[CheckReport], ended: float, claim: Claim | None = None) -> ActionReport:
         if self._handed is not None:
             age = max(self._age() - (perf_counter() - ended), 0.0)
             checks = [
                 self._aged(run.plan, report, age) for run, report in zip(self._checks, checks, strict=True)
             ]
-        return super()._report_on(checks, ended)
+        return super()._report_on(checks, ended, claim)
 
     def _aged(self, plan: CheckPlan, report: CheckReport, age: float) -> CheckReport:
         if report.pre is UNREAD:

@@ -5,12 +5,13 @@ The text may come from anywhere. Whatever is read is checked, and nothing in it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from deltaspan._contention import Rival
+from deltaspan._contention import ALONE, Overlap, Rival
 from deltaspan._encoding import Unreadable, Unwritable, decode, encode
 from deltaspan._freeze import Unfreezable
+from deltaspan._guard import class_name, safe_str
 from deltaspan._headers import carried
 from deltaspan._limits import ProbeTimeout
 from deltaspan._plan import CheckPlan
@@ -29,7 +30,7 @@ __all__ = [
     "written_args",
     "written_check",
     "written_descendants",
-    "written_rival",
+    "written_overlap",
 ]
 
 MICRO: Final = 1_000_000
@@ -37,7 +38,7 @@ MICRO: Final = 1_000_000
 
 _STATE: Final = "state"
 _FAULT: Final = "fault"
-_RIVAL: Final = "rival"
+_OVERLAP: Final = "overlap"
 _DESCENDANTS: Final = "descendants"
 _FAULTS: Final[dict[str, type[Exception]]] = {"incomparable": Unfreezable, "timeout": ProbeTimeout}
 
@@ -49,14 +50,14 @@ class HandedCheck(NamedTuple):
         state: its frozen baseline; UNREAD when there is none.
         error: why there is none; None also when the run was sampled out.
         seconds: what the read cost.
-        rival: a window of equal scope that wrote meanwhile, or None.
+        overlap: the windows that overlapped there.
         descendants: the tags of the runs below it there, of a check on tagged rows.
     """
 
     state: Any
     error: BaseException | None
     seconds: float
-    rival: Rival | None
+    overlap: Overlap
     descendants: tuple[str, ...] = ()
 
 
@@ -146,7 +147,7 @@ def written_check(action: str, plan: CheckPlan, pre: Read) -> dict[str, Any]:
         )
     written: dict[str, Any] = {"metric": metric, "read_us": round(pre.seconds * MICRO)}
     if pre.error is not None:
-        written[_FAULT] = [_kind_of(pre.error), type(pre.error).__name__, _text(pre.error)]
+        written[_FAULT] = [_kind_of(pre.error), class_name(type(pre.error)), _text(pre.error)]
     elif pre.value is not UNREAD:
         try:
             written[_STATE] = encode(pre.value)
@@ -157,9 +158,16 @@ def written_check(action: str, plan: CheckPlan, pre: Read) -> dict[str, Any]:
     return written
 
 
-def written_rival(rival: Rival | None) -> dict[str, Any]:
-    """Return a window of equal scope that wrote meanwhile, to be added to its check."""
-    return {} if rival is None else {_RIVAL: [rival.action, rival.tag, round(rival.seconds * MICRO)]}
+def written_overlap(overlap: Overlap) -> dict[str, Any]:
+    """Return which windows overlapped, to be added to their check."""
+    if not overlap.run_count:
+        return {}
+    writers, runs = map(_written_rivals, (overlap.writers, overlap.runs))
+    return {_OVERLAP: [writers, overlap.writer_count, runs, overlap.run_count]}
+
+
+def _written_rivals(rivals: Sequence[Rival]) -> list[list[Any]]:
+    return [[rival.action, rival.tag, round(rival.seconds * MICRO), rival.doubt] for rival in rivals]
 
 
 def written_descendants(tags: Collection[str]) -> dict[str, Any]:
@@ -172,14 +180,11 @@ def _refusal(action: str, why: str, instead: str) -> DefinitionValueError:
 
 
 def _kind_of(error: BaseException) -> str:
-    return next((kind for kind, fault in _FAULTS.items() if isinstance(error, fault)), "raised")
+    return next((kind for kind, fault in _FAULTS.items() if issubclass(type(error), fault)), "raised")
 
 
 def _text(error: BaseException) -> str:
-    try:
-        return str(error).encode("utf-8", "replace").decode()
-    except Exception:
-        return ""
+    return safe_str(error, "").encode("utf-8", "replace").decode()
 
 
 # Reading ------------------------------------------------------------------------------------------------
@@ -212,13 +217,24 @@ def _read_tag(tag: dict[str, Any]) -> CausalTag:
 
 
 def _read_check(check: dict[str, Any]) -> HandedCheck:
-    fault, rival = check.get(_FAULT), check.get(_RIVAL)
+    fault = check.get(_FAULT)
     return HandedCheck(
         decode(check[_STATE]) if _STATE in check else UNREAD,
         None if fault is None else _read_fault(*fault),
         _whole(check["read_us"]) / MICRO,
-        None if rival is None else Rival(str(rival[0]), str(rival[1]), _whole(rival[2]) / MICRO),
+        _read_overlap(*check[_OVERLAP]) if _OVERLAP in check else ALONE,
         tuple(map(_checked_tag, check.get(_DESCENDANTS, ()))),
+    )
+
+
+def _read_overlap(writers: Any, writer_count: Any, runs: Any, run_count: Any) -> Overlap:
+    return Overlap(_whole(writer_count), _whole(run_count), _read_rivals(writers), _read_rivals(runs))
+
+
+def _read_rivals(rivals: Any) -> tuple[Rival, ...]:
+    return tuple(
+        Rival(str(action), str(tag), _whole(microseconds) / MICRO, str(doubt))
+        for action, tag, microseconds, doubt in rivals
     )
 
 

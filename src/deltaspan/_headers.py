@@ -7,19 +7,20 @@ the log for whatever anybody sends is noise at best.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
-from urllib.parse import unquote_plus
+from urllib.parse import quote_plus, unquote_plus
 
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["BAGGAGE", "baggage_pairs", "carried"]
+__all__ = ["BAGGAGE", "baggage_pairs", "carried", "within_limits"]
 
 BAGGAGE: Final = "baggage"
 _TRACESTATE: Final = "tracestate"
 _LONGEST: Final = {"traceparent": 512, _TRACESTATE: 8192, BAGGAGE: 8192}
 """The headers that carry a tag and its trace, and the most characters that are read of each."""
 _MOST_PAIRS: Final = 180
+_LONGEST_PAIR: Final = 4096
 _MOST_STATES: Final = 32
 _VALUE: Final = r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"
 _PROPERTIES: Final = r"(?:\s*;[\s\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*)?"
@@ -56,16 +57,49 @@ def carried(headers: Any) -> dict[str, str]:
 def baggage_pairs(header: str) -> dict[str, str]:
     """Return the well-formed pairs of a baggage header, as W3CBaggagePropagator reads them.
 
-    A value has its properties behind it, as there.
+    A value has its properties behind it, as there. Their number is bounded by the header's length alone:
+    which ones are passed on is for `within_limits` to say.
 
     Example:
         >>> baggage_pairs("user=J%C3%BCrgen , =,nonsense, n=1 ;sampled")
         {'user': 'Jürgen', 'n': '1 ;sampled'}
     """
-    members = [_PAIR.fullmatch(member) for member in header.split(",")[:_MOST_PAIRS]]
+    members = [_PAIR.fullmatch(member) for member in header.split(",") if len(member) <= _LONGEST_PAIR]
     return {
         unquote_plus(pair[1]).strip(): unquote_plus(pair[2]).strip() for pair in members if pair is not None
     }
+
+
+def within_limits(pairs: Mapping[str, Any], reserved: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the pairs that fit in one baggage header, the first ones first.
+
+    The propagator drops the same pairs, but logs a warning for them each time that it sends.
+
+    Args:
+        pairs: baggage, not encoded.
+        reserved: pairs that must fit into the header as well.
+
+    Example:
+        >>> within_limits({"long": "x" * 5000, "user": "ada"})
+        {'user': 'ada'}
+    """
+    taken = [_encoded_length(name, value) for name, value in (reserved or {}).items()]
+    room, length = _MOST_PAIRS - len(taken), sum(taken)
+    kept: dict[str, Any] = {}
+    for name, value in pairs.items():
+        own = _encoded_length(name, value)
+        if own > _LONGEST_PAIR:
+            continue
+        length += own
+        # Between members stand commas.
+        if len(kept) == room or length + len(taken) + len(kept) > _LONGEST[BAGGAGE]:
+            break
+        kept[name] = value
+    return kept
+
+
+def _encoded_length(name: str, value: Any) -> int:
+    return len(quote_plus(str(name))) + 1 + len(quote_plus(str(value)))
 
 
 def _lower(items: Iterable[tuple[object, object]]) -> Iterable[tuple[str, str]]:

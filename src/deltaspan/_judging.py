@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeGuard
 
-from deltaspan._contention import Rival
-from deltaspan._crediting import doubt_of
-from deltaspan._deltas import Delta, Owned, TaggedDelta, split
+from deltaspan._contention import Overlap, Rival
+from deltaspan._crediting import doubt_beside_others, doubt_of
+from deltaspan._deltas import Delta, Owned, TaggedDelta, split, without_contents
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
+from deltaspan._guard import class_name, describe
 from deltaspan._hints import Hinted
+from deltaspan._interrupts import let_through
 from deltaspan._limits import ProbeTimeout
 from deltaspan._locking import NotLocked
 from deltaspan._plan import RESULT, CheckPlan
 from deltaspan._probes import name_of_probe
 from deltaspan._reading import Read
-from deltaspan._records import OBSERVED, UNREAD, Verdict, inconclusive
+from deltaspan._records import OBSERVED, UNREAD, Raised, Verdict, inconclusive
 from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
-from deltaspan.expectations import Expectation, NoChange
-from deltaspan.expectations.base import Explained
-from deltaspan.expectations.ignoring import NOTHING_IGNORED
-from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, with_operands
+from deltaspan.expectations import ChangeExpectation, Expectation, NoChange
+from deltaspan.expectations.base import Explained, States
+from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
+from deltaspan.expectations.keeping import claimed_removals
+from deltaspan.expectations.operands import PRE_STATE, Question, is_predicate, predicate_name, with_operands
+from deltaspan.typing import Attribution, Claim
 
 __all__ = ["judge"]
+
+_CURES: Final = (
+    "scope the probe by an argument, tag what the action makes and let the probe take causal_tag, or hold a "
+    "lock around the action"
+)
 
 
 def judge(
@@ -34,10 +43,11 @@ def judge(
     values: Mapping[str, Any],
     result: Any,
     error: BaseException | None,
-    rival: Rival | None,
+    overlap: Overlap,
     causal_tag: str,
     left: int | None = None,
     owned: Owned | None = None,
+    claim: Claim | None = None,
 ) -> CheckReport:
     """Judge one check of one run and report it; never raises.
 
@@ -48,36 +58,21 @@ def judge(
         values: the arguments that checks named.
         result: what the action returned; UNREAD when that is not known.
         error: what the action raised, or None.
-        rival: a window of equal scope that overlapped and counts, or None.
+        overlap: the windows that overlapped in what may be the same scope, and count.
         causal_tag: the tag of the run.
         left: how many values a generator had yielded when it was closed early; None when it was not.
         owned: knows which tags are this run's or a descendant's; None for states that are not of tagged rows.
+        claim: what the action says of itself, or None.
     """
-    expectation: Expectation = plan.expectation
-    delta: Delta | None = None
-    if pre.error is not None or post.error is not None or post.value is UNREAD:
-        verdict = _read_fault(plan, pre, post, error, left)
-    else:
-        delta = difference(pre.value, post.value)
-        if owned is not None:
-            delta = split(delta, owned, counted=plan.counts_rows)
-        if left is not None and not plan.judged_when_left:
-            verdict = _abandoned(left, f"the state {_moved(delta, pre, post)}")
-        elif error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
-            verdict = _action_failed(delta, pre, post, error)
-        else:
-            try:
-                expectation = _settled(plan, pre, values, result, error)
-                verdict = expectation.judge(delta, pre.value, post.value)
-                if owned is not None:
-                    verdict = _on_rows(plan, expectation, delta, verdict, pre, post)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as fault:
-                note = f"its expected value could not be computed: {_text(fault)}"
-                verdict = inconclusive("expectation_failed", note, fault)
-            if rival is not None and _unattributed(plan, expectation, verdict):
-                verdict = _contended(delta, pre, post, rival)
+    try:
+        verdict, delta, expectation, attribution = _judged(
+            plan, pre, post, values, result, error, overlap, left, owned, claim
+        )
+    except BaseException as fault:  # a member of a state has methods of its own
+        let_through(fault)
+        note = f"the delta could not be judged: {describe(fault)}"
+        verdict, delta = _failed(note, fault), None
+        expectation, attribution = plan.expectation, plan.attribution
     explained: Explained = expectation
     if (
         plan.hint is not None
@@ -89,28 +84,91 @@ def judge(
     return CheckReport(
         plan.metric,
         verdict,
-        plan.attribution,
+        attribution,
         causal_tag,
-        pre.value,
-        post.value,
+        pre.value if owned is None else without_contents(pre.value),
+        post.value if owned is None else without_contents(post.value),
         delta,
         explained,
         pre.seconds + post.seconds,
     )
 
 
+def _judged(
+    plan: CheckPlan,
+    pre: Read,
+    post: Read,
+    values: Mapping[str, Any],
+    result: Any,
+    error: BaseException | None,
+    overlap: Overlap,
+    left: int | None,
+    owned: Owned | None,
+    claim: Claim | None,
+) -> tuple[Verdict, Delta | None, Expectation, Attribution]:
+    expectation: Expectation = plan.expectation
+    attribution: Attribution = plan.attribution
+    if pre.error is not None or post.error is not None or post.value is UNREAD:
+        return _read_fault(plan, pre, post, error, left), None, expectation, attribution
+    delta = _delta_of(plan, pre, post, owned)
+    if left is not None and not plan.judged_when_left:
+        note = f"the state {_moved(delta, pre, post)}"
+        return _abandoned(left, note), delta, expectation, attribution
+    if error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
+        return _action_failed(delta, pre, post, error), delta, expectation, attribution
+    try:
+        expectation = _settled(plan, pre, values, result, error, claim)
+        delta = _without_ignored(plan, expectation, delta)
+        if owned is None:
+            verdict = expectation.judge(delta, pre.value, post.value)
+        else:
+            delta, verdict, attribution = _on_rows(plan, expectation, delta, pre, post, overlap)
+    except BaseException as fault:
+        let_through(fault)
+        verdict = _failed(f"its expected value could not be computed: {describe(fault)}", fault)
+    if overlap.run_count and _unattributed(plan, expectation, verdict):
+        verdict = _contended(expectation, delta, pre, post, overlap) or verdict
+    return verdict, delta, expectation, attribution
+
+
+def _failed(note: str, fault: BaseException) -> Verdict:
+    return inconclusive("expectation_failed", note, Raised.of(fault))
+
+
 def _settled(
-    plan: CheckPlan, pre: Read, values: Mapping[str, Any], result: Any, error: BaseException | None
+    plan: CheckPlan,
+    pre: Read,
+    values: Mapping[str, Any],
+    result: Any,
+    error: BaseException | None,
+    claim: Claim | None,
 ) -> Expectation:
     """Return what the delta must satisfy in this run: as it ended, and with what is computed of it."""
     expectation: Expectation = plan.expectation
-    if error is not None and plan.unchanged_on_error:
-        ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
-        expectation = NoChange(ignored, type(error).__name__)
+    if plan.unchanged_on_error and (error is not None or claim == "failure"):
+        cause = "claimed failure" if error is None else f"raised {class_name(type(error))}"
+        expectation = NoChange(_ignored_of(expectation), cause)
     if not plan.computed:
         return expectation
     computed = _compute(plan, expectation, pre, values, result)
     return with_operands(expectation, computed) if computed else expectation
+
+
+def _delta_of(plan: CheckPlan, pre: Read, post: Read, owned: Owned | None) -> Delta:
+    delta = difference(pre.value, post.value)
+    if owned is not None:
+        delta = split(delta, owned, counted=plan.counts_rows)
+    return _without_ignored(plan, plan.expectation, delta)
+
+
+def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
+    """Return the delta without what is left out, as far as it is known: some of it may be computed."""
+    return _ignored_of(expectation).leave_out(delta) if plan.has_ignored else delta
+
+
+def _ignored_of(expectation: Expectation) -> Ignored:
+    ignored: Ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
+    return ignored
 
 
 def _read_fault(
@@ -124,25 +182,26 @@ def _read_fault(
         return _abandoned(left, "an async probe cannot be read any more")
     if error is None:
         return inconclusive("abandoned", "the program ended before its post-state was read")
-    note = f"the action was ended by {_text(error)}, and an async probe cannot be read any more"
-    return inconclusive("action_failed", note, error)
+    note = f"the action was ended by {describe(error)}, and an async probe cannot be read any more"
+    return inconclusive("action_failed", note, Raised.by_action(error))
 
 
 def _fault(plan: CheckPlan, when: str, reason: Any, error: BaseException) -> Verdict:
-    if isinstance(error, Unfreezable):
-        return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", error)
-    if isinstance(error, ProbeTimeout):
-        return inconclusive("probe_timeout", f"{when} {error}", error)
-    if isinstance(error, NotLocked):
-        return inconclusive(reason, str(error), error)
+    kind, fault = type(error), Raised.of(error)
+    if issubclass(kind, Unfreezable):
+        return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", fault)
+    if issubclass(kind, ProbeTimeout):
+        return inconclusive("probe_timeout", f"{when} {error}", fault)
+    if issubclass(kind, NotLocked):
+        return inconclusive(reason, str(error), fault)
     name = name_of_probe(plan.probe.function)
     probe = f"the probe {name}" if name else "the probe"
-    return inconclusive(reason, f"{when} {probe} raised {_text(error)}", error)
+    return inconclusive(reason, f"{when} {probe} raised {describe(error)}", fault)
 
 
 def _action_failed(delta: Delta, pre: Read, post: Read, error: BaseException) -> Verdict:
-    note = f"the action raised {_text(error)}; the state {_moved(delta, pre, post)}"
-    return inconclusive("action_failed", note, error)
+    note = f"the action raised {describe(error)}; the state {_moved(delta, pre, post)}"
+    return inconclusive("action_failed", note, Raised.by_action(error))
 
 
 def _abandoned(left: int, found: str) -> Verdict:
@@ -158,15 +217,55 @@ def _moved(delta: Delta, pre: Read, post: Read) -> str:
 
 
 def _on_rows(
-    plan: CheckPlan, expectation: Expectation, delta: Delta, verdict: Verdict, pre: Read, post: Read
-) -> Verdict:
-    """Return the verdict on tagged rows, which stands unless it rests on who wrote what nobody signed."""
+    plan: CheckPlan, expectation: Expectation, delta: Delta, pre: Read, post: Read, overlap: Overlap
+) -> tuple[Delta, Verdict, Attribution]:
+    """Judge tagged rows: a verdict stands unless it rests on who wrote what nobody signed.
+
+    Returns:
+        What changed, with the removals that the action claims credited to it; the verdict; and why the change
+        is the action's.
+    """
+    states = (pre.value, post.value)
+    attribution = plan.attribution
     if not isinstance(delta, TaggedDelta):
-        both = kinds(pre.value, post.value)
+        both = kinds(*states)
         note = f"the two states are not both of tagged rows ({both}); read them with the same tagged() probe"
-        return inconclusive("incomparable", note)
-    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, (pre.value, post.value))
-    return verdict if doubt is None else inconclusive("contended", doubt)
+        return delta, inconclusive("incomparable", note), attribution
+    if _keeps_others(expectation):
+        return _beside_others(plan, expectation, delta, states, overlap)
+    verdict = expectation.judge(delta, *states)
+    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, states)
+    return delta, verdict if doubt is None else inconclusive("contended", doubt), attribution
+
+
+def _beside_others(
+    plan: CheckPlan, expectation: ChangeExpectation, delta: TaggedDelta, states: States, overlap: Overlap
+) -> tuple[Delta, Verdict, Attribution]:
+    """Do the same where rows of others are to be kept: what no run signed is held against the action."""
+    rest: Any = expectation.ignored.leave_out(delta)
+    claimed = claimed_removals(expectation.movement, rest)
+    verdict = expectation.judge(delta.credited(claimed), *states)
+    doubt = None
+    if not plan.ignores_rivals:
+        other = _writer_beside(overlap) if overlap.writer_count else None
+        doubt = doubt_beside_others(expectation, delta, verdict, states, claimed, other)
+    attribution = plan.attribution
+    if rest.unsigned.changed:
+        # No tag credits it to the action, only that no other window was open.
+        attribution = "scoped" if plan.scope_names else "window"
+    judged = verdict if doubt is None else inconclusive("contended", doubt)
+    return delta.credited(claimed), judged, attribution
+
+
+def _keeps_others(expectation: Expectation) -> TypeGuard[ChangeExpectation]:
+    return isinstance(expectation, ChangeExpectation) and expectation.keeps_others
+
+
+def _writer_beside(overlap: Overlap) -> str:
+    if not overlap.writers:
+        return "another run, which had a window of the same scope open meanwhile"
+    rival = overlap.writers[0]
+    return f"{_who(rival)}, which had a window of the same scope open for {_milliseconds(rival)} of this one"
 
 
 def _compute(
@@ -183,7 +282,7 @@ def _compute(
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
         if is_predicate(path):
             named = {name: known[name] for name in bound.names if name in known}
-            computed[path] = Question(bound.call, named)
+            computed[path] = Question(bound.call, named, bound.names, predicate_name(bound.function))
         else:
             computed[path] = bound.call(known)
     return computed
@@ -196,21 +295,45 @@ def _unattributed(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -
     return verdict.outcome == "fail" or not isinstance(expectation, NoChange)
 
 
-def _contended(delta: Delta, pre: Read, post: Read, rival: Rival) -> Verdict:
+def _contended(
+    expectation: Expectation, delta: Delta, pre: Read, post: Read, overlap: Overlap
+) -> Verdict | None:
+    """Return the verdict on a change that another run may have made; None if no run that counts overlapped.
+
+    A claim to a change is shared with those that claim one too. A state that was to stay, and changed, may
+    have been changed by any run, whatever that one claims.
+    """
     happened = delta.words() if delta.changed else "did not change"
-    note = (
-        f"the state {happened}{transition(pre.value, post.value)}, but {rival.action} "
-        f"(causal tag {rival.tag}) wrote to the same scope for {rival.seconds * 1000:.1f} ms of this window, "
-        f"so the change cannot be credited to one of them; scope the probe by an argument, tag what the "
-        f"action makes and let the probe take causal_tag, or hold a lock around the action"
-    )
-    return inconclusive("contended", note)
+    found = f"the state {happened}{transition(pre.value, post.value)}, but"
+    if isinstance(expectation, NoChange):
+        had = "had a window of {scope} open"
+        note = f"{found} {_named(overlap.runs, overlap.run_count, had)}, so nobody knows which run changed it"
+    elif overlap.writer_count:
+        wrote = _named(overlap.writers, overlap.writer_count, "wrote to {scope}")
+        note = f"{found} {wrote}, so the change cannot be credited to one of them"
+    else:
+        return None
+    return inconclusive("contended", f"{note}; {_CURES}")
 
 
-def _text(error: BaseException | None) -> str:
-    try:
-        text = str(error)
-    except Exception:
-        text = ""
-    name = type(error).__name__
-    return f"{name}: {text}" if text else name
+def _named(rivals: Sequence[Rival], count: int, act: str) -> str:
+    """Name the runs that overlapped, as many as are known by name, and say what they did."""
+    doubt = next((rival.doubt for rival in rivals if rival.doubt), "")
+    act = act.format(scope="what may be the same scope" if doubt else "the same scope")
+    why = f" ({doubt})" if doubt else ""
+    if count == 1 and rivals:
+        [rival] = rivals
+        return f"{_who(rival)} {act} for {_milliseconds(rival)} of this window{why}"
+    names = [f"{_who(rival)} for {_milliseconds(rival)}" for rival in rivals]
+    if count > len(rivals):
+        names.append(f"{count - len(rivals)} more" if rivals else "runs that are not known by name any more")
+    runs = "1 other run" if count == 1 else f"{count} other runs"
+    return f"{runs} {act} during this window{why}: {', '.join(names)}"
+
+
+def _who(rival: Rival) -> str:
+    return f"{rival.action} (causal tag {rival.tag})"
+
+
+def _milliseconds(rival: Rival) -> str:
+    return f"{rival.seconds * 1000:.1f} ms"

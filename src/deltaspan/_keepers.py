@@ -32,6 +32,8 @@ class Keeper:
         self._lock = lock
         self._entered: Future[None] = Future()
         self._left: Future[None] = Future()
+        # Running from the start: a task that is cancelled while it waits for the release does not cancel it.
+        self._left.set_running_or_notify_cancel()
         self._ends = threading.Event()
         run = copy_context().run
         threading.Thread(target=run, args=(self._keep,), name="deltaspan-lock", daemon=True).start()

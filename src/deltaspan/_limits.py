@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import wait
 from inspect import isawaitable
 from time import perf_counter
 from typing import Any, Final
 
 from deltaspan._binding import Bound
 from deltaspan._freeze import freeze
+from deltaspan._interrupts import let_through, without_frames
 from deltaspan._moments import Moment, verifying
 from deltaspan._reading import Read
 from deltaspan._threads import on_asyncio, submit
@@ -53,15 +54,20 @@ class LimitedRead(Read):
         began = perf_counter()
         try:
             future = submit(inner.perform)
+        except BaseException as error:  # no thread can be had
+            let_through(error)
+            self.fail(error)
+        else:
             try:
-                future.result(self._limit)
+                # Not `result(limit)`: a signal handler may raise the very TimeoutError that it raises.
+                in_time = wait([future], self._limit).done
             finally:
                 future.cancel()
-            self.value, self.error = inner.value, inner.error
-        except FutureTimeoutError:
-            self.error = self._late()
-        except Exception as error:  # no thread can be had
-            self.error = error
+            if in_time:
+                future.result()
+                self.value, self.error = inner.value, inner.error
+            else:
+                self.error = self._late()
         self.seconds = perf_counter() - began
 
     async def perform_async(self) -> None:
@@ -90,8 +96,9 @@ class LimitedRead(Read):
             value = await asyncio.wrap_future(submit(self._call))
             # What a thread cannot await is awaited here.
             value = freeze(await value.awaitable) if type(value) is _Unawaited else value
-        except Exception as error:
-            return self.value, error
+        except BaseException as error:
+            let_through(error)
+            return self.value, without_frames(error)
         return value, None
 
     def _call(self) -> Any:

@@ -1,5 +1,9 @@
 """Who descends from a run: the runs of this process that an open window may credit to its own.
 
+What changes that knowledge is a step of `_steps`. In the midst of one, a signal handler or a finalizer may
+call an action on the same thread. What that adds is added at once, as the action may be judged before the
+step ends, and once more after the step, which may have overwritten it: to add twice is to add once.
+
 Nothing is known of a run unless a window that asks is open: a run that nobody asks about costs one look at an
 empty mapping, and what is known is forgotten when the window that asked for it closes.
 """
@@ -7,9 +11,10 @@ empty mapping, and what is known is forgotten when the window that asked for it 
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
+
+from deltaspan._serial import Serial
 
 __all__ = ["Kin", "born", "families", "forget", "watch", "watched"]
 
@@ -29,9 +34,10 @@ class Kin:
         root: as given.
         tags: its own tag and those of its descendants.
         line: its own tag and those above, the nearest first.
+        is_watching: whether it takes note of descendants.
     """
 
-    __slots__ = ("_above", "_parents", "line", "root", "tag", "tags")
+    __slots__ = ("_above", "_parents", "is_watching", "line", "root", "tag", "tags")
 
     def __init__(
         self, tag: str, descendants: Iterable[str] = (), *, root: str, above: Sequence[str] = ()
@@ -40,6 +46,7 @@ class Kin:
         self.root = root
         self.tags = {tag, *descendants}
         self.line = (tag, *above)
+        self.is_watching = True
         self._above = {root, *above} - {tag}
         self._parents: Mapping[str, str] = {}
 
@@ -99,19 +106,13 @@ class _Family:
 families: Final[dict[str, _Family]] = {}
 """By the tag of the outermost run, where a Kin of a nested one asks."""
 
-_lock = threading.Lock()
+_steps: Final = Serial()
 
 
 def watch(kin: Kin) -> None:
     """Note descendants from now on, until `forget`."""
-    with _lock:
-        for tag in kin.tags:
-            watched[tag] = (*watched.get(tag, ()), kin)
-        if kin.root != kin.tag:
-            family = families.setdefault(kin.root, _Family())
-            family.watchers.add(kin)
-            family.parents.update(zip(kin.line, kin.line[1:], strict=False))
-            kin.learn(family.parents)
+    if not _steps.run(_watch, kin):
+        _watch(kin)
 
 
 def born(tag: str, parent: str | None, root: str) -> None:
@@ -122,37 +123,61 @@ def born(tag: str, parent: str | None, root: str) -> None:
         parent: that of the run that it was called by, in this process or another.
         root: that of the outermost run.
     """
-    with _lock:
-        of_parent = () if parent is None else watched.get(parent, ())
-        # A run that another process called is known by its root, though what called it is not known here.
-        all_kin = {*of_parent, *watched.get(root, ())}
-        if all_kin:
-            watched[tag] = tuple(all_kin)
-        for kin in all_kin:
-            kin.tags.add(tag)
-        if parent is not None and root in families:
-            families[root].parents[tag] = parent
+    if not _steps.run(_born, tag, parent, root):
+        _born(tag, parent, root)
 
 
 def forget(kin: Kin) -> None:
     """Note no more descendants; those that are known stay known to `kin` alone."""
-    with _lock:
-        for tag in kin.tags:
-            rest = tuple(other for other in watched.get(tag, ()) if other is not kin)
-            if rest:
-                watched[tag] = rest
-            else:
-                watched.pop(tag, None)
-        family = families.get(kin.root)
-        if family is not None and kin in family.watchers:
-            family.watchers.remove(kin)
-            if not family.watchers:
-                del families[kin.root]
+    _steps.run(_forget, kin)
+
+
+# Steps, which run one at a time ---------------------------------------------------------------------------
+
+
+def _watch(kin: Kin) -> None:
+    for tag in tuple(kin.tags):
+        _note(tag, (kin,))
+    if kin.root != kin.tag:
+        family = families.setdefault(kin.root, _Family())
+        family.watchers.add(kin)
+        family.parents.update(zip(kin.line, kin.line[1:], strict=False))
+        kin.learn(family.parents)
+
+
+def _born(tag: str, parent: str | None, root: str) -> None:
+    of_parent = () if parent is None else watched.get(parent, ())
+    # A run that another process called is known by its root, though what called it is not known here.
+    all_kin = [kin for kin in (*of_parent, *watched.get(root, ())) if kin.is_watching]
+    if all_kin:
+        _note(tag, all_kin)
+    for kin in all_kin:
+        kin.tags.add(tag)
+    family = families.get(root)
+    if parent is not None and family is not None:
+        family.parents[tag] = parent
+
+
+def _note(tag: str, all_kin: Iterable[Kin]) -> None:
+    watched[tag] = tuple(dict.fromkeys((*watched.get(tag, ()), *all_kin)))
+
+
+def _forget(kin: Kin) -> None:
+    kin.is_watching = False  # first, as a run that is born in the midst of this would not be forgotten
+    for tag in tuple(kin.tags):
+        rest = tuple(other for other in watched.get(tag, ()) if other is not kin)
+        if rest:
+            watched[tag] = rest
+        else:
+            watched.pop(tag, None)
+    family = families.get(kin.root)
+    if family is not None and kin in family.watchers:
+        family.watchers.discard(kin)
+        if not family.watchers:
+            families.pop(kin.root, None)
 
 
 def _forget_all() -> None:
-    global _lock  # noqa: PLW0603  # a lock held by another thread at the fork would stay held for ever
-    _lock = threading.Lock()
     watched.clear()
     families.clear()
 

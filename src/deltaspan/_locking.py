@@ -9,15 +9,18 @@ There a thread of its own, the keeper, enters the lock and leaves it.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Generator, Hashable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final, NoReturn
 
-from deltaspan._binding import Bound, value_of
-from deltaspan._guard import guarded
+from deltaspan._binding import Bound
+from deltaspan._guard import describe, guarded
+from deltaspan._interrupts import let_through
 from deltaspan._keepers import Keeper
+from deltaspan._places import place_of
 from deltaspan._threads import on_asyncio
 from deltaspan.causal_tag import CausalTag
 
@@ -52,13 +55,20 @@ class LockSource:
     def find(self, values: Mapping[str, Any]) -> tuple[list[Hashable], Any]:
         """Return what the lock is known by, and the lock.
 
-        One that is computed is often made anew for each run, and is still the same lock for equal arguments.
+        One that is computed is often made anew for each run, and is still the same lock for arguments of the
+        same place.
         """
         if self.computed is None:
             return [id(self.lock)], self.lock
         lock = self.computed.call(values)
-        named = tuple(value_of(values.get(name)) for name in self.computed.names)
+        named = tuple(map(_known_by, map(values.get, self.computed.names)))
         return [(id(self.computed.function), *named), id(lock)], lock
+
+
+def _known_by(argument: Any) -> Hashable:
+    place = place_of(argument)
+    # An object that does not tell its place is the same one at least.
+    return (id(type(argument)), id(argument)) if place is None else place
 
 
 _holders: Final[dict[str, set[Hashable]]] = {}
@@ -94,7 +104,8 @@ class Locks:
             keys, lock = source.find(values)
             if self._holder_of(keys) is None:
                 self._enter(keys, lock)
-        except Exception as error:
+        except BaseException as error:
+            let_through(error)
             raise _not_locked(error) from error
         return perf_counter() - began
 
@@ -105,27 +116,39 @@ class Locks:
             keys, lock = source.find(values)
             if self._holder_of(keys) is None:
                 self._note(keys, await _enter_async(keys[0], lock))
-        except Exception as error:
+        except BaseException as error:
+            let_through(error)
             raise _not_locked(error) from error
         return perf_counter() - began
 
     def release(self) -> None:
         """Release every lock, the last one first, where nothing can be awaited."""
-        if self._held:
+        while self._held:
+            held = self._held[-1]
             try:
-                guarded(_RELEASE, self._held[-1].leave)
-                self._held.pop()  # only now: an interrupted release is tried again
-            finally:
+                self._leave(held)
+            except BaseException:
+                self._held.remove(held)
                 self.release()
-        else:
-            _holders.pop(self._tag.id, None)
+                raise
+            self._held.remove(held)
+        _holders.pop(self._tag.id, None)
+
+    @staticmethod
+    def _leave(held: _Held) -> None:
+        try:
+            guarded(_RELEASE, held.leave)
+        except BaseException:
+            guarded(_RELEASE, held.leave)  # an interrupted release is tried again
+            raise
 
     async def release_async(self) -> None:
         """Release every lock, the last one first; each of them, though the task be cancelled meanwhile."""
         if self._held:
             try:
                 await self._held.pop().leave_async()
-            except Exception as error:
+            except BaseException as error:
+                let_through(error)
                 guarded(_RELEASE, _raise, error)
             finally:
                 await self.release_async()
@@ -176,11 +199,11 @@ def _blocks(lock: Any) -> bool:
     return hasattr(type(lock), "__enter__")
 
 
-def _not_locked(error: Exception) -> NotLocked:
-    return NotLocked(f"its lock could not be taken: {type(error).__name__}: {error}")
+def _not_locked(error: BaseException) -> NotLocked:
+    return NotLocked(f"its lock could not be taken: {describe(error)}")
 
 
-def _raise(error: Exception) -> NoReturn:
+def _raise(error: BaseException) -> NoReturn:
     raise error
 
 
@@ -199,17 +222,20 @@ class _Entered(_Held):
     """A lock that this thread entered."""
 
     def __init__(self, lock: Any) -> None:
-        self._lock = lock
-        self._is_in = False
+        self._inside = _within(lock)
 
     def enter(self) -> None:
-        self._lock.__enter__()
-        self._is_in = True
+        next(self._inside)
 
     def leave(self) -> None:
-        if self._is_in:
-            self._is_in = False
-            self._lock.__exit__(None, None, None)
+        if inspect.getgeneratorstate(self._inside) == inspect.GEN_SUSPENDED:
+            next(self._inside, None)
+
+
+def _within(lock: Any) -> Generator[None, None, None]:
+    # No signal handler can come between the taking of a lock by `with` and the note that it is taken.
+    with lock:
+        yield
 
 
 class _Kept(_Held):

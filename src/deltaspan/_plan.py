@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
-from deltaspan._binding import ArgumentReader, Bound, is_async, value_of
+from deltaspan._binding import ArgumentReader, Bound, is_async
 from deltaspan._config import settings
+from deltaspan._contention import Scope
 from deltaspan._locking import LockSource
+from deltaspan._places import place_of
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import Patience
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -32,6 +34,7 @@ class Options:
         on_report: receives the report of each run.
         deferred: whether verdicts are reached after the action has returned.
         on_contention: whether a delta that another action may have made is inconclusive, or judged as it is.
+        claim: returns whether the action says that it succeeded; it names what it needs of the run.
     """
 
     on_failure: Policy | None = None
@@ -39,6 +42,7 @@ class Options:
     on_report: ReportHook | None = None
     deferred: bool = False
     on_contention: Contention = "inconclusive"
+    claim: Callable[..., object] | None = None
 
     def __post_init__(self) -> None:
         if self.on_contention not in get_args(Contention):
@@ -74,12 +78,12 @@ class CheckPlan:
         expectation: judges the delta.
         computed: path of each computed operand of the expectation, and the callable that computes it.
         attribution: why its delta may be credited to the action, as far as the definition tells.
-        scope_names: the arguments that scope it.
+        scope_names: the arguments that scope it, sorted.
         claims_change: whether the action says that it writes what is measured.
         claims_nothing: whether no claim is made at all.
         judged_on_error: whether the delta is judged although the action raised.
         judged_when_left: whether it is judged although a generator was closed before its end.
-        unchanged_on_error: whether an action that raised must have left no trace.
+        unchanged_on_error: whether an action that raised, or claims failure, must have left no trace.
         is_limited: whether its reads must not hold up the action, or not for long.
         timeout: the longest that one read may take, in seconds.
         patience: how long its post-state is looked at again.
@@ -91,6 +95,7 @@ class CheckPlan:
         ignores_rivals: whether it is judged although another action may have made the delta.
         is_tagged: whether its state is of rows, of which each is credited to whoever wrote it.
         counts_rows: whether such rows are counted, or else named.
+        has_ignored: whether members are left out before the delta is judged.
     """
 
     metric: str
@@ -115,14 +120,18 @@ class CheckPlan:
     ignores_rivals: bool
     is_tagged: bool
     counts_rows: bool
-    _bare_scope: tuple[str]
+    has_ignored: bool
+    _bare_scope: Scope
 
-    def patience_after(self, error: BaseException | None) -> Patience | None:
+    def patience_after(self, *, has_failed: bool) -> Patience | None:
         """Return how long the post-state is looked at again.
 
-        An action that raised must have left no trace: one that is not there yet at first proves nothing.
+        An action that failed must have left no trace: one that is not there yet at first proves nothing.
+
+        Args:
+            has_failed: whether the action raised, or claims failure.
         """
-        if error is None or self.patience is None or not self.unchanged_on_error:
+        if not has_failed or self.patience is None or not self.unchanged_on_error:
             return self.patience
         return replace(self.patience, holding=True)
 
@@ -137,11 +146,28 @@ class CheckPlan:
         lock = [] if self.lock is None or self.lock.computed is None else [self.lock.computed]
         return [self.probe, *[bound for _, bound in self.computed], *lock]
 
-    def scope(self, values: Mapping[str, Any]) -> Hashable:
-        """Return what equal windows share: the metric and the argument values bound to the probe."""
-        if not self.scope_names:
+    def scope(self, values: Mapping[str, Any]) -> Scope:
+        """Return where this run reads: the metric, and the places of the arguments that the probe names."""
+        names = self.scope_names
+        if not names:
             return self._bare_scope
-        return (self.metric, *[value_of(values.get(name)) for name in self.scope_names])
+        found = [place_of(values.get(name)) for name in names]
+        if None not in found:
+            return Scope(self.metric, names, names, tuple(found))
+        known = [(name, place) for name, place in zip(names, found, strict=True) if place is not None]
+        unknown = tuple(
+            f"{name} ({_described(values.get(name))})"
+            for name, place in zip(names, found, strict=True)
+            if place is None
+        )
+        return Scope(
+            self.metric, names, tuple(name for name, _ in known), tuple(place for _, place in known), unknown
+        )
+
+
+def _described(argument: Any) -> str:
+    name = "None" if argument is None else type(argument).__name__
+    return name if argument is None else f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +184,7 @@ class Plan:
         is_generator: whether the action yields values that expected values may count.
         has_locks: whether any check holds a lock.
         is_patient: whether any post-state is looked at again.
+        claim: tells what the action says of itself; None when its definition does not say how.
     """
 
     action: str
@@ -169,6 +196,7 @@ class Plan:
     is_generator: bool
     has_locks: bool
     is_patient: bool
+    claim: Bound | None
 
     @property
     def first_async_lock(self) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from deltaspan._binding import ArgumentReader, Bound, bind, refuse_shadowing
+from deltaspan._contention import Scope
 from deltaspan._locking import LockSource
 from deltaspan._plan import CAUSAL_TAG, RESULT, YIELDED, CheckPlan, Options, Plan
 from deltaspan._probes import hint_of, is_blocking, is_content, unscoped_names
@@ -16,14 +17,28 @@ from deltaspan.checks import Check, is_context_manager
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import NoChange, NoClaim
 from deltaspan.expectations.amounts import is_of_numbers
-from deltaspan.expectations.operands import DELTA, POST_STATE, PRE_STATE, computed_operands, is_predicate
+from deltaspan.expectations.ignoring import NOTHING_IGNORED
+from deltaspan.expectations.operands import (
+    BEFORE,
+    DELTA,
+    KEY,
+    MEMBER,
+    POST_STATE,
+    PRE_STATE,
+    VALUE,
+    computed_operands,
+    is_predicate,
+)
+from deltaspan.expectations.patterns import MemberTemplate
 from deltaspan.typing import Attribution
 
 __all__ = ["make_plan"]
 
 _FOR_PROBES: Final = (CAUSAL_TAG,)
+_FOR_CLAIMS: Final = (CAUSAL_TAG, RESULT)
 _FOR_EXPECTED: Final = (CAUSAL_TAG, PRE_STATE, RESULT)
 _FOR_PREDICATES: Final = (*_FOR_EXPECTED, DELTA, POST_STATE)
+_FOR_WHERE: Final = (*_FOR_EXPECTED, MEMBER, KEY, VALUE, BEFORE)
 _RECEIVERS: Final = frozenset({"self", "cls"})
 
 
@@ -58,9 +73,13 @@ def make_plan(
     offered = [parameter.name for parameter in parameters]
     more = (YIELDED,) if is_generator else ()
     plans = tuple(_plan_check(check, action, offered, more, options) for check in checks)
+    claim = None if options.claim is None else _claim(options.claim, action, offered, more)
     needed = {name for plan in plans for bound in plan.bounds for name in bound.names}
+    needed.update(() if claim is None else claim.names)
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
-    names = ActionNames(action, function, tuple(plan.metric for plan in plans))
+    names = ActionNames(
+        action, function, {plan.metric: plan.claims_change for plan in plans}, claims=claim is not None
+    )
     return Plan(
         action,
         plans,
@@ -71,7 +90,18 @@ def make_plan(
         is_generator=is_generator,
         has_locks=any(plan.lock is not None for plan in plans),
         is_patient=any(plan.patience is not None for plan in plans),
+        claim=claim,
     )
+
+
+def _claim(
+    claim: Callable[..., object], action: str, parameters: Collection[str], more: tuple[str, ...]
+) -> Bound:
+    owner = f"claim= of action {action!r}"
+    bound = _bound(claim, owner, parameters, _FOR_CLAIMS + more)
+    if bound.is_async:
+        raise DefinitionTypeError(f"{owner} is async; return whether the action succeeded without waiting")
+    return bound
 
 
 def _refuse_wrong_checks(action: str, checks: Sequence[Any]) -> None:
@@ -108,14 +138,15 @@ def _plan_check(
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
     computed = tuple(
-        (path, _bound(call, f"{_role(path)} of {owner}", parameters, _offered(path) + more))
+        (path, _bound(call, f"{_role(path, call)} of {owner}", parameters, _offered(path, call, more)))
         for path, call in computed_operands(check.expectation)
     )
     for path, bound in computed:
         if bound.is_async:
-            raise DefinitionTypeError(f"{_role(path)} of {owner} is async; compute it without waiting")
+            role = _role(path, bound.function)
+            raise DefinitionTypeError(f"{role} of {owner} is async; compute it without waiting")
     apart = {CAUSAL_TAG, *_RECEIVERS, *unscoped_names(check.probe)}
-    scope_names = tuple(name for name in probe.names if name not in apart)
+    scope_names = tuple(sorted(name for name in probe.names if name not in apart))
     said = check.modifiers
     lock = _lock_source(said.lock, owner, parameters)
     claims_nothing = isinstance(check.expectation, NoClaim)
@@ -144,7 +175,8 @@ def _plan_check(
         ignores_rivals=options.on_contention == "ignore",
         is_tagged=is_tagged,
         counts_rows=is_tagged and is_of_numbers(getattr(check.expectation, "movement", None)),
-        _bare_scope=(check.metric,),
+        has_ignored=getattr(check.expectation, "ignored", NOTHING_IGNORED) is not NOTHING_IGNORED,
+        _bare_scope=Scope(check.metric),
     )
 
 
@@ -167,12 +199,18 @@ def _lock_source(lock: Any, owner: str, parameters: Collection[str]) -> LockSour
     return LockSource(None, computed)
 
 
-def _role(path: str) -> str:
+def _role(path: str, call: Callable[..., Any]) -> str:
+    if isinstance(call, MemberTemplate):
+        return f"the member {call!r}"
     return "the predicate" if is_predicate(path) else f"the expected value ({path})"
 
 
-def _offered(path: str) -> tuple[str, ...]:
-    return _FOR_PREDICATES if is_predicate(path) else _FOR_EXPECTED
+def _offered(path: str, call: Callable[..., Any], more: tuple[str, ...]) -> tuple[str, ...]:
+    if isinstance(call, MemberTemplate):
+        return _FOR_PROBES  # a field stands for an argument, here as in a probe
+    if not is_predicate(path):
+        return (*_FOR_EXPECTED, *more)
+    return (*(_FOR_WHERE if path.endswith("where") else _FOR_PREDICATES), *more)
 
 
 def _bound(

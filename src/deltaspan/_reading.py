@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from inspect import isawaitable
@@ -12,7 +13,10 @@ from typing import Any, Final
 from deltaspan._binding import Bound
 from deltaspan._discarding import discard
 from deltaspan._freeze import SCALARS, freeze
+from deltaspan._guard import describe, safe_str, say
+from deltaspan._interrupts import let_through, without_frames
 from deltaspan._moments import Moment, verifying
+from deltaspan._probes import name_of_probe
 from deltaspan._records import UNREAD
 from deltaspan._threads import on_asyncio
 
@@ -21,6 +25,13 @@ __all__ = ["NO_READ", "Read", "perform_together"]
 _NOT_HERE: Final = (
     "the probe returned an awaitable, which only an async action can await; return the state itself"
 )
+
+
+_LONG_SECONDS: Final = 0.05
+"""From how long on a read in an async action is said to hold up the event loop."""
+
+_MOST_KNOWN_TO_BLOCK: Final = 256
+_known_to_block: set[tuple[str, str]] = set()
 
 
 class Read:
@@ -83,31 +94,44 @@ class Read:
                     return value
                 value = freeze(value)
             self.value = value
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
-            self.error = error  # one that exits, by argparse or pytest.fail, is a probe that failed
+            let_through(error)
+            self.fail(error)  # one that exits, by argparse or pytest.fail, is a probe that failed
         finally:
             verifying.reset(token)
             self.seconds = perf_counter() - began
         return None
 
+    def fail(self, error: BaseException) -> None:
+        """Note why there is no state."""
+        self.error = without_frames(error)
+
+    def say_that_it_blocks(self) -> None:
+        """Log, once for each probe, that an event loop waited for this read."""
+        function = self._probe.function
+        name = name_of_probe(function) or safe_str(getattr(function, "__qualname__", function))
+        key = (name, safe_str(getattr(function, "__module__", "")))
+        if key not in _known_to_block and len(_known_to_block) < _MOST_KNOWN_TO_BLOCK:
+            _known_to_block.add(key)
+            say(
+                logging.WARNING,
+                "the probe %s held up the event loop for %.0f ms; read it in a thread: configure it by "
+                "@probe(blocking=True), or make it async",
+                name,
+                self.seconds * 1000,
+            )
+
     async def finish(self, awaitable: Any) -> None:
         """Await what a probe left to be awaited."""
         began = perf_counter()
         token = verifying.set(self._moment)
-        cancels = _cancels()
         try:
             self.value = freeze(await awaitable)
-        except asyncio.CancelledError as error:
-            # It is the action's task that is cancelled, unless the count of its cancellations says otherwise.
-            if cancels is None or _cancels() != cancels:
-                raise
-            self.error = RuntimeError(f"what the probe waited for was cancelled: {error!r}")
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt | GeneratorExit) or _is_trios(error):
-                raise
-            self.error = error
+            let_through(error)
+            if issubclass(type(error), asyncio.CancelledError):
+                error = RuntimeError(f"what the probe waited for was cancelled: {describe(error)}")
+            self.fail(error)
         finally:
             with suppress(ValueError):  # a coroutine may be closed in another context
                 verifying.reset(token)
@@ -130,6 +154,8 @@ async def perform_together(reads: Sequence[Read]) -> None:
             waiting.append(read)
         else:
             awaitable = read.start()
+            if read.seconds > _LONG_SECONDS:
+                read.say_that_it_blocks()
             if awaitable is not None:  # its definition did not tell
                 await read.finish(awaitable)
     if len(waiting) > 1 and on_asyncio():
@@ -137,14 +163,3 @@ async def perform_together(reads: Sequence[Read]) -> None:
         return
     for read in waiting:
         await read.perform_async()
-
-
-def _is_trios(error: BaseException) -> bool:
-    return type(error).__module__.partition(".")[0] == "trio" and not isinstance(error, Exception)
-
-
-def _cancels() -> int | None:
-    """Return how often the task has been cancelled; None where that cannot be told (before Python 3.11)."""
-    task = asyncio.current_task() if on_asyncio() else None
-    cancelling = getattr(task, "cancelling", None)
-    return None if cancelling is None else int(cancelling())

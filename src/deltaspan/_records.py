@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from deltaspan._guard import class_name, qualified_name, safe_str
+from deltaspan._interrupts import without_frames
 from deltaspan.typing import Outcome, Reason
 
-__all__ = ["FAIL", "OBSERVED", "PASS", "SEVERITY", "UNREAD", "Timing", "Unread", "Verdict", "inconclusive"]
+__all__ = [
+    "FAIL",
+    "OBSERVED",
+    "PASS",
+    "REDACTED_REASONS",
+    "SEVERITY",
+    "UNREAD",
+    "Raised",
+    "Timing",
+    "Unread",
+    "Verdict",
+    "inconclusive",
+]
 
 
 class Unread:
@@ -24,6 +38,34 @@ class Unread:
 UNREAD: Final = Unread()
 
 
+class Raised(NamedTuple):
+    """An exception that left a check without a verdict.
+
+    Attributes:
+        name: the name of its class.
+        qualified_name: the same with its module.
+        message: its text.
+        error: the exception without its traceback; None for the action's own, which belongs to its caller: a
+            report that held it would keep the arguments of the action alive.
+    """
+
+    name: str
+    qualified_name: str
+    message: str
+    error: BaseException | None
+
+    @classmethod
+    def of(cls, error: BaseException) -> Raised:
+        """Describe what code of a check raised, and keep it."""
+        return cls.by_action(error)._replace(error=without_frames(error))
+
+    @classmethod
+    def by_action(cls, error: BaseException) -> Raised:
+        """Describe what the action raised."""
+        kind = type(error)
+        return cls(class_name(kind), qualified_name(kind), safe_str(error), None)
+
+
 class Verdict(NamedTuple):
     """What judging a delta came to.
 
@@ -31,13 +73,13 @@ class Verdict(NamedTuple):
         outcome: pass, fail, inconclusive, observed or skipped.
         reason: why there is no verdict; set for `inconclusive` alone.
         note: the sentence that explains it, when the expectation's own sentence does not.
-        error: the exception behind it, when there is one.
+        fault: the exception behind it, when there is one.
     """
 
     outcome: Outcome
     reason: Reason | None = None
     note: str | None = None
-    error: Any = None
+    fault: Raised | None = None
 
 
 class Timing(NamedTuple):
@@ -64,12 +106,26 @@ SEVERITY: Final[dict[Outcome, int]] = {"skipped": 0, "observed": 1, "pass": 2, "
 """How outcomes of several checks combine: the highest names the action's outcome."""
 
 
-def inconclusive(reason: Reason, note: str, error: BaseException | None = None) -> Verdict:
+REDACTED_REASONS: Final[dict[Reason, str]] = {
+    "baseline_failed": "its baseline could not be read",
+    "probe_failed": "its probe raised after the action",
+    "probe_timeout": "its probe did not answer in time",
+    "incomparable": "its states cannot be compared in the way that was asked",
+    "expectation_failed": "its expected value could not be computed",
+    "action_failed": "the action raised",
+    "contended": "another run may have written to the same scope meanwhile",
+    "stale_baseline": "its baseline is too old",
+    "abandoned": "the window ended before its verdict was reached",
+}
+"""Each reason in words that quote no state, for checks whose states must not be shown."""
+
+
+def inconclusive(reason: Reason, note: str, fault: Raised | None = None) -> Verdict:
     """Return a verdict that says why there is none.
 
     Args:
         reason: one of the reasons of `inconclusive`.
         note: the sentence for a person.
-        error: the exception behind it, if any.
+        fault: the exception behind it, if any.
     """
-    return Verdict("inconclusive", reason, note, error)
+    return Verdict("inconclusive", reason, note, fault)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from deltaspan._freeze import freeze
-from deltaspan._records import UNREAD, Verdict
+from deltaspan._interrupts import let_through
+from deltaspan._records import REDACTED_REASONS, UNREAD, Verdict
 from deltaspan._reports import CheckReport
 from deltaspan._written import Written
-from deltaspan.typing import Outcome, Reason
+from deltaspan.typing import Outcome
 
 __all__ = ["REDACTED", "reason_in_words", "redacted", "shown"]
 
@@ -23,18 +24,6 @@ _SENTENCES: Final[dict[tuple[Outcome, bool], str]] = {
     ("observed", True): "was observed; no claim was made",
 }
 """By outcome, and whether a change was claimed."""
-
-_REASONS: Final[dict[Reason, str]] = {
-    "baseline_failed": "its baseline could not be read",
-    "probe_failed": "its probe raised after the action",
-    "probe_timeout": "its probe did not answer in time",
-    "incomparable": "its states cannot be compared in the way that was asked",
-    "expectation_failed": "its expected value could not be computed",
-    "action_failed": "the action raised",
-    "contended": "another action wrote to the same scope meanwhile",
-    "stale_baseline": "its baseline is too old",
-    "abandoned": "the window ended before its verdict was reached",
-}
 
 _UNSIGNED: Final = "it rests on changes that do not carry the tag of this action"
 """Why a check on tagged rows is contended, whoever else was there."""
@@ -58,7 +47,7 @@ def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bo
     )
     changed = report.delta is not None and report.delta.changed
     apart = None if getattr(report.delta, "apart", None) is None else (REDACTED, REDACTED)
-    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, apart)
+    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, apart, report.origin)
     return report._replace(
         verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else told),
         pre=shown(report.pre, by),
@@ -74,9 +63,8 @@ def shown(state: Any, by: Callable[[Any], Any]) -> Any:
         return state
     try:
         return freeze(by(state))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
+    except BaseException as error:
+        let_through(error)
         return REDACTED
 
 
@@ -92,7 +80,7 @@ def reason_in_words(report: CheckReport) -> str:
     verdict = report.verdict
     assert verdict.reason is not None  # noqa: S101  # it has no verdict
     # The class of an exception says nothing of a state, as its message may.
-    kind = "" if verdict.error is None else f" ({type(verdict.error).__name__})"
+    kind = "" if verdict.fault is None else f" ({verdict.fault.name})"
     is_tagged = verdict.reason == "contended" and report.attribution == "causal_tag"
-    why = _UNSIGNED if is_tagged else _REASONS[verdict.reason]
+    why = _UNSIGNED if is_tagged else REDACTED_REASONS[verdict.reason]
     return f"{why}{kind}"

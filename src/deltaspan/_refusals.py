@@ -18,22 +18,32 @@ __all__ = ["refuse_bare_use", "refuse_what_is_no_action"]
 
 # Package and class name of what a framework makes of a function → the decorator that makes it.
 _TOOLS: Final = {
+    ("agent_framework", "FunctionTool"): "tool",
     ("agents", "FunctionTool"): "function_tool",  # openai-agents
+    ("agno", "Function"): "tool",
     ("anthropic", "BaseFunctionTool"): "beta_tool",
     ("anthropic", "BetaAsyncFunctionTool"): "beta_async_tool",
     ("anthropic", "BetaFunctionTool"): "beta_tool",
+    ("autogen_core", "BaseTool"): "FunctionTool(...) around the decorated function",
+    ("camel", "FunctionTool"): "FunctionTool(...) around the decorated function",
+    ("celery", "Proxy"): "app.task",  # a task that is made when it is first asked for anything
+    ("celery", "Task"): "app.task",
     ("claude_agent_sdk", "SdkMcpTool"): "tool(...)",
     ("crewai", "BaseTool"): "tool",
     ("crewai", "CrewStructuredTool"): "tool",
+    ("dspy", "Tool"): "Tool(...) around the decorated function",
     ("fastmcp", "Tool"): "mcp.tool",
     ("google", "BaseTool"): "FunctionTool(...) around the decorated function",  # google-adk
+    ("haystack", "Tool"): "tool",
     ("langchain_core", "BaseTool"): "tool",
     ("llama_index", "BaseTool"): "FunctionTool.from_defaults(...) around the decorated function",
     ("mcp", "Tool"): "mcp.tool()",
     ("mcp_types", "Tool"): "mcp.tool()",
     ("pydantic_ai", "Tool"): "Tool(...) around the decorated function",
+    ("semantic_kernel", "KernelFunction"): "kernel_function",
     ("smolagents", "BaseTool"): "tool",
     ("smolagents", "Tool"): "tool",
+    ("strands", "AgentTool"): "tool",
 }
 
 # What a standard descriptor or wrapper hides its function in → the line that belongs above ours.

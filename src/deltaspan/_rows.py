@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from deltaspan._freeze import MAX_NODES, Unfreezable
+from deltaspan._interrupts import let_through
 from deltaspan._render import show
 
 __all__ = ["Field", "as_text", "keyed"]
@@ -22,8 +23,15 @@ Field: TypeAlias = str | int | Callable[[Any], Any]
 _UUID_BYTES: Final = 16
 
 
-def keyed(rows: Any, key: Field, tag: Field, root: Field | None, source: str) -> dict[Hashable, object]:
-    """Return key → tag of rows, or key → (tag, root) where a root is asked for.
+def keyed(
+    rows: Any,
+    key: Field,
+    tag: Field,
+    root: Field | None,
+    source: str,
+    content: Callable[[Any, str], str] | None = None,
+) -> dict[Hashable, object]:
+    """Return key → tag of rows; key → (tag, root) with a root, key → (tag, root, fingerprint) with content.
 
     Args:
         rows: an iterable of rows.
@@ -31,6 +39,7 @@ def keyed(rows: Any, key: Field, tag: Field, root: Field | None, source: str) ->
         tag: the causal tag of whoever wrote the row last; None or empty text for none.
         root: the tag of the outermost run, or None to leave it out.
         source: where rows come from, for a sentence: "a row of orders".
+        content: returns the fingerprint of a row, given the row and the source; None to leave it out.
 
     Raises:
         LookupError: a row lacks one of the three.
@@ -58,7 +67,11 @@ def keyed(rows: Any, key: Field, tag: Field, root: Field | None, source: str) ->
             raise Unfreezable(
                 f"two rows of {source} have the key {show(name)}: let key= name what is unique among them"
             )
-        state[name] = own if read_root is None else (own, as_text(read_root(row)))
+        its_root = None if read_root is None else as_text(read_root(row))
+        if content is not None:
+            state[name] = (own, its_root, content(row, source))
+        else:
+            state[name] = own if read_root is None else (own, its_root)
     if len(state) > MAX_NODES:
         raise Unfreezable(f"{source} gave more than {MAX_NODES} rows: read those that the action may write")
     return state
@@ -98,7 +111,8 @@ def _item(row: Any, field: str | int) -> Any:
         return row[field]
     except LookupError:
         return _MISSING
-    except Exception:  # it has keys, and yet no items
+    except Exception as error:  # it has keys, and yet no items
+        let_through(error)
         return _attribute(row, field)
 
 

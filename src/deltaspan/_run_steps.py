@@ -13,7 +13,8 @@ from time import perf_counter
 from typing import Any
 
 from deltaspan import _whereabouts
-from deltaspan._check_run import CheckRun, Watched
+from deltaspan._check_run import ABANDONED, CheckRun, Watched
+from deltaspan._claims import claim_of
 from deltaspan._collecting import hand_out
 from deltaspan._guard import guarded
 from deltaspan._locking import Locks
@@ -21,10 +22,11 @@ from deltaspan._moments import Moment
 from deltaspan._plan import CAUSAL_TAG, YIELDED, Plan
 from deltaspan._policy import apply_policy
 from deltaspan._reading import Read
-from deltaspan._records import UNREAD
+from deltaspan._records import UNREAD, Unread
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._telemetry import Resumed, RunTelemetry
 from deltaspan.causal_tag import CausalTag
+from deltaspan.typing import Claim
 
 __all__ = ["RunSteps"]
 
@@ -42,6 +44,7 @@ class RunSteps:
         report: the report, once the run has ended.
         yielded: how many values a generator has yielded.
         left: as many, once its consumer has closed it; None for whatever else ends a run.
+        why_abandoned: the sentence for a run that ends without a verdict.
     """
 
     __slots__ = (
@@ -49,6 +52,7 @@ class RunSteps:
         "_alive",
         "_began",
         "_checks",
+        "_claim",
         "_entered",
         "_locks",
         "_paused",
@@ -60,6 +64,7 @@ class RunSteps:
         "left",
         "report",
         "result",
+        "why_abandoned",
         "yielded",
     )
 
@@ -72,10 +77,12 @@ class RunSteps:
         self._locks = Locks(self._telemetry.tag, moves=plan.is_generator) if plan.has_locks else None
         self._entered = self._began = 0.0
         self._paused = self._unheard = False
+        self._claim: Claim | Unread | None = UNREAD
         self._process = _whereabouts.process
         self._alive: weakref.ref[RunSteps] | None = None
         self.result: Any = UNREAD
         self.report: ActionReport | None = None
+        self.why_abandoned = ABANDONED
         self.yielded = 0
         self.left: int | None = None
 
@@ -110,45 +117,70 @@ class RunSteps:
         moment = Moment()
         return [check.read(moment) for check in self._checks if check.is_readable(interrupted=interrupted)]
 
+    def _retire(self) -> None:
+        """End the window for others, who may write from now on without contending with this run."""
+        for check in self._checks:
+            check.retire()
+
     def _watched(self, error: BaseException | None) -> list[Watched]:
         """Return the checks whose post-state is worth another look: those that a change could decide."""
+        claim = self._claimed(error)
+        has_failed = error is not None or claim == "failure"
         return [
-            Watched(check, patience, partial(self._holds, check, error))
+            Watched(check, patience, partial(self._holds, check, error, claim))
             for check in self._checks
-            if (patience := check.plan.patience_after(error)) is not None
+            if (patience := check.plan.patience_after(has_failed=has_failed)) is not None
             and check.is_readable(interrupted=False)
             and (error is None or check.plan.judged_on_error or check.plan.unchanged_on_error)
         ]
 
-    def _holds(self, check: CheckRun, error: BaseException | None) -> bool:
-        return check.judge(self._known, self.result, error, self._telemetry.tag.id, None).passed
+    def _holds(self, check: CheckRun, error: BaseException | None, claim: Claim | None) -> bool:
+        tag = self._telemetry.tag.id
+        return check.judge(self._known, self.result, error, tag, None, claim=claim).passed
+
+    def _claimed(self, error: BaseException | None) -> Claim | None:
+        """Return what the action says of itself; whoever tells is asked once a run."""
+        claim = self._plan.claim
+        if claim is None:
+            return None
+        if isinstance(self._claim, Unread):
+            self._claim = claim_of(self._plan.action, claim, self._known, self.result, error, self.left)
+        return self._claim
 
     def _conclude(self, error: BaseException | None, ended: float) -> None:
         """All post-states are read: judge and report."""
         values, result, tag = self._known, self.result, self._telemetry.tag.id
         left = self.left if error is None else None
+        claim = None if self._plan.claim is None else self._claimed(error)
         self._report_on(
-            [check.report(values, result, error, tag, left) for check in self._checks],
+            [check.report(values, result, error, tag, left, claim) for check in self._checks],
             ended,
+            claim,
         )
 
     def _end(self, error: BaseException | None, ended: float) -> None:
         """Record, whatever happened, and hand the report out; a run that has none was abandoned."""
-        report = self.report
-        if report is None:
-            tag = self._telemetry.tag.id
-            report = self._report_on([check.abandoned(tag) for check in self._checks], ended)
         try:
+            report = self.report
+            if report is None:
+                tag = self._telemetry.tag.id
+                report = self._report_on(
+                    [check.abandoned(tag, self.why_abandoned) for check in self._checks], ended
+                )
             self._telemetry.finish(report, error)
         finally:
             # An export that is interrupted, likely by Ctrl-C, must not leave this run current for ever.
             self._telemetry.leave()
-            hand_out(report)
-            hook = self._plan.options.on_report
-            if hook is not None:
-                guarded(f"the on_report hook of {report.action}", hook, report)
+            if self.report is not None:
+                self._hand_out(self.report)
 
-    def _report_on(self, checks: list[CheckReport], ended: float) -> ActionReport:
+    def _hand_out(self, report: ActionReport) -> None:
+        hand_out(report)
+        hook = self._plan.options.on_report
+        if hook is not None:
+            guarded(f"the on_report hook of {report.action}", hook, report)
+
+    def _report_on(self, checks: list[CheckReport], ended: float, claim: Claim | None = None) -> ActionReport:
         tag = self._telemetry.tag
         action_seconds = ended - self._began
         verifying = perf_counter() - self._entered - action_seconds
@@ -161,6 +193,7 @@ class RunSteps:
             action_seconds,
             verifying,
             self._telemetry.attempt,
+            claim,
         )
         return self.report
 
@@ -176,8 +209,8 @@ class RunSteps:
 
     def _fault_in(self, error: BaseException | None) -> BaseException | None:
         """Return what the action failed with: a generator that does as it is told, and closes, did not."""
-        return None if self.left is not None and isinstance(error, GeneratorExit) else error
+        return None if self.left is not None and issubclass(type(error), GeneratorExit) else error
 
     def _is_interrupted(self, error: BaseException | None) -> bool:
         """Return whether nothing may be awaited any more."""
-        return self.left is not None or not (error is None or isinstance(error, Exception))
+        return self.left is not None or not (error is None or issubclass(type(error), Exception))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from math import ceil
 from typing import Final, Protocol
 
+from deltaspan._atomic import Once
 from deltaspan._guard import say
 from deltaspan._moments import Moment
 from deltaspan._reading import Read, perform_together
@@ -139,19 +139,14 @@ class _Watch:
         return self._check.read_again(moment)
 
 
-_warned = False
-_warning = threading.Lock()
+_warned = Once()
 
 
 def _pause(seconds: float) -> None:
-    global _warned  # said once a process
-    if not _warned and on_asyncio():
-        with _warning:
-            first, _warned = not _warned, True
-        if first:
-            say(
-                logging.WARNING,
-                "a sync action looks at its post-state again on the thread of a running event loop, which "
-                "waits meanwhile; make the action async, or run it in a thread",
-            )
+    if not _warned.is_taken and on_asyncio() and _warned.take():
+        say(
+            logging.WARNING,
+            "a sync action looks at its post-state again on the thread of a running event loop, which "
+            "waits meanwhile; make the action async, or run it in a thread",
+        )
     time.sleep(seconds)

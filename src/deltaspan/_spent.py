@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import threading
-from collections import deque
+import weakref
 from collections.abc import Iterator
 from typing import Any, Final
-from weakref import WeakValueDictionary
 
+from deltaspan._atomic import keep_newest
 from deltaspan._freeze import Unfreezable
 
 __all__ = ["Spent"]
@@ -24,12 +23,12 @@ class Spent:
     again for each read cannot be told from one that is spent, so it is refused as well.
     """
 
-    __slots__ = ("_held", "_lock", "_seen")
+    __slots__ = ("_held", "_seen")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._seen: WeakValueDictionary[int, Any] = WeakValueDictionary()
-        self._held: deque[Any] = deque(maxlen=_MAX_HELD)
+        # By identity. An iterator that cannot be remembered weakly is held, in a list of its own.
+        self._seen: dict[int, weakref.ref[Any]] = {}
+        self._held: dict[int, list[Any]] = {}
 
     def refuse(self, rows: Any, source: str) -> None:
         """Refuse an iterator that was read before, or is known to be at its end.
@@ -52,14 +51,26 @@ class Spent:
 
     def _is_known(self, rows: Any) -> bool:
         """Return whether the iterator was given before, and remember it."""
-        with self._lock:
-            if self._seen.get(id(rows)) is rows or any(rows is held for held in self._held):
-                return True
-            try:
-                self._seen[id(rows)] = rows
-            except TypeError:  # most of Python's own take no weak reference
-                self._held.append(rows)
+        key, seen = id(rows), self._seen
+
+        def forget(dead: weakref.ref[Any]) -> None:
+            if seen.get(key) is dead:
+                seen.pop(key, None)
+
+        try:
+            own = weakref.ref(rows, forget)
+        except TypeError:  # most of Python's own take no weak reference
+            held = [rows]
+            is_known = self._held.setdefault(key, held) is not held
+            keep_newest(self._held, _MAX_HELD)
+            return is_known
+        known = seen.setdefault(key, own)
+        if known is own:
             return False
+        if known() is rows:
+            return True
+        seen[key] = own  # the one that was here before is gone, and its callback is still to come
+        return False
 
     def __reduce__(self) -> tuple[type[Spent], tuple[()]]:
         return Spent, ()  # elsewhere there are other iterators

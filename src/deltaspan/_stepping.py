@@ -1,4 +1,4 @@
-"""Actions that go on after their call has returned: generators, coroutines, futures.
+"""Actions that go on after their call has returned: generators, coroutines, futures, other awaitables.
 
 A generator of ours drives the action's, step by step, so that it is a generator to whoever asks, `yield from`
 included. The run is entered before each step and left after it, in the context that steps: the body sees its
@@ -8,18 +8,23 @@ tag and what its consumer has set since, the consumer sees nothing of the run.
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import sys
 import types
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+import wrapt
+
 from deltaspan._background import later, prepare
+from deltaspan._check_run import ABANDONED
 from deltaspan._engine import Run
+from deltaspan._interrupts import let_through
 from deltaspan._records import UNREAD
 
 __all__ = ["go_on", "is_result", "keep_open", "step", "step_async"]
@@ -44,9 +49,15 @@ def step_async(start: Start, action: AsyncGenerator[Any, Any]) -> Any:
     return _named_like(action, _drive_async(start, action))
 
 
-def _awaited(start: Start, action: types.CoroutineType[Any, Any, Any]) -> Any:
+def _awaited(start: Start, action: Coroutine[Any, Any, Any]) -> Any:
     """Return a coroutine that awaits the action's own within its window; arguments as for `step`."""
     return _named_like(action, _await(start, action))
+
+
+def _stand_in(start: Start, action: Awaitable[Any]) -> Any:
+    """Return a proxy of what the action returned; arguments as for `step`."""
+    stand_in = _AwaitableCoroutine if isinstance(action, Coroutine) else _Awaitable
+    return stand_in(action, start)
 
 
 def _drive(start: Start, action: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -95,7 +106,7 @@ async def _drive_async(start: Start, action: AsyncGenerator[Any, Any]) -> AsyncG
             asked = action.athrow(thrown.pop()) if thrown else action.asend(sent)
 
 
-async def _await(start: Start, action: types.CoroutineType[Any, Any, Any]) -> Any:
+async def _await(start: Start, action: Awaitable[Any]) -> Any:
     async with start() as run:
         run.result = await action
     return run.result
@@ -123,7 +134,8 @@ def _first_step(action: AsyncGenerator[Any, Any]) -> Any:
 
 def _named_like(action: Any, made: Any) -> Any:
     # In reprs, in tracebacks and in the warning of a coroutine that is never awaited.
-    made.__name__, made.__qualname__ = action.__name__, action.__qualname__
+    name = getattr(action, "__name__", None) or type(action).__name__
+    made.__name__, made.__qualname__ = name, getattr(action, "__qualname__", name)
     return made
 
 
@@ -134,7 +146,8 @@ def is_result(result: Any) -> bool:
     """Return whether a call has returned what most actions return, which needs no closer look."""
     try:
         return type(result) in _RESULTS
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         return False  # its class does not hash
 
 
@@ -146,9 +159,11 @@ def keep_open(run: Run, result: Any) -> bool:
         result: what the call returned.
     """
     try:
-        if type(result) not in _ONGOING and not _is_future(type(result)):
+        kind = type(result)
+        if kind not in _ONGOING and not _is_future(kind) and not hasattr(kind, "__await__"):
             return False
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         return False  # a class that cannot even be asked what it is, is nobody's future
     if not _is_new(result):
         return False  # it began elsewhere, and is a value like any other here
@@ -158,20 +173,34 @@ def keep_open(run: Run, result: Any) -> bool:
 
 
 def go_on(run: Run, result: Any) -> Any:
-    """Return to the caller what will end a run: what drives the action's generator or coroutine, or a future.
+    """Return to the caller what will end a run: what drives the action's own, or a future as it is.
 
     Args:
         run: the run of the call, which was kept open and left.
         result: what the call returned.
     """
-    wrap = _ONGOING.get(type(result))
-    if wrap is None:
+    kind = type(result)
+    wrap = _ONGOING.get(kind)
+    if wrap is None and _is_future(kind):
         _until_done(run, result)
         return result
+    if wrap is None:
+        wrap = _stand_in if _is_made_in_python(kind) else _awaited
+        if wrap is _awaited and not issubclass(kind, Coroutine):
+            run.give_up(
+                f"the action returned a {kind.__name__}, which acts when it is awaited, and nothing can "
+                "stand in for it; make the action async, and await it there"
+            )
+            return result
+        run.why_abandoned = (
+            f"nobody awaited the {kind.__name__} that the action returned; if it acts in another way, make "
+            f"the action async, and let it return when it has acted"
+        )
     watch: list[weakref.finalize[Any, Any]] = []
 
     def start() -> Run:
         watch.pop().detach()
+        run.why_abandoned = ABANDONED
         return run
 
     # Only what drives the action holds `start`; it lets go of it when it is closed or dropped unused.
@@ -188,6 +217,104 @@ _ONGOING: Final[dict[type, Callable[[Start, Any], Any]]] = {
 }
 
 
+class _Awaitable(wrapt.AutoObjectProxy[Any]):
+    """An awaitable of the action's, in all that can be seen of it; its window is open until it has acted.
+
+    It has acted when it has been awaited or, used in `async with`, when that block has ended. A second time
+    is what the awaitable itself makes of it.
+    """
+
+    def __init__(self, awaitable: Any, start: Start) -> None:
+        super().__init__(awaitable)
+        self._self_start: Start | None = start
+        self._self_entered: tuple[Run, weakref.finalize[Any, Any]] | None = None
+
+    def __copy__(self) -> Any:
+        return copy.copy(self.__wrapped__)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copy.deepcopy(self.__wrapped__, memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.__wrapped__.__reduce_ex__(protocol)
+
+    def __await__(self) -> Any:
+        start, self._self_start = self._self_start, None
+        if start is None:
+            return self.__wrapped__.__await__()
+        return _await(start, self.__wrapped__).__await__()
+
+    async def __aenter__(self) -> Any:
+        start, self._self_start = self._self_start, None
+        if start is None:
+            return await self.__wrapped__.__aenter__()
+        run = start()
+        await run.__aenter__()
+        try:
+            run.result = entered = await self.__wrapped__.__aenter__()
+        except BaseException as raised:
+            await run.__aexit__(type(raised), raised, raised.__traceback__)
+            raise
+        run.suspend()
+        self._self_entered = run, _abandon_with(self, run, None)
+        return entered
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: types.TracebackType | None
+    ) -> Any:
+        entered, self._self_entered = self._self_entered, None
+        if entered is None:
+            return await self.__wrapped__.__aexit__(kind, error, trace)
+        run, watch = entered
+        watch.detach()
+        run.resume(None)
+        try:
+            is_handled = await self.__wrapped__.__aexit__(kind, error, trace)
+        except BaseException as raised:
+            await run.__aexit__(type(raised), raised, raised.__traceback__)
+            raise
+        left = None if is_handled else error
+        await run.__aexit__(None if left is None else type(left), left, None)
+        return is_handled
+
+
+class _AwaitableCoroutine(_Awaitable):
+    """An awaitable that an event loop may also drive by itself, as it does a coroutine."""
+
+    def __init__(self, awaitable: Any, start: Start) -> None:
+        super().__init__(awaitable, start)
+        self._self_driver: Any = None
+
+    def send(self, value: Any) -> Any:
+        return self._driver.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._driver.throw(*error)
+
+    def close(self) -> None:
+        self._self_start = None  # if nothing has driven it yet, its run is abandoned
+        driver = self.__wrapped__ if self._self_driver is None else self._self_driver
+        driver.close()
+
+    @property
+    def _driver(self) -> Any:
+        if self._self_driver is None:
+            start, self._self_start = self._self_start, None
+            self._self_driver = self.__wrapped__ if start is None else _awaited(start, self.__wrapped__)
+        return self._self_driver
+
+
+_PY_TPFLAGS_HEAPTYPE: Final = 1 << 9
+
+
+def _is_made_in_python(kind: type) -> bool:
+    """Return whether a proxy can stand in for objects of this class.
+
+    Compiled code asks for a compiled class by its layout, which no proxy has.
+    """
+    return all(base.__flags__ & _PY_TPFLAGS_HEAPTYPE for base in kind.__mro__ if base is not object)
+
+
 def _is_future(kind: type) -> bool:
     return hasattr(kind, "add_done_callback") and hasattr(kind, "cancelled") and hasattr(kind, "exception")
 
@@ -197,7 +324,7 @@ def _is_new(result: Any) -> bool:
         return inspect.getgeneratorstate(result) == inspect.GEN_CREATED
     if isinstance(result, types.CoroutineType):
         return inspect.getcoroutinestate(result) == inspect.CORO_CREATED
-    return not getattr(result, "ag_suspended", False)  # Python 3.12; before, it does not tell
+    return not getattr(result, "ag_suspended", False)  # Python 3.12; before, and of others, nothing tells
 
 
 def _until_done(run: Run, future: Any) -> None:
@@ -211,7 +338,8 @@ def _until_done(run: Run, future: Any) -> None:
             error = _error_of(done)
             if error is None:
                 run.result = done.result()
-        except Exception as fault:
+        except BaseException as fault:
+            let_through(fault)
             error = fault  # a future that does not even tell
         run.settle(error)
 
@@ -219,7 +347,8 @@ def _until_done(run: Run, future: Any) -> None:
         watch.append(_abandon_with(future, run, None))
     try:
         future.add_done_callback(settle)
-    except Exception:
+    except BaseException as error:
+        let_through(error)
         # It cannot be watched, so what there is to see is what there is now; the caller has it all the same.
         for finalizer in watch:
             finalizer.detach()

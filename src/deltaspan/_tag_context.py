@@ -39,7 +39,7 @@ LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 # in what it writes into an empty context, so that tag and baggage can be set in one copy.
 [BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
-_OURS: Final = frozenset({semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID})
+_OURS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
 class CausalTag(NamedTuple):
@@ -103,11 +103,17 @@ def attempt_of(tag: CausalTag, action: str) -> int:
 def context_with(tag: CausalTag, context: Context) -> Context:
     """Return `context` with `tag` in it, as an object and as baggage; nothing is attached."""
     pairs: Any = context.get(BAGGAGE_KEY) or {}
-    if settings().propagate:
-        pairs = {**pairs, semconv.CAUSAL_TAG_ID: tag.id, semconv.CAUSAL_TAG_ROOT_ID: tag.root_id}
-    else:
-        pairs = without_ours(pairs)
+    pairs = _ours_first(tag.id, tag.root_id, pairs) if settings().propagate else without_ours(pairs)
     return Context({**context, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
+
+
+def _ours_first(own: str, root: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return baggage with the tag and its root before everything else.
+
+    A propagator drops what comes last if there is too much, and a tag without its root misleads.
+    """
+    ours = {semconv.CAUSAL_TAG_ID: own, semconv.CAUSAL_TAG_ROOT_ID: root}
+    return {**ours, **pairs, **ours} if pairs else ours
 
 
 def context_without(tag: CausalTag, context: Context, outer: Context) -> Context:
@@ -118,7 +124,7 @@ def context_without(tag: CausalTag, context: Context, outer: Context) -> Context
     before: Any = outer.get(BAGGAGE_KEY) or {}
     ours = {name: before[name] for name in _OURS if name in before}
     left = {key: value for key, value in context.items() if key != LOCAL_KEY}
-    left[BAGGAGE_KEY] = {**without_ours(pairs), **ours}
+    left[BAGGAGE_KEY] = {**ours, **without_ours(pairs)}
     above = local_tag(outer)
     return Context(left if above is None else {**left, LOCAL_KEY: above})
 

@@ -8,6 +8,7 @@ from inspect import isawaitable
 from typing import Any
 
 from deltaspan._binding import is_async, parameters_of
+from deltaspan._fingerprints import fingerprint
 from deltaspan._probes import is_blocking
 from deltaspan._probes import probe as configured
 from deltaspan._render import show
@@ -15,19 +16,39 @@ from deltaspan._rows import Field, keyed
 from deltaspan._spent import Spent
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["Tagged", "tagged"]
+__all__ = ["Tagged", "tagged", "tagged_rows"]
 
 
 class Tagged:
-    """A probe of key → tag; made by `tagged(...)`."""
+    """A probe of key → tag; made by `tagged(...)`.
+
+    Args:
+        probe: reads rows.
+        key: what is unique among them.
+        tag: what holds the tag of a row.
+        root: what holds the tag of its outermost run, or None.
+        words: the call that made the probe, as it reads in source.
+        whole: reads the same rows with all that they hold; `probe` itself if it does.
+        keeps_contents: whether the state also has a fingerprint of each row.
+    """
 
     def __init__(
-        self, probe: Callable[..., Any], key: Field, tag: Field, root: Field | None, words: str
+        self,
+        probe: Callable[..., Any],
+        key: Field,
+        tag: Field,
+        root: Field | None,
+        words: str,
+        whole: Callable[..., Any],
+        *,
+        keeps_contents: bool = False,
     ) -> None:
-        self._probe = probe
+        self._probe = whole if keeps_contents else probe
+        self._whole = whole
         self._fields = (key, tag, root)
         self._words = words
         self._source = _source(probe)
+        self._content = fingerprint if keeps_contents else None
         self._spent = Spent()
         self.__signature__ = inspect.Signature(parameters_of(probe))
 
@@ -40,7 +61,12 @@ class Tagged:
 
     def _keyed(self, rows: Any) -> Any:
         self._spent.refuse(rows, self._source)
-        return keyed(rows, *self._fields, self._source)
+        return keyed(rows, *self._fields, self._source, self._content)
+
+    def with_contents(self) -> Tagged:
+        """Return the probe of the same rows whose state also says whether each row is as it was."""
+        made = type(self)(self._probe, *self._fields, self._words, whole=self._whole, keeps_contents=True)
+        return configured(blocking=True)(made) if is_blocking(self) else made
 
     def __repr__(self) -> str:
         return self._words
@@ -69,7 +95,8 @@ def tagged(
     action; otherwise nobody says who removed it, and it is untagged.
 
     Number words count rows: `.by(1)` is one more that is mine, added less removed. Words for members take
-    keys. What is written within a row whose tag stays as it was is not seen.
+    keys. What is written within a row whose tag stays as it was is seen by `.keeping_others()` alone, which
+    also holds the rows of others against the action.
 
     A verdict that rests on what is untagged is none, but `inconclusive: contended`: a claim that nothing
     else changes beside an untagged change, a claim that nothing changes at all, and one that fails unless
@@ -97,6 +124,24 @@ def tagged(
         >>> w.report["orders"].outcome, w.report["orders"].actual_delta, w.report["orders"].others
         ('pass', 1, 1)
     """
+    return tagged_rows(probe, key, tag, root, probe)
+
+
+def tagged_rows(
+    probe: Callable[..., Any], key: Field, tag: Field, root: Field | None, whole: Callable[..., Any]
+) -> Tagged:
+    """Return `tagged(...)` of a probe that reads of each row no more than its key and its tags.
+
+    Args:
+        probe: reads rows.
+        key: as for `tagged`.
+        tag: as for `tagged`.
+        root: as for `tagged`.
+        whole: reads the same rows, with all that they hold behind the same fields.
+
+    Raises:
+        DefinitionTypeError: as `tagged`.
+    """
     if not callable(probe):
         raise DefinitionTypeError(
             f"tagged() wraps a probe, which must be callable, not {show(probe)}; pass the function, not its "
@@ -111,7 +156,7 @@ def tagged(
             )
     said = ", ".join(f"{name}={_name_of(field)}" for name, field in fields.items())
     kind = _TaggedAsync if is_async(probe) else Tagged
-    made = kind(probe, key, tag, root, f"tagged({_name_of(probe)}, {said})")
+    made = kind(probe, key, tag, root, f"tagged({_name_of(probe)}, {said})", whole=whole)
     return configured(blocking=True)(made) if is_blocking(probe) else made
 
 

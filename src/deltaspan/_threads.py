@@ -12,7 +12,11 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any, Final
+
+from deltaspan._atomic import take_first
 
 __all__ = ["MOST_THREADS", "THREAD_NAME", "Pool", "on_asyncio", "submit"]
 
@@ -43,55 +47,77 @@ class _Work(Future[Any]):
 class Pool:
     """Threads that take work from one queue.
 
+    There is no lock: a signal handler or a finalizer that interrupts any line here may submit work of its own
+    and wait for it. A thread says that it is idle before it looks at the queue, and whoever submits adds to
+    the queue before looking for an idle thread. So one of the two sees the other.
+
     Args:
         most: how many there are at most; further work waits for a free one.
         name: what they are called.
     """
 
     def __init__(self, most: int, name: str) -> None:
-        self._most = most
         self._name = name
-        self._changed = threading.Condition()
         self._queue: dict[_Work, None] = {}  # in order, and quick to take one out of the middle
-        self._threads = 0
-        self._idle = 0
+        self._idle: dict[SimpleQueue[None], None] = {}  # what wakes each idle thread
+        self._unstarted = [None] * most  # one for each thread that may still be started
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
         """Have a call run by the next free thread."""
         work = _Work(self, call)
-        with self._changed:
-            self._queue[work] = None
-            if self._idle >= len(self._queue) or self._threads >= self._most:
-                self._changed.notify()
-                return work
-            self._threads += 1
+        self._queue[work] = None
         try:
-            threading.Thread(target=self._work, name=self._name, daemon=True).start()
+            self._find_thread()
         except BaseException:
-            with self._changed:
-                self._threads -= 1
             self.drop(work)
             raise
         return work
 
     def drop(self, work: _Work) -> None:
         """Take work that has not begun out of the queue."""
-        with self._changed:
-            self._queue.pop(work, None)
+        self._queue.pop(work, None)
 
-    def _take(self) -> _Work:
-        with self._changed:
-            while not self._queue:
-                self._idle += 1
-                self._changed.wait()
-                self._idle -= 1
-            work = next(iter(self._queue))
-            del self._queue[work]
+    def _find_thread(self) -> None:
+        """Wake an idle thread for what was added to the queue, or start one if there may be more."""
+        try:
+            wake, _ = self._idle.popitem()
+        except KeyError:
+            pass
+        else:
+            wake.put(None)
+            return
+        try:
+            self._unstarted.pop()
+        except IndexError:
+            return
+        try:
+            threading.Thread(target=self._work, name=self._name, daemon=True).start()
+        except BaseException:
+            self._unstarted.append(None)
+            raise
+
+    def _take(self, wake: SimpleQueue[None]) -> _Work:
+        """Return the oldest work of the queue; wait for some.
+
+        Args:
+            wake: what wakes the thread that calls.
+        """
+        while True:
+            self._idle[wake] = None
+            work = take_first(self._queue)
+            if work is None:
+                wake.get()
+                continue
+            if self._idle.pop(wake, _WOKEN) is _WOKEN:
+                # Somebody woke this thread for other work.
+                with suppress(RuntimeError):
+                    self._find_thread()
             return work
 
     def _work(self) -> None:
+        wake: SimpleQueue[None] = SimpleQueue()
         while True:
-            work = self._take()
+            work = self._take(wake)
             if work.set_running_or_notify_cancel():
                 try:
                     work.set_result(work.call())
@@ -99,6 +125,8 @@ class Pool:
                     work.set_exception(error)
             del work  # or an idle thread would keep the last state alive
 
+
+_WOKEN: Final = object()
 
 _pool = Pool(MOST_THREADS, THREAD_NAME)
 

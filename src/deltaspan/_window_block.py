@@ -5,24 +5,23 @@ from __future__ import annotations
 import inspect
 import keyword
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
+from deltaspan._collecting import hand_out
 from deltaspan._config import enabled
 from deltaspan._handover import WindowRun
-from deltaspan._plan import CheckPlan, Options
+from deltaspan._plan import Options
 from deltaspan._planning import make_plan
 from deltaspan._records import UNREAD, Verdict
-from deltaspan._redaction import redacted
-from deltaspan._reports import ActionReport, CheckReport
+from deltaspan._reports import ActionReport
+from deltaspan._unverified import SKIPPED, unverified
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError, WindowStateError
 from deltaspan.typing import Contention, Policy, ReportHook
 
-__all__ = ["SKIPPED", "BlockWindow"]
-
-SKIPPED: Final = Verdict("skipped", note="not verified, because DELTASPAN_ENABLED is false")
+__all__ = ["BlockWindow"]
 
 B = TypeVar("B", bound="BlockWindow")
 
@@ -39,6 +38,7 @@ class BlockWindow:
         on_inconclusive: Policy | None = None,
         on_report: ReportHook | None = None,
         on_contention: Contention = "inconclusive",
+        claim: Callable[..., object] | None = None,
     ) -> None:
         self._args = dict(args or {})
         parameters = [
@@ -46,7 +46,7 @@ class BlockWindow:
             for arg in self._args
             if isinstance(arg, str) and arg.isidentifier() and not keyword.iskeyword(arg)
         ]
-        options = Options(on_failure, on_inconclusive, on_report, on_contention=on_contention)
+        options = Options(on_failure, on_inconclusive, on_report, on_contention=on_contention, claim=claim)
         self._plan = make_plan(name, None, parameters, checks, options)
         self.result: Any = UNREAD
         self._run: WindowRun | None = None
@@ -138,11 +138,9 @@ class BlockWindow:
             )
 
     def _skipped(self, verdict: Verdict) -> ActionReport:
-        return ActionReport(
-            self._plan.action,
-            None,
-            tuple(_unread(plan, verdict) for plan in self._plan.checks),
-        )
+        report = unverified(self._plan, verdict)
+        hand_out(report)
+        return report
 
     def _refuse_async(self, how: str) -> None:
         lock = self._plan.first_async_lock
@@ -157,12 +155,3 @@ class BlockWindow:
                 f"window {self._plan.action!r} was opened by {how}, but the probe of check {metric!r} "
                 f"is async; use async with"
             )
-
-
-def _unread(plan: CheckPlan, verdict: Verdict) -> CheckReport:
-    report = CheckReport(plan.metric, verdict, plan.attribution, None, UNREAD, UNREAD, None, plan.expectation)
-    return (
-        report
-        if plan.redaction is None
-        else redacted(report, plan.redaction, claims_change=plan.claims_change)
-    )

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from deltaspan._deltas import Delta
+from deltaspan.typing import Origin
 
 __all__ = ["Written", "thawed"]
 
@@ -25,6 +26,7 @@ class Written:
         sentence: its explanation.
         changed: whether the states differed.
         apart: of tagged rows what the report shows as `others` and as `untagged`; else None.
+        origin: who is held to have made the change; None when there was none.
     """
 
     expected: Any
@@ -32,6 +34,7 @@ class Written:
     sentence: str
     changed: bool
     apart: tuple[Any, Any] | None = None
+    origin: Origin | None = None
 
     def words(self) -> str:
         return self.sentence

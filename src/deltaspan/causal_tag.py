@@ -20,7 +20,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from deltaspan import semconv
 from deltaspan._config import settings
-from deltaspan._headers import BAGGAGE, baggage_pairs, carried
+from deltaspan._headers import BAGGAGE, baggage_pairs, carried, within_limits
 from deltaspan._tag_context import (
     BAGGAGE_KEY,
     LOCAL_KEY,
@@ -55,6 +55,8 @@ __all__ = [
 
 _W3C_TRACE: Final = TraceContextTextMapPropagator()
 _W3C_BAGGAGE: Final = W3CBaggagePropagator()
+_LONGEST_TAG: Final = dict.fromkeys((semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID), "0" * 36)
+"""A tag and its root as baggage, of which the values stand for any."""
 
 
 def current_causal_tag() -> str | None:
@@ -189,9 +191,9 @@ def headers_of(context: Context) -> dict[str, str]:
     pairs = without_ours(baggage.get_all(context))
     ids = ids_in(context)
     if ids is not None and settings().propagate:
-        # Ours first: the propagator drops what comes last when there is too much.
+        # Ours first: what comes last is dropped if there is too much.
         pairs = {semconv.CAUSAL_TAG_ID: ids[0], semconv.CAUSAL_TAG_ROOT_ID: ids[1], **pairs}
-    _W3C_BAGGAGE.inject(headers, Context({BAGGAGE_KEY: pairs}))
+    _W3C_BAGGAGE.inject(headers, Context({BAGGAGE_KEY: within_limits(pairs)}))
     return headers
 
 
@@ -215,7 +217,8 @@ def _taken_up(headers: Any, context: Context) -> Context:
     pairs = baggage_pairs(found.get(BAGGAGE, ""))
     ids = valid_ids(pairs.pop(semconv.CAUSAL_TAG_ID, None), pairs.pop(semconv.CAUSAL_TAG_ROOT_ID, None))
     if pairs:
-        context = Context({**context, BAGGAGE_KEY: {**baggage.get_all(context), **pairs}})
+        known = without_ours({**baggage.get_all(context), **pairs})
+        context = Context({**context, BAGGAGE_KEY: within_limits(known, _LONGEST_TAG)})
     return context if ids is None else context_with(CausalTag(*ids, None, None, {}), context)
 
 

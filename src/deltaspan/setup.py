@@ -21,7 +21,7 @@ from opentelemetry._logs import get_logger_provider, set_logger_provider
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -134,10 +134,11 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
     """Set up traces, metrics and logs over OTLP, unless an SDK is set up already.
 
     Read from the environment, among others: `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_PROTOCOL`
-    (`http/protobuf`, the default, or `grpc`; also for a port 4317 without a protocol),
-    `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_LOGS_EXPORTER` (`otlp`, `console` or `none`, or
-    several with commas between), `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`,
-    `OTEL_SDK_DISABLED`.
+    (`http/protobuf`, the default, or `grpc`; also for a port 4317 without a protocol; `http/json` with
+    `opentelemetry-exporter-otlp-json-http`), `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`,
+    `OTEL_LOGS_EXPORTER` (`otlp`, `console` or `none`, whatever an installed package offers, such as
+    `otlp_json_file` or `prometheus`, or several with commas between), `OTEL_SERVICE_NAME`,
+    `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED`.
 
     With `opentelemetry-processor-baggage` installed (`deltaspan[baggage]`) every span and log record inside
     an action carries its causal tag, not the action's span alone.
@@ -153,7 +154,7 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
         A handle to flush or shut down by hand, for scripts that cannot wait for their end.
 
     Raises:
-        DefinitionValueError: the environment names an exporter or a protocol that does not exist, or gives
+        DefinitionValueError: the environment names an exporter or a protocol that is not installed, or gives
             an exporter a setting that it refuses.
 
     Example:
@@ -174,7 +175,10 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
     add_baggage_processors(traces, loggers)
     for exporter in chosen["TRACES"]:
         traces.add_span_processor(BatchSpanProcessor(exporter))
-    readers = [PeriodicExportingMetricReader(exporter) for exporter in chosen["METRICS"]]
+    readers = [
+        found if isinstance(found, MetricReader) else PeriodicExportingMetricReader(found)
+        for found in chosen["METRICS"]
+    ]
     meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
     for exporter in chosen["LOGS"]:
         loggers.add_log_record_processor(BatchLogRecordProcessor(exporter))
@@ -183,7 +187,7 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
     set_logger_provider(loggers)
     return _closed_at_exit(
         _Pipeline("traces", traces, chosen["TRACES"]),
-        _Pipeline("metrics", meters, chosen["METRICS"]),
+        _Pipeline("metrics", meters, [one for one in chosen["METRICS"] if not isinstance(one, MetricReader)]),
         _Pipeline("logs", loggers, chosen["LOGS"]),
     )
 

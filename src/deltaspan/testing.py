@@ -13,6 +13,8 @@ from deltaspan._binding import Bound, bind, is_async, parameters_of
 from deltaspan._difference import difference
 from deltaspan._discarding import discard
 from deltaspan._freeze import Unfreezable, freeze
+from deltaspan._guard import describe
+from deltaspan._interrupts import let_through
 from deltaspan._moments import Moment, verifying
 from deltaspan._probes import is_blocking
 from deltaspan._records import UNREAD
@@ -116,6 +118,7 @@ def _read(bound: Bound, arguments: Mapping[str, Any]) -> _Seen:
         # A resource that belongs to one thread shows here, not in the first async action.
         value = submit(call).result() if is_blocking(bound.function) else copy_context().run(call)
     except Exception as error:
+        let_through(error)
         return _raised(error)
     if isawaitable(value):
         discard(value)
@@ -130,13 +133,14 @@ async def _read_async(bound: Bound, arguments: Mapping[str, Any]) -> _Seen:
     try:
         return _frozen(await bound.call(arguments))
     except Exception as error:
+        let_through(error)
         return _raised(error)
     finally:
         verifying.reset(token)
 
 
 def _raised(error: Exception) -> _Seen:
-    return _Seen(fault=f"it raises {type(error).__name__}: {error}")
+    return _Seen(fault=f"it raises {describe(error)}")
 
 
 def _frozen(value: Any) -> _Seen:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from deltaspan._reports import ActionReport
 
-__all__ = ["Attribution", "Contention", "Number", "Outcome", "Policy", "Probe", "Reason", "ReportHook"]
+__all__ = [
+    "Attribution",
+    "Claim",
+    "Contention",
+    "Number",
+    "Origin",
+    "Outcome",
+    "Policy",
+    "Probe",
+    "Reason",
+    "ReportHook",
+]
 
 Number: TypeAlias = int | float | Decimal | Fraction | timedelta
 """What a numeric delta can be; the difference of two datetimes is a timedelta."""
@@ -28,6 +39,10 @@ Reason: TypeAlias = Literal[
     "abandoned",
 ]
 Attribution: TypeAlias = Literal["causal_tag", "exclusive", "scoped", "window"]
+Origin: TypeAlias = Literal["this_action", "another_action", "unknown"]
+"""Who is held to have made a change; `Attribution` is how that is known."""
+Claim: TypeAlias = Literal["success", "failure"]
+"""What an action says of itself."""
 Contention: TypeAlias = Literal["inconclusive", "ignore"]
 Policy: TypeAlias = Literal["record", "warn", "raise"]
 

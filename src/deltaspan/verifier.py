@@ -110,7 +110,7 @@ class DeltaVerifier:
             return
         if run is not None:
             run.conclude()
-        if isinstance(error, Unfreezable):
+        if issubclass(type(error), Unfreezable):
             raise DefinitionTypeError(
                 f"fetch_state_fn must return a state that can be compared: {error}"
             ) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +14,8 @@ from deltaspan._handover_text import Handed, read, write_unopened
 from deltaspan._records import UNREAD, Verdict
 from deltaspan._reports import ActionReport
 from deltaspan._sealing import checked_key
-from deltaspan._window_block import SKIPPED, BlockWindow
+from deltaspan._unverified import SKIPPED
+from deltaspan._window_block import BlockWindow
 from deltaspan.causal_tag import causal_headers
 from deltaspan.checks import Check
 from deltaspan.exceptions import WindowStateError
@@ -165,6 +166,7 @@ class Window(BlockWindow):
         on_inconclusive: Policy | None = None,
         on_report: ReportHook | None = None,
         on_contention: Contention = "inconclusive",
+        claim: Callable[..., object] | None = None,
     ) -> Window:
         """Take up a window that another process handed over; `verify()` comes next.
 
@@ -181,6 +183,7 @@ class Window(BlockWindow):
             on_inconclusive: as for `expects`.
             on_report: as for `expects`.
             on_contention: as for `expects`.
+            claim: as for `window`; it does not travel with the text, so it is given anew.
 
         Raises:
             DefinitionValueError: the text is malformed, corrupted, forged or of another version, just one
@@ -198,6 +201,7 @@ class Window(BlockWindow):
             on_inconclusive=on_inconclusive,
             on_report=on_report,
             on_contention=on_contention,
+            claim=claim,
         )
         refuse_unfit(opened._plan)
         opened._take_up(handed, age)
@@ -242,6 +246,7 @@ def window(
     on_inconclusive: Policy | None = None,
     on_report: ReportHook | None = None,
     on_contention: Contention = "inconclusive",
+    claim: Callable[..., object] | None = None,
 ) -> Window:
     """Verify what a block changes.
 
@@ -253,6 +258,8 @@ def window(
         on_inconclusive: as for `expects`.
         on_report: as for `expects`.
         on_contention: as for `expects`.
+        claim: as for `expects`, with the values of `args` for parameters. `result` is what was set as
+            `w.result` or given to `verify`.
 
     Raises:
         DefinitionTypeError: something is not a check, or names a value that `args` does not hold.
@@ -274,4 +281,5 @@ def window(
         on_inconclusive=on_inconclusive,
         on_report=on_report,
         on_contention=on_contention,
+        claim=claim,
     )

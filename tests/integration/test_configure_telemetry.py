@@ -204,18 +204,51 @@ def test_several_exporters_stand_with_commas_between():
     assert received.span_names == ["execute_tool create_flow"]
 
 
+def test_an_exporter_that_a_package_offers_is_found_by_its_name(tmp_path):
+    variables = {
+        **dict.fromkeys(NOTHING_ELSE, "otlp_json_file"),
+        "OTEL_EXPORTER_OTLP_FILE_PATH": str(tmp_path / "telemetry.jsonl"),
+    }
+    program = Program(ONE_ACTION + "telemetry.shutdown()", **variables).end()
+
+    assert (program.status, program.err) == (0, "")
+    assert '"name":"execute_tool create_flow"' in program.out.replace(": ", ":")
+
+
+def test_a_reader_of_metrics_that_a_package_offers_is_asked_by_who_scrapes_it():
+    body = ONE_ACTION + "import prometheus_client; print(prometheus_client.generate_latest().decode())"
+    variables = {**NOTHING_ELSE, "OTEL_METRICS_EXPORTER": "prometheus", "OTEL_EXPORTER_PROMETHEUS_PORT": "0"}
+    program = Program(body, **variables).end()
+
+    assert (program.status, program.err) == (0, "")
+    assert "delta_checks_total{" in program.out
+
+
 REFUSED = [
     (
-        {"OTEL_METRICS_EXPORTER": "prometheus"},
-        "OTEL_METRICS_EXPORTER='prometheus' is not known to configure_telemetry; use otlp, console or none",
+        {"OTEL_TRACES_EXPORTER": "otlp_jsonfile"},
+        (
+            "OTEL_TRACES_EXPORTER='otlp_jsonfile' needs an exporter that is not installed; there are "
+            "console, none, otlp, otlp_json_file, otlp_proto_grpc, otlp_proto_http"
+        ),
     ),
     (
         {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"},
-        "OTEL_EXPORTER_OTLP_PROTOCOL='http/json' is not supported; use grpc or http/protobuf",
+        (
+            "the OTLP protocol 'http/json' of traces needs an exporter that is not installed; there are "
+            "console, none, otlp, otlp_json_file, otlp_proto_grpc, otlp_proto_http"
+        ),
     ),
     (
         {"OTEL_EXPORTER_OTLP_LOGS_PROTOCOL": "udp"},
-        "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL='udp' is not supported; use grpc or http/protobuf",
+        (
+            "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL='udp' is not a protocol of OTLP; "
+            "use grpc, http/protobuf, http/json"
+        ),
+    ),
+    (
+        {**NOTHING_ELSE, "OTEL_METRICS_EXPORTER": "prometheus", "OTEL_EXPORTER_PROMETHEUS_PORT": "soon"},
+        ("the exporter of metrics 'prometheus' cannot start: invalid literal for int() with base 10: 'soon'"),
     ),
     (
         {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon"},

@@ -18,11 +18,12 @@ COMMAND = Path(sys.executable).parent / "deltaspan"
 ENVIRON = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "DELTASPAN_"))}
 
 
-def run(*command, cwd=None, **environ):
+def run(*command, cwd=None, stdin=None, **environ):
     return subprocess.run(
         [str(each) for each in command],
         cwd=cwd,
         env=ENVIRON | {"PYTHONIOENCODING": "utf-8"} | environ,
+        input=stdin,
         capture_output=True,
         encoding="utf-8",
         timeout=60,
@@ -79,7 +80,9 @@ def test_the_demo_is_drawn_and_what_failed_shows_in_the_status(demo):
     done = tree(demo / "spans.jsonl")
 
     assert (done.returncode, done.stderr) == (1, "")
-    assert [line.partition(" in ")[0] for line in done.stdout.splitlines()] == [
+    assert [
+        line.partition(" in ")[0] for line in done.stdout.splitlines() if line[:1] in {"✓", "✗", "?"}
+    ] == [
         "✓ create_flow pass",
         "✗ clone_flow fail: active_flows",
         "✗ request_flow fail: active_flows",
@@ -91,6 +94,29 @@ def test_the_demo_is_drawn_and_what_failed_shows_in_the_status(demo):
             ["✓ create_tagged_flow pass", "✗ clone_tagged_flow fail: active_flows"], key=done.stdout.index
         ),
     ]
+
+
+def test_each_check_that_did_not_pass_is_explained_and_the_last_line_counts(demo):
+    out = tree(demo / "spans.jsonl").stdout.splitlines()
+
+    assert "   fail: expected active_flows to change by 1, but it changed by 0 (3 → 3)" in out
+    assert out[-2] == ""
+    assert re.fullmatch(r"9 actions: 5 fail, 2 inconclusive, 2 pass; \d+ checks: .*; 0 findings", out[-1])
+
+
+def test_standard_input_is_read_alone_and_among_files(demo, handover):
+    spans = (demo / "spans.jsonl").read_text(encoding="utf-8")
+
+    assert tree("-", stdin=spans).stdout == tree(demo / "spans.jsonl").stdout
+    assert "restock" in tree("-", *handover.glob("*.jsonl"), stdin=spans).stdout
+
+
+@pytest.mark.parametrize(("stdin", "said"), [("", "is empty"), ("nonsense\n", "is no OTLP/JSON")])
+def test_standard_input_without_spans_is_said_in_words(stdin, said):
+    done = tree("-", stdin=stdin)
+
+    assert done.returncode == 2
+    assert f"standard input {said}" in done.stderr
 
 
 def test_all_that_the_demo_wrote_can_be_named_at_once(demo):
@@ -114,7 +140,11 @@ def test_a_run_over_three_processes_is_put_together_from_their_files(handover):
 
     assert (done.returncode, done.stderr) == (0, "")
     assert re.sub(r", [\d.]+ ms, [0-9a-f-]{36}", "", done.stdout) == (
-        "✓ restock pass in orchestrator\n└─ · place_orders observed in worker\n"
+        "✓ restock pass in orchestrator\n"
+        "└─ · place_orders observed in worker\n"
+        "      observed: orders_placed changed by 3 (0 → 3); no claim was made\n"
+        "\n"
+        "2 actions: 1 pass, 1 observed; 2 checks: 1 pass, 1 observed; 0 findings\n"
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from typing_extensions import assert_type
 
 from deltaspan import ActionReport, CheckReport, Window, change, collect_reports, expects, window
+from deltaspan.typing import Claim, Origin
 
 
 def count() -> int:
@@ -106,6 +107,19 @@ expects(change("x", count), on_failure="warn", on_report=lambda report: None)
 expects(count)  # type: ignore[arg-type]
 expects(change("x", count), on_failure="explode")  # type: ignore[arg-type]
 
+
+def is_ok(result: dict[str, bool]) -> bool:
+    return result["ok"]
+
+
+expects(change("x", count), claim=is_ok)
+expects(change("x", count), claim=bool)
+expects(change("x", count), claim=True)  # type: ignore[arg-type]
+window("load", change("x", count), claim=is_ok)
+window("load", change("x", count), claim="ok")  # type: ignore[arg-type]
+Window.from_json("{}", change("x", count), claim=is_ok)
+Window.from_json("{}", change("x", count), claim=0)  # type: ignore[arg-type]
+
 # Windows and reports --------------------------------------------------------------------------------------
 
 with window("load", change("x", count).by(1)) as w:
@@ -116,5 +130,7 @@ report = reports[0]
 assert_type(report["x"], CheckReport)
 assert_type([check.metric for check in report], list[str])
 assert_type(report.passed, bool)
+assert_type(report.claim, Claim | None)
+assert_type(report["x"].origin, Origin | None)
 assert_type(report.to_dict(), dict[str, Any])
 report.passed = True  # type: ignore[misc]

@@ -16,7 +16,7 @@ assert_type(change("x", prometheus.counter("https://x", "up", client=httpx.Async
 change("x", http.count("https://x", headers={"a": "b"}, timeout=3)).by(1)
 change("x", http.count("https://x")).adding("a")  # type: ignore[misc]
 change("x", http.json("https://x", pointer="/status")).to("done")
-change("x", prometheus.series("https://x", "up")).by({'up{job="a"}': 1})
+change("x", prometheus.series("https://x", "up")).by({'up{{job="a"}}': 1})
 unchanged("x", prometheus.counter("https://x", "errors_total"))
 http.count("https://x", timout=3)  # type: ignore[call-overload]
 http.json(3)  # type: ignore[call-overload]

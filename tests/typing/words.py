@@ -8,8 +8,8 @@ from typing import Any
 
 from typing_extensions import assert_type
 
-from deltaspan import change, observe, tagged, unchanged
-from deltaspan.checks import Change, Check, Unchanged
+from deltaspan import change, observe, pattern, tagged, unchanged
+from deltaspan.checks import Change, Check, Pattern, Unchanged
 
 
 @dataclass
@@ -102,6 +102,10 @@ def holds(delta: Any, post_state: object) -> bool:
     raise NotImplementedError
 
 
+def is_large(member: int) -> bool:
+    raise NotImplementedError
+
+
 # What a check is of ---------------------------------------------------------------------------------------
 
 assert_type(change("x", count), Change[int])
@@ -120,6 +124,11 @@ assert_type(change("x", tenants).adding("a").removing(count=1).allowing_others()
 assert_type(change("x", stock).by({"a": 1}).ignoring("b"), Change[dict[str, int]])
 assert_type(change("x", order).satisfying(holds, "anything"), Change[Order])
 assert_type(unchanged("x", stock).ignoring("a"), Unchanged[dict[str, int]])
+assert_type(change("x", status).ending_at("open"), Change[str])
+assert_type(change("x", count_later).by_at_most(3).ending_at(created), Change[int])
+assert_type(change("x", queue).adding(count=1, where=is_large), Change[list[int]])
+assert_type(change("x", labels).only(pattern("a/*")), Change[dict[str, str]])
+assert_type(pattern("{folder}/**", folder="out"), Pattern)
 
 # Numbers --------------------------------------------------------------------------------------------------
 
@@ -166,6 +175,11 @@ change("x", seen_at).resizing(1)  # type: ignore[misc]
 change("x", count).allowing_others()  # type: ignore[misc]
 change("x", tenants).adding("a", count="1")  # type: ignore[arg-type]
 change("x", tenants).resizing(1.5)  # type: ignore[arg-type]
+change("x", labels).removing(count=created, where=is_large).modifying("b", where=holds)
+change("x", queue).adding(where=True)  # type: ignore[arg-type]
+change("x", count).adding(where=is_large)  # type: ignore[misc]
+pattern(3)  # type: ignore[arg-type]
+unchanged("x", status).ending_at("open")  # type: ignore[attr-defined]
 
 # Rows told apart by tag ------------------------------------------------------------------------------------
 
@@ -178,6 +192,11 @@ change("x", by_tag).adding(7, count=2).ignoring(8)
 change("x", by_tag).only(7, 8).eventually(1)
 change("x", by_tag).satisfying(holds, "anything")
 change("x", tagged(rows_later, key="total", tag="status", root=total)).increasing(at_least=1)
+assert_type(change("x", by_tag).adding(count=1).keeping_others(), Change[Any])
+change("x", by_tag).keeping_others().by(1).ignoring(8).eventually(1)
+change("x", by_tag).keeping_others("theirs")  # type: ignore[call-arg]
+unchanged("x", by_tag).keeping_others()  # type: ignore[attr-defined]
+change("x", count).keeping_others()  # type: ignore[misc]
 change("x", tagged(rows, key=0, tag=lambda row: row["tag"]))
 tagged(rows, key="id")  # type: ignore[call-arg]
 tagged(rows, "id", "tag")  # type: ignore[call-arg]

@@ -37,9 +37,11 @@ METRICS = {CHECKS, *(f"{name}_{part}" for name in HISTOGRAMS for part in ("bucke
 LABELS = {
     label(name)
     for name in (
+        semconv.ACTION_CLAIM,
         semconv.ACTION_NAME,
         semconv.ACTION_OUTCOME,
         semconv.CHECK_METRIC,
+        semconv.CHECK_ORIGIN,
         semconv.CHECK_OUTCOME,
         semconv.CHECK_REASON,
     )

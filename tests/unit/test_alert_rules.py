@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from deltaspan.typing import Outcome, Reason
+from deltaspan.typing import Claim, Origin, Outcome, Reason
 from unit._prometheus_names import LABELS, METRICS
 from unit._rules import RUNBOOK, cases, groups, rules, sections, thresholds
 
@@ -138,11 +138,13 @@ def test_every_recorded_series_in_a_rule_is_recorded():
     assert {name for text in expressions() for name in re.findall(r"\b\w+:\w+:\w+\b", text)} <= recorded
 
 
-def test_every_outcome_and_reason_in_a_rule_exists():
-    matched = re.findall(r'delta_check_(outcome|reason)[=!]~?"([^"]*)"', " ".join(expressions()))
+def test_every_outcome_reason_origin_and_claim_in_a_rule_exists():
+    named = r'delta_(?:check|action)_(outcome|reason|origin|claim)[=!]~?"([^"]*)"'
+    matched = re.findall(named, " ".join(expressions()))
 
     assert matched
-    known = {"outcome": set(get_args(Outcome)), "reason": set(get_args(Reason))}
+    kinds = {"outcome": Outcome, "reason": Reason, "origin": Origin, "claim": Claim}
+    known = {name: set(get_args(kind)) for name, kind in kinds.items()}
     assert [(kind, text) for kind, text in matched if not set(text.split("|")) <= known[kind]] == []
 
 
@@ -162,8 +164,8 @@ def test_every_rule_that_reads_a_raw_counter_is_the_same_formula():
         shape = re.sub(r"sum by \([^)]*\)", "sum", shape).replace("15m", "5m")
         shapes.add(re.sub(r"round\((.*)\)\n", r"\1\n", shape))
 
-    assert len(raw) == 6
-    # Beside the five that count, one asks who reports.
+    assert len(raw) == 7
+    # Beside the six that count, one asks who reports.
     assert shapes == {"group by (job) (last_over_time(X[5m]))", FORMULA}
 
 

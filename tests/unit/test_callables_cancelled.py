@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, unchanged
-from deltaspan._contention import _scopes
+from deltaspan._contention import _metrics
 
 
 class Flows:
@@ -73,7 +73,7 @@ async def test_an_action_within_a_timeout_is_reported(wait, flows):
 
     assert found(reports) == CANCELLED
     assert flows.reads == 1
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="asyncio.TaskGroup came with Python 3.11")

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from deltaspan import collect_reports, expects, observe, window
+from deltaspan import change, collect_reports, expects, observe, window
 
 ROWS = observe("rows", lambda: 1)
 
@@ -103,3 +103,52 @@ def test_actions_in_a_thread_are_collected_if_it_carries_the_context():
             thread.join()
 
     assert names(reports) == ["carried"]
+
+
+async def test_what_is_disabled_is_collected_as_skipped(environ):
+    environ(DELTASPAN_ENABLED="false")
+    check = change("flows", lambda: 3).by(1)
+
+    @expects(check)
+    def act():
+        return "acted"
+
+    @expects(check)
+    async def act_later():
+        return "acted"
+
+    @expects(check)
+    def steps():
+        yield "acted"
+
+    with collect_reports() as reports:
+        acted = [act(), await act_later(), *steps()]
+        with window("block", check):
+            pass
+        async with window("async block", check):
+            pass
+
+    assert acted == ["acted"] * 3
+    assert [(report.action, report.outcome) for report in reports] == [
+        ("act", "skipped"),
+        ("act_later", "skipped"),
+        ("steps", "skipped"),
+        ("block", "skipped"),
+        ("async block", "skipped"),
+    ]
+    assert not any(report.passed for report in reports)
+
+
+def test_what_a_probe_calls_is_not_collected():
+    @expects(observe("flows", lambda: 3))
+    def inner():
+        return 3
+
+    @expects(observe("flows", inner))
+    def outer():
+        return "acted"
+
+    with collect_reports() as reports:
+        outer()
+
+    assert [report.action for report in reports] == ["outer"]

@@ -100,13 +100,13 @@ def test_a_state_that_must_stay_and_changed_is_contended_when_someone_else_wrote
     ]
 
 
-def test_two_claims_that_nothing_changes_do_not_contend(overlap):
+def test_a_state_that_must_stay_is_contended_by_whatever_else_was_open(overlap):
     reports = together(
         expects(unchanged("rows", overlap.read))(overlap.act),
         expects(unchanged("rows", overlap.read))(lambda: overlap.act(adds=1)),
     )
 
-    assert [report.outcome for report in reports] == ["fail", "fail"]
+    assert [report["rows"].reason for report in reports] == ["contended", "contended"]
 
 
 def test_a_probe_that_takes_the_causal_tag_attributes_by_it(overlap):

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from deltaspan import change, collect_reports, expects, observe, window
-from deltaspan._contention import _scopes
+from deltaspan import _contention, change, collect_reports, expects, observe, window
+from deltaspan._contention import _metrics
+from unit._interrupting import Interrupting
 
 
 def test_a_thousand_windows_leave_nothing_behind():
@@ -18,7 +19,7 @@ def test_a_thousand_windows_leave_nothing_behind():
         with window("load", change("rows", lambda tenant: len(rows)), args={"tenant": number % 7}):
             rows.append(number)
 
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 def test_a_thousand_failed_windows_leave_nothing_behind():
@@ -27,12 +28,14 @@ def test_a_thousand_failed_windows_leave_nothing_behind():
         with contextlib.suppress(ZeroDivisionError):
             act()
 
-    assert _scopes == {}
+    assert _metrics == {}
 
 
-def test_observations_are_not_registered():
+def test_an_observation_is_registered_as_its_action_may_write():
     with window("load", observe("rows", lambda: 1)):
-        assert _scopes == {}
+        assert list(_metrics) == ["rows"]
+
+    assert _metrics == {}
 
 
 def test_an_argument_that_hashes_by_value_and_is_changed_by_the_action_leaves_nothing_behind():
@@ -46,7 +49,7 @@ def test_an_argument_that_hashes_by_value_and_is_changed_by_the_action_leaves_no
 
     add(Order())
 
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 def test_an_argument_that_changes_its_hash_in_the_action_contends_all_the_same():
@@ -70,7 +73,7 @@ def test_an_argument_that_changes_its_hash_in_the_action_contends_all_the_same()
         thread.join()
 
     assert [report["items"].reason for report in reports] == ["contended", "contended"]
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 @pytest.mark.parametrize("broken", ["__eq__", "__hash__", "both"])
@@ -91,18 +94,18 @@ def test_an_argument_that_cannot_be_compared_or_hashed_breaks_no_action(broken):
         return then() if then else "done"
 
     assert act(Argument(), lambda: act(Argument())) == "done"
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 def test_a_window_that_is_never_verified_is_forgotten_when_it_is_collected():
     w = window("load", change("rows", lambda: 1))
     w.capture_baseline()
-    assert len(_scopes) == 1
+    assert len(_metrics) == 1
 
     del w
     gc.collect()
 
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 def test_a_window_that_is_never_verified_does_not_contend_after_it_was_collected():
@@ -129,7 +132,7 @@ async def test_two_thousand_windows_of_their_own_scopes_are_all_judged():
         await asyncio.gather(*map(act, counts))
 
     assert [report.outcome for report in reports] == ["pass"] * 2000
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 async def test_two_thousand_windows_of_one_scope_are_all_contended_and_leave_nothing_behind():
@@ -144,4 +147,32 @@ async def test_two_thousand_windows_of_one_scope_are_all_contended_and_leave_not
         await asyncio.gather(*[act() for _ in range(2000)])
 
     assert [report["count"].reason for report in reports] == ["contended"] * 2000
-    assert _scopes == {}
+    assert _metrics == {}
+
+
+@pytest.mark.parametrize("values", [lambda number: {"tenant": number}, lambda _: {}], ids=["own", "shared"])
+def test_a_window_runs_as_many_lines_among_thousands_as_among_ten(values):
+    def open_one(number):
+        args = values(number)
+        probe = (lambda tenant: 0) if args else (lambda: 0)
+        w = window("load", change("rows", probe), args=args)
+        w.capture_baseline()
+        return w
+
+    def lines():
+        counted = Interrupting(lambda: None, _contention.__file__)
+        with counted:
+            open_one(-1).verify()
+        return counted.lines
+
+    unscoped = window("all", change("rows", lambda: 0))
+    unscoped.capture_baseline()
+    opened = [open_one(number) for number in range(10)]
+    among_ten = lines()
+    opened += [open_one(number) for number in range(10, 5000)]
+    among_thousands = lines()
+    for each in (unscoped, *opened):
+        each.verify()
+
+    assert among_thousands <= among_ten + 20
+    assert _metrics == {}

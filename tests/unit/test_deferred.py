@@ -125,16 +125,21 @@ def test_an_async_action_settles_as_a_task(rows):
 
 
 def test_a_loop_that_ends_first_leaves_the_check_without_a_verdict(rows):
+    reads, hangs = [], asyncio.Event()
+
     async def probe():
-        await asyncio.sleep(0 if not rows else 60)
+        reads.append(1)
+        if len(reads) == 3:
+            hangs.set()
+            await asyncio.sleep(60)
         return len(rows)
 
     async def add():
         rows.append(1)
 
     async def main():
-        await expects(change("rows", probe).by(1), deferred=True)(add)()
-        await asyncio.sleep(0.01)
+        await expects(change("rows", probe).by(2).eventually(60, every=0.001), deferred=True)(add)()
+        await hangs.wait()
 
     with collect_reports() as reports:
         asyncio.run(main())

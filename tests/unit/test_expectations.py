@@ -192,7 +192,8 @@ FAILS = {
     ),
     "to, where it was already": (
         CHANGE.to("done"), "done", "done",
-        "expected x to change to 'done', but it did not change ('done' → 'done')",
+        ("expected x to change to 'done', but it did not change ('done' → 'done'); "
+         "it was 'done' already before the action"),
     ),
     "from and to": (
         CHANGE.from_(1).to(3), 2, 4,

@@ -21,7 +21,7 @@ from deltaspan import (
     unchanged,
 )
 from deltaspan._background import drain
-from deltaspan._contention import _scopes
+from deltaspan._contention import _metrics
 from unit._later_flows import Flows
 
 
@@ -237,7 +237,7 @@ async def test_a_coroutine_from_a_plain_function_that_is_never_started_leaves_no
 
     assert drain()
     assert flows.rows == []
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 async def test_an_exception_from_a_coroutine_of_a_plain_function_is_raised_and_reported(flows):

@@ -1,11 +1,14 @@
 """Probes of an async action: read together where they wait, at once where they do not."""
 
 import asyncio
+import logging
+import re
 import sys
+import time
 
 import pytest
 
-from deltaspan import change, collect_reports, expects, observe
+from deltaspan import _reading, change, collect_reports, expects, observe, probe
 from unit._later_flows import Flows
 
 
@@ -29,7 +32,7 @@ async def test_nothing_is_read_before_the_coroutine_is_awaited(flows):
 async def test_async_probes_are_read_together():
     reading, most = set(), []
 
-    def probe(name):
+    def probe_of(name):
         async def read():
             reading.add(name)
             most.append(len(reading))
@@ -39,7 +42,7 @@ async def test_async_probes_are_read_together():
 
         return read
 
-    @expects(*[change(name, probe(name)) for name in "abc"])
+    @expects(*[change(name, probe_of(name)) for name in "abc"])
     async def act():
         most.append(0)
 
@@ -129,3 +132,45 @@ async def test_a_probe_that_returns_the_live_state_cannot_move_the_baseline(flow
         await act()
 
     assert reports[0]["rows"].explanation == "rows appended member 1, as expected ([] → [1])"
+
+
+def take_long():
+    time.sleep(0.06)
+    return 1
+
+
+async def act_on_a_loop():
+    return "acted"
+
+
+async def test_a_probe_that_holds_up_the_event_loop_is_named_once(monkeypatch, caplog):
+    monkeypatch.setattr(_reading, "_known_to_block", set())
+    for _ in range(3):
+        await expects(observe("rows", take_long))(act_on_a_loop)()
+
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert re.fullmatch(
+        r"the probe take_long held up the event loop for \d+ ms; read it in a thread: configure it by "
+        r"@probe\(blocking=True\), or make it async",
+        record.getMessage(),
+    )
+
+
+async def test_a_probe_that_is_read_in_a_thread_is_not_said_to_hold_up_the_event_loop(monkeypatch, caplog):
+    monkeypatch.setattr(_reading, "_known_to_block", set())
+
+    @probe(blocking=True)
+    def read():
+        return take_long()
+
+    await expects(observe("rows", read))(act_on_a_loop)()
+
+    assert caplog.records == []
+
+
+def test_a_probe_that_takes_long_in_an_action_that_is_not_async_holds_up_nothing(monkeypatch, caplog):
+    monkeypatch.setattr(_reading, "_known_to_block", set())
+    expects(observe("rows", take_long))(lambda: None)()
+
+    assert caplog.records == []

@@ -12,7 +12,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
-from deltaspan._contention import _scopes
+from deltaspan._contention import _metrics
 from unit._later_flows import Flows
 
 
@@ -61,7 +61,7 @@ async def test_a_task_that_is_cancelled_in_its_action_closes_the_window(flows):
             await task
 
     assert [report.outcome for report in reports] == ["inconclusive"]
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 @pytest.mark.parametrize("read", [1, 2], ids=["before the action", "after the action"])
@@ -83,7 +83,7 @@ async def test_a_task_that_is_cancelled_while_a_probe_is_read_closes_the_window(
         await task
 
     assert len(reads) == read
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 async def test_an_action_that_survives_its_cancellation_is_judged_in_full(flows):
@@ -169,4 +169,4 @@ def test_a_coroutine_that_is_left_in_its_action_closes_the_window(flows, left):
         ("inconclusive", "action_failed"),
         ("pass", None),
     ]
-    assert _scopes == {}
+    assert _metrics == {}

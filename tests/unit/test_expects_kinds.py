@@ -164,14 +164,98 @@ def test_an_overridden_method_is_a_run_inside_that_of_its_heir(flows):
     assert reports[0].parent_tag == reports[1].causal_tag
 
 
-def test_a_decorated_function_equals_and_hashes_like_the_function(flows):
+def test_a_decorated_function_equals_and_hashes_as_itself_and_never_as_the_function_inside(flows):
     def act():
         pass
 
     decorated = expects(change("flows", flows.count))(act)
 
-    assert decorated == act
-    assert {act: "found"}[decorated] == "found"
+    assert decorated == decorated  # noqa: PLR0124  # that it does is the test
+    assert decorated != act
+    assert act != decorated
+    assert not decorated == act  # noqa: SIM201  # both operators are its own
+    assert {act: "bare", decorated: "verified"} == {decorated: "verified", act: "bare"}
+    assert {act: "bare"}.get(decorated) is None
+
+
+def test_two_decorations_of_one_function_are_two_actions(flows):
+    def act():
+        pass
+
+    decorate = expects(change("flows", flows.count))
+
+    assert decorate(act) != decorate(act)
+
+
+def test_a_cache_that_knows_the_function_does_not_take_the_action_for_it(flows):
+    @functools.lru_cache
+    def tool_of(function):
+        return lambda: function()
+
+    def act():
+        flows.rows.append(1)
+
+    tool_of(act)
+    with collect_reports() as reports:
+        tool_of(expects(change("flows", flows.count).by(1))(act))()
+
+    assert [report.outcome for report in reports] == ["pass"]
+
+
+class Agent:
+    """An agent with decorated methods of each kind."""
+
+    def __eq__(self, other):
+        return type(other) is Agent
+
+    __hash__ = None
+
+    @expects(change("flows", lambda: 0).by(0))
+    def act(self):
+        pass
+
+    @expects(change("flows", lambda: 0).by(0))
+    def other(self):
+        pass
+
+    @expects(change("flows", lambda: 0).by(0))
+    @classmethod
+    def make(cls):
+        pass
+
+    @expects(change("flows", lambda: 0).by(0))
+    @staticmethod
+    def name():
+        pass
+
+
+class OwnAgent(Agent):
+    """An heir."""
+
+
+def test_a_bound_action_is_equal_to_that_of_the_same_object_and_function_alone():
+    agent = Agent()
+
+    assert agent.act == agent.act
+    assert hash(agent.act) == hash(agent.act)
+    assert agent.act != agent.other
+    assert agent.act != Agent().act  # equal objects; as of Python's own methods
+    assert agent.act != Agent.act
+    assert agent.act != agent.act.__wrapped__
+    assert {agent.act: 1}[agent.act] == 1
+
+
+@pytest.mark.parametrize("name", ["act", "make", "name"])
+def test_an_action_is_equal_to_itself_through_its_class(name):
+    assert getattr(Agent, name) == getattr(Agent, name)
+    assert hash(getattr(Agent, name)) == hash(getattr(Agent, name))
+    assert getattr(Agent, name) != getattr(Agent, name).__wrapped__
+
+
+def test_an_action_through_its_class_is_the_one_that_stands_in_it():
+    assert Agent.act == vars(Agent)["act"] == OwnAgent.act
+    assert hash(Agent.act) == hash(vars(Agent)["act"])
+    assert Agent.make != OwnAgent.make
 
 
 def test_the_repr_of_an_action_names_it(flows):

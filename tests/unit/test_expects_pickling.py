@@ -1,6 +1,7 @@
 """A decorated function is copied and pickled as the function was: by its qualified name."""
 
 import copy
+import functools
 import pickle
 
 import pytest
@@ -90,3 +91,139 @@ def test_a_decorated_static_method_pickles():
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
 def test_a_copy_of_a_bound_decorated_method_acts_alike(copied):
     assert copied(Agent("x-").act)("a") == "x-a"
+
+
+def observed(function):
+    return expects(observe("rows", lambda: len(rows)))(function)
+
+
+class Tool:
+    """Every way in which a class may hold an action."""
+
+    @observed
+    def act(self, name="a"):
+        return type(self).__name__, name
+
+    again = act
+
+    @observed
+    def __hidden(self):
+        return "hidden"
+
+    hide = __hidden
+
+    @observed
+    @classmethod
+    def make(cls):
+        return cls.__name__
+
+    @classmethod
+    @observed
+    def make_below(cls):
+        return cls.__name__
+
+    @observed
+    @staticmethod
+    def name():
+        return "name"
+
+    @staticmethod
+    @observed
+    def name_below():
+        return "name"
+
+    @observed
+    async def act_later(self):
+        return "later"
+
+    def greet(self, word, name):
+        return word, name
+
+    greet_all = observed(functools.partialmethod(greet, "hello", "all"))
+
+    class Inner:
+        @observed
+        def act(self):
+            return type(self).__qualname__
+
+    def __eq__(self, other):
+        return type(self) is type(other)
+
+    __hash__ = None
+
+
+class OwnTool(Tool):
+    """An heir."""
+
+
+THROUGH_A_CLASS = {
+    "a method": (lambda: Tool.act, [Tool()]),
+    "an inherited method": (lambda: OwnTool.act, [OwnTool()]),
+    "a method of a nested class": (lambda: Tool.Inner.act, [Tool.Inner()]),
+    "a private method": (lambda: Tool._Tool__hidden, [Tool()]),
+    "a method under another name": (lambda: Tool.again, [Tool()]),
+    "an async method": (lambda: Tool.act_later, None),
+    "a partial method": (lambda: Tool.greet_all, [Tool()]),
+    "a class method": (lambda: Tool.make, []),
+    "an inherited class method": (lambda: OwnTool.make, []),
+    "a class method with the action below": (lambda: Tool.make_below, []),
+    "a static method": (lambda: Tool.name, []),
+    "an inherited static method": (lambda: OwnTool.name, []),
+    "a static method with the action below": (lambda: Tool.name_below, []),
+}
+THROUGH_AN_OBJECT = {
+    "a method": lambda tool: tool.act,
+    "a private method": lambda tool: tool._Tool__hidden,
+    "a partial method": lambda tool: tool.greet_all,
+    "a class method": lambda tool: tool.make,
+    "a class method with the action below": lambda tool: tool.make_below,
+    "a static method": lambda tool: tool.name,
+    "a static method with the action below": lambda tool: tool.name_below,
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(("get", "args"), THROUGH_A_CLASS.values(), ids=THROUGH_A_CLASS)
+def test_what_a_class_gives_pickles_as_what_it_gives_again(get, args, protocol):
+    loaded = pickle.loads(pickle.dumps(get(), protocol))  # noqa: S301  # our own bytes
+
+    assert loaded == get()
+    if args is not None:
+        assert loaded(*args) == get()(*args)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize(("get", "args"), THROUGH_A_CLASS.values(), ids=THROUGH_A_CLASS)
+def test_what_a_class_gives_is_copied_as_what_it_gives_again(get, args, copied):
+    assert copied(get()) == get()
+    assert copied({"tools": [get()]}) == {"tools": [get()]}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("kind", [Tool, OwnTool])
+@pytest.mark.parametrize("get", THROUGH_AN_OBJECT.values(), ids=THROUGH_AN_OBJECT)
+def test_what_an_object_gives_pickles_with_that_object(get, kind, protocol):
+    loaded = pickle.loads(pickle.dumps(get(kind()), protocol))  # noqa: S301  # our own bytes
+
+    assert loaded() == get(kind())()
+
+
+@pytest.mark.parametrize("get", THROUGH_AN_OBJECT.values(), ids=THROUGH_AN_OBJECT)
+def test_a_deep_copy_of_what_an_object_gives_acts_on_a_copy_of_it(get):
+    tool = Tool()
+    copied = copy.deepcopy(get(tool))
+
+    assert copied() == get(tool)()
+    assert getattr(copied, "__self__", None) is not tool
+
+
+def test_a_deep_copy_of_an_object_and_its_method_keeps_the_two_together():
+    tool = Tool()
+    copied, act = copy.deepcopy((tool, tool.act))
+
+    assert act.__self__ is copied
+
+
+def test_what_has_no_qualified_name_is_refused_in_words():
+    with pytest.raises(pickle.PicklingError, match="a partial has none; decorate a function that calls it"):
+        pickle.dumps(observed(functools.partial(len, "abc")))

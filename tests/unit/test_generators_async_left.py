@@ -15,7 +15,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
-from deltaspan._contention import _scopes
+from deltaspan._contention import _metrics
 from unit._later_flows import Flows, exhausted
 
 
@@ -76,7 +76,7 @@ async def test_one_that_is_left_is_abandoned_and_no_async_probe_is_read_again(fl
         ("inconclusive", "abandoned", 1, 1),
     ]
     assert flows.reads == 1
-    assert _scopes == {}
+    assert _metrics == {}
 
 
 @LEFT

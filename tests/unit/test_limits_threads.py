@@ -73,7 +73,7 @@ def test_a_thread_that_cannot_be_started_leaves_the_check_without_a_verdict(pool
     assert report["rows"].explanation == (
         "rows: before the action the probe raised RuntimeError: can't start new thread"
     )
-    assert (pool._threads, len(pool._queue)) == (0, 0)
+    assert (len(pool._unstarted), len(pool._queue)) == (2, 0)
 
 
 def test_there_is_a_bound_to_the_threads_of_a_process():

@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -54,7 +55,7 @@ def test_the_lock_is_taken_before_the_baseline_and_released_after_the_verdict():
     )
     act()
 
-    assert lock.events == ["entered", "read", "acted", "read", "reported", "left"]
+    assert lock.events == ["entered", "read", "acted", "read", "left", "reported"]
 
 
 def test_the_attribution_is_exclusive():
@@ -291,3 +292,28 @@ def test_what_is_no_lock_is_refused():
         change("rows", len).exclusively(threading.Lock()).exclusively(threading.Lock())
     with pytest.raises(DefinitionValueError, match="this semaphore lets 2 in"):
         change("rows", len).exclusively(threading.Semaphore(2))
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [(Path("/srv/x"), Path("/srv/x")), (Path("/srv/x"), "/srv/x/"), (7, "7")],
+    ids=["equal paths", "a path and its text", "a number and its text"],
+)
+def test_a_computed_lock_is_not_taken_again_for_an_argument_of_the_same_place(tmp_path, outer, inner):
+    def lock(folder):
+        return FileLock(tmp_path / "one.lock", timeout=1)
+
+    check = change("rows", lambda folder: 0).by(0).exclusively(lock)
+
+    @expects(check, name="inner")
+    def nested(folder):
+        """Do nothing."""
+
+    @expects(check, name="outer")
+    def act(folder):
+        nested(inner)
+
+    with collect_reports() as reports:
+        act(outer)
+
+    assert [(report.action, report.outcome) for report in reports] == [("inner", "pass"), ("outer", "pass")]

@@ -217,3 +217,32 @@ def test_without_asyncio_a_blocking_lock_is_taken_where_the_action_runs():
         act().send(None)
 
     assert (held, lock.locked(), reports[0].outcome) == ([True], False, "pass")
+
+
+async def test_a_task_that_is_cancelled_while_its_lock_is_released_leaves_the_lock_thread_to_end(monkeypatch):
+    raised, leaving, may_leave = [], threading.Event(), threading.Event()
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+
+    class Slow:
+        def __enter__(self):
+            """Take nothing."""
+
+        def __exit__(self, *_):
+            leaving.set()
+            may_leave.wait(10)
+
+    @expects(change("rows", lambda: 0).by(0).exclusively(Slow()))
+    async def act():
+        """Do nothing."""
+
+    task = asyncio.ensure_future(act())
+    assert await asyncio.to_thread(leaving.wait, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    may_leave.set()
+    for thread in threading.enumerate():
+        if thread.name == "deltaspan-lock":
+            await asyncio.to_thread(thread.join, 10)
+
+    assert raised == []

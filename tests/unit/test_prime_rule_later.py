@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from deltaspan import DeltaCheckFailed, Window, _deferred, _threads, change, collect_reports, expects, observe
-from deltaspan._contention import _scopes
+from deltaspan._contention import _metrics
 from deltaspan._encoding import Unreadable, decode
 
 
@@ -33,7 +33,7 @@ def test_a_future_that_cannot_be_watched_comes_back_as_it_is():
         assert expects(observe("rows", lambda: 1))(lambda: future)() is future
 
     assert reports[0].outcome == "observed"
-    assert not _scopes
+    assert not _metrics
 
 
 def test_a_deferred_action_without_an_event_loop_of_asyncio_is_judged_at_once():
@@ -67,7 +67,7 @@ def test_a_loop_that_is_closed_before_a_verdict_leaves_no_scope_open():
         loop.close()
         _deferred.drain(5)
 
-        assert not _scopes
+        assert not _metrics
     assert [report["rows"].reason for report in reports] == ["abandoned"]
 
 

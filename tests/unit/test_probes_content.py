@@ -11,8 +11,7 @@ import pytest
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from deltaspan import change, collect_reports, expects, observe, probe, unchanged, window
-from deltaspan._config import settings
+from deltaspan import change, collect_reports, expects, observe, override, probe, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes import files, http, sql
 
@@ -206,19 +205,27 @@ def test_what_the_author_asks_for_is_shown(database, asking):
     assert {BEFORE, AFTER} <= set(str(w.report).replace("'", " ").replace('"', " ").split())
 
 
-def test_the_process_may_ask_for_all_of_it(database, monkeypatch):
-    monkeypatch.setenv("DELTASPAN_CAPTURE_STATE", "full")
-    settings.cache_clear()
-    try:
-        engine, act = database
-        with window("write", change("x", sql.records(engine, "notes"))) as w:
-            act()
-        told = str(w.report)
-    finally:
-        monkeypatch.undo()
-        settings.cache_clear()
+def test_the_process_may_ask_for_all_of_it(database):
+    engine, act = database
+    with (
+        override(capture_state="full"),
+        window("write", change("x", sql.records(engine, "notes"))) as w,
+    ):
+        act()
 
-    assert AFTER in told
+    assert AFTER in str(w.report)
+
+
+def test_a_block_that_says_otherwise_hides_what_the_process_shows(database):
+    engine, act = database
+    with (
+        override(capture_state="full"),
+        override(capture_state="summary"),
+        window("write", change("x", sql.records(engine, "notes"))) as w,
+    ):
+        act()
+
+    assert "canary" not in str(w.report)
 
 
 def test_what_a_function_of_ones_own_returns_is_shown():

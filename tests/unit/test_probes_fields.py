@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deltaspan._fields import fields_of, filled
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes import files, http, prometheus
-from deltaspan.probes._fields import fields_of, filled
 
 
 def test_the_names_of_all_texts_are_told_once_and_in_order():

@@ -17,11 +17,11 @@ OF_THE_SCOPE = {"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"
 
 @pytest.fixture
 def scraped():
-    """Return what a scrape would show, after a failed and an inconclusive check."""
+    """Return what a scrape would show, after a failed and an inconclusive check of a claimed success."""
     provider = MeterProvider([PrometheusMetricReader()])
     install(Instruments(meter_provider=provider))
 
-    @expects(change("rows", lambda: 0).by(1), change("broken", lambda: 1 / 0).by(1))
+    @expects(change("rows", lambda: 0).by(1), change("broken", lambda: 1 / 0).by(1), claim=lambda: True)
     def order():
         return None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from opentelemetry import baggage, trace
+from opentelemetry import baggage, propagate, trace
+from opentelemetry.context import attach, detach
 
 from deltaspan import (
     adopt,
@@ -36,6 +37,13 @@ def reported(call, *args):
     with collect_reports() as reports:
         call(*args)
     return reports[-1]
+
+
+@expects(observe("nothing", lambda: 0))
+def act_with_the_global_propagator():
+    carrier = {}
+    propagate.inject(carrier)
+    return carrier
 
 
 def keys_of(header):
@@ -178,3 +186,75 @@ def test_a_broken_tracestate_costs_no_trace_and_no_line_in_the_log(recorded, cap
 def test_what_is_no_mapping_is_refused():
     with pytest.raises(DefinitionTypeError, match="adopt takes a mapping of headers, not list"), adopt([]):
         pass
+
+
+def members(count, text="x"):
+    return ",".join(f"foreign{number}={text}" for number in range(count))
+
+
+def sent_under(header):
+    """Return the names that an action sends on under a header, in order."""
+    with adopt({"baggage": header}):
+        return keys_of(act()["baggage"])
+
+
+@pytest.mark.parametrize("count", [178, 179, 180, 400])
+def test_the_tag_and_its_root_go_before_whatever_number_of_foreign_members(count, caplog):
+    names = sent_under(f"{HEADERS['baggage']},{members(count)}")
+
+    assert names[:2] == ["delta.causal_tag.id", "delta.causal_tag.root_id"]
+    assert len(names) == 180
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("count", [0, 179, 180, 400])
+def test_the_tag_and_its_root_are_read_behind_whatever_number_of_foreign_members(count):
+    with adopt({"baggage": f"{members(count)},{HEADERS['baggage']}"}):
+        report = reported(act)
+
+    assert (report.parent_tag, report.root_tag) == (TAG, ROOT)
+
+
+def test_the_tag_and_its_root_go_before_foreign_members_that_fill_the_header(caplog):
+    names = sent_under(f"a={'x' * 4050},b={'x' * 4050},c=x")
+
+    assert names == ["delta.causal_tag.id", "delta.causal_tag.root_id", "a"]
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 4100, "%78" * 1400, "!" * 1400], ids=["as it is", "longer when read", "longer when sent"]
+)
+def test_a_foreign_member_above_4096_bytes_is_dropped_without_a_word_when_it_is_read(text, caplog):
+    with adopt({"baggage": f"long={text},user=ada"}):
+        held = dict(baggage.get_all())
+        names = [keys_of(act()["baggage"]) for _ in range(2)]
+
+    assert held == {"user": "ada"}
+    assert names == [["delta.causal_tag.id", "delta.causal_tag.root_id", "user"]] * 2
+    assert caplog.messages == []
+
+
+def test_the_tag_goes_before_the_members_that_a_program_set_itself():
+    context = baggage.set_baggage("user", "ada")
+    for number in range(400):
+        context = baggage.set_baggage(f"own{number}", number, context)
+    token = attach(context)
+    try:
+        carrier = act_with_the_global_propagator()
+    finally:
+        detach(token)
+
+    assert keys_of(carrier["baggage"])[:3] == ["delta.causal_tag.id", "delta.causal_tag.root_id", "user"]
+
+
+def test_the_tag_of_a_caller_goes_first_again_after_an_action_that_leaves_baggage_behind():
+    @expects(observe("nothing", lambda: 0))
+    def leave():
+        attach(baggage.set_baggage("left", "behind"))
+
+    with adopt({"baggage": f"{HEADERS['baggage']},user=ada"}):
+        leave()
+        held = list(baggage.get_all())
+
+    assert held == ["delta.causal_tag.id", "delta.causal_tag.root_id", "user", "left"]

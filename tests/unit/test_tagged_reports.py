@@ -65,15 +65,13 @@ def test_a_check_without_tagged_rows_has_neither():
 def test_the_text_tells_both_after_the_attribution():
     lines = str(run(counted)["rows"]).splitlines()
 
-    assert (
-        lines[7:11]
-        == [
-            "outcome: pass",
-            "attribution: causal_tag",
-            "others: 1",
-            "untagged: 1",
-        ][: len(lines[7:11])]
-    )
+    assert lines[7:12] == [
+        "outcome: pass",
+        "attribution: causal_tag",
+        "origin: this_action",
+        "others: 1",
+        "untagged: 1",
+    ]
 
 
 def test_the_delta_has_its_parts_by_member():

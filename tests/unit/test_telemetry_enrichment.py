@@ -175,3 +175,25 @@ def test_a_framework_span_that_a_baggage_processor_stamped_is_enriched(record):
 
     assert [span.name for span in recorded.spans] == ["execute_tool create_flow", "delta.window agent_run"]
     assert recorded.spans[0].attributes["delta.causal_tag.id"] == reports[0].causal_tag
+
+
+@pytest.mark.parametrize("attributes", [{}, {"gcp.vertex.agent.event_id": "1"}], ids=["bare", "with others"])
+def test_a_framework_span_that_only_its_own_name_tells_is_enriched_once(recorded, attributes):
+    with recorded.tracer.start_as_current_span("execute_tool create_flow", attributes=attributes) as span:
+        create_flow()
+        create_flow()
+        span.set_attribute("gen_ai.tool.name", "create_flow")
+
+    assert scopes(recorded) == ["deltaspan", "a framework"]
+    assert recorded.spans[1].attributes["delta.action.outcome"] == "pass"
+
+
+@pytest.mark.parametrize(
+    "name", ["execute_tool delete_flow", "execute_tool", "create_flow", "execute_tool create"]
+)
+def test_a_span_whose_name_tells_something_else_is_left_alone(recorded, name):
+    with recorded.tracer.start_as_current_span(name):
+        create_flow()
+
+    assert scopes(recorded) == ["deltaspan", "a framework"]
+    assert not recorded.spans[1].attributes

@@ -71,6 +71,7 @@ def test_a_passing_check_says_everything(recorded):
         "delta.check.expected_delta": 1,
         "delta.check.actual_delta": 1,
         "delta.check.attribution": "window",
+        "delta.check.origin": "this_action",
         "delta.check.explanation": "active_flows changed by 1, as expected (3 → 4)",
     }
 

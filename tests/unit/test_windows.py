@@ -18,7 +18,7 @@ from deltaspan import (
     unchanged,
     window,
 )
-from deltaspan._contention import _scopes
+from deltaspan._contention import _metrics
 
 
 class Rows(list):
@@ -261,4 +261,21 @@ def test_a_hook_and_a_collection_receive_the_report(rows):
 def test_a_window_never_opened_holds_nothing(rows):
     window("load", change("rows", rows.count))
 
-    assert _scopes == {}
+    assert _metrics == {}
+
+
+# What one window does not see ------------------------------------------------------------------------------
+
+
+def test_a_change_that_is_taken_back_is_seen_by_the_windows_of_the_calls_alone():
+    guests = set()
+    kept = unchanged("guests", lambda: guests)
+
+    with window("whole", kept) as whole:
+        with window("invite", kept) as invite:
+            guests.add("mallory")
+        with window("remove", kept) as remove:
+            guests.discard("mallory")
+
+    assert whole.report.outcome == "pass"
+    assert [invite.report.outcome, remove.report.outcome] == ["fail", "fail"]

@@ -137,7 +137,9 @@ async def test_a_disabled_window_reports_skipped(environ, rows, how):
     assert w.causal_tag is None
     assert w.report.outcome == "skipped"
     assert [check.passed for check in w.report] == [False, False]
-    assert w.report["rows"].explanation == "rows: not verified, because DELTASPAN_ENABLED is false"
+    assert (
+        w.report["rows"].explanation == "rows: not verified, because `enabled` is false (DELTASPAN_ENABLED)"
+    )
 
 
 @pytest.mark.parametrize("name", ["two words", "class"])

@@ -86,29 +86,116 @@ def run(words, effect, state, created=()):
 
 
 NOTHING = {
-    "no member": (lambda c: c.adding(lambda result: result), "adding no member"),
-    "no member, others allowed": (
-        lambda c: c.removing(lambda result: result).allowing_others(), "removing no member, allowing others",
+    "no member": lambda c: c.adding(lambda result: result),
+    "a count of 0": lambda c: c.adding(count=lambda result: len(result)),
+    "no member of either kind": lambda c: c.adding(lambda result: result).removing(count=lambda result: 0),
+    "nowhere": lambda c: c.only(lambda result: result),
+    "no member of one predicate": lambda c: c.adding(count=lambda result: 0, where=lambda member: False),
+}
+
+
+@pytest.mark.parametrize("words", NOTHING.values(), ids=NOTHING)
+def test_members_that_are_computed_as_none_claim_that_nothing_changes(words):
+    still, changed = run(words, lambda state: None, {"b"}), run(words, lambda state: state.add("a"), {"b"})
+
+    assert (still.outcome, still.expected_delta, still.explanation) == (
+        "pass", "no change, as computed", "x did not change, as expected ({'b'} → {'b'})",
+    )  # fmt: skip
+    assert (changed.outcome, changed.explanation) == (
+        "fail",
+        "expected x to stay unchanged because no change was computed, but it added 'a' ({'b'} → {'a', 'b'})",
+    )
+
+
+@pytest.mark.parametrize("words", [NOTHING["no member"], NOTHING["nowhere"]], ids=["adding", "only"])
+def test_a_list_that_was_reordered_has_changed_though_no_member_was_computed(words):
+    assert run(words, list.reverse, [1, 2]).outcome == "fail"
+
+
+def test_amounts_by_key_that_are_computed_as_none_claim_that_nothing_changes():
+    words = lambda c: c.by(lambda result: {})  # noqa: E731
+    still, changed = run(words, lambda state: None, {"a": 1}), run(words, dict.clear, {"a": 1})
+
+    assert (still.outcome, still.expected_delta) == ("pass", "no change, as computed")
+    assert changed.explanation == (
+        "expected x to stay unchanged because no change was computed, but it removed 'a' ({'a': 1} → {})"
+    )
+
+
+def test_what_is_computed_as_nothing_may_leave_members_out():
+    words = lambda c: c.by(lambda result: {}).ignoring("at")  # noqa: E731
+
+    assert run(words, lambda state: state.update(at=2), {"a": 1, "at": 1}).outcome == "pass"
+    assert run(words, lambda state: state.update(a=2), {"a": 1, "at": 1}).outcome == "fail"
+
+
+def test_nothing_is_left_out_where_patterns_are_computed_as_none():
+    words = lambda c: c.adding("a").ignoring(lambda result: result)  # noqa: E731
+
+    assert run(words, lambda state: state.add("a"), set()).outcome == "pass"
+    assert run(words, lambda state: state.update("ab"), set()).outcome == "fail"
+
+
+AMOUNTS = {
+    "by": (lambda c: c.by(lambda result: 0), {0: "pass", 1: "fail", -1: "fail"}),
+    "increasing by": (lambda c: c.increasing(by=lambda result: 0), {0: "pass", 1: "fail", -1: "fail"}),
+    "increasing at most": (
+        lambda c: c.increasing(at_most=lambda result: 0), {0: "pass", 1: "fail", -1: "fail"},
     ),
-    "a count of 0": (lambda c: c.adding(count=lambda result: len(result)), "adding no member"),
-    "no member of either kind": (
-        lambda c: c.adding(lambda result: result).removing(count=lambda result: 0),
-        "adding no member and removing no member",
+    "increasing at least": (
+        lambda c: c.increasing(at_least=lambda result: 0), {0: "pass", 1: "pass", -1: "fail"},
     ),
-    "nowhere": (lambda c: c.only(lambda result: result), "only in no member"),
+    "increasing within": (
+        lambda c: c.increasing(at_least=lambda result: 0, at_most=1), {0: "pass", 1: "pass", 2: "fail"},
+    ),
+    "decreasing by": (lambda c: c.decreasing(by=lambda result: 0), {0: "pass", 1: "fail", -1: "fail"}),
+    "increasing at least 1": (lambda c: c.increasing(at_least=lambda result: 1), {0: "fail", 1: "pass"}),
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(("words", "outcomes"), AMOUNTS.values(), ids=AMOUNTS)
+def test_an_amount_that_is_computed_as_0_claims_that_nothing_changes(words, outcomes):
+    rows = [1, 2, 3]
+    found = {}
+    for amount in outcomes:
+        check = words(change("n", lambda: len(rows)))
+
+        @expects(check)
+        def act(amount):
+            rows.extend([0] * amount)
+            del rows[len(rows) + min(amount, 0) :]
+
+        with collect_reports() as reports:
+            act(amount)
+        found[amount] = reports[0]["n"].outcome
+    assert found == outcomes
+
+
+def test_an_amount_that_is_computed_as_negative_leaves_the_check_without_a_verdict():
+    check = change("n", lambda: 1).increasing(by=lambda result: -1)
+
+    with collect_reports() as reports:
+        expects(check)(lambda: None)()
+    assert reports[0]["n"].reason == "expectation_failed"
+
+
 @pytest.mark.parametrize("added", [(), ("a",)], ids=["nothing came", "one came"])
-@pytest.mark.parametrize(("words", "said"), NOTHING.values(), ids=NOTHING)
-def test_a_change_that_is_computed_as_nothing_has_no_verdict(words, said, added):
+def test_no_member_beside_others_that_are_allowed_claims_nothing_and_has_no_verdict(added):
+    words = lambda c: c.removing(lambda result: result).allowing_others()  # noqa: E731
     report = run(words, lambda state: state.update(added), set())
 
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
     assert report.explanation == (
-        f"x: a change was claimed and none was named: what was computed is {said}; "
-        f"use unchanged(...) to claim that nothing changes"
+        "x: a change was claimed and none was named: what was computed is removing no member, allowing "
+        "others; use unchanged(...) to claim that nothing changes"
     )
+
+
+def test_a_count_of_0_that_is_computed_beside_others_says_that_none_of_the_kind_changes():
+    words = lambda c: c.adding(count=lambda result: 0).allowing_others()  # noqa: E731
+
+    assert run(words, set.clear, {"b"}).outcome == "pass"
+    assert run(words, lambda state: state.add("a"), {"b"}).outcome == "fail"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from deltaspan import change, unchanged
 from deltaspan._difference import difference
 from deltaspan._freeze import Path, freeze
 from deltaspan.expectations.matching import Names
+from deltaspan.expectations.patterns import written
 
 CHANGE = change("x", lambda: None)
 
@@ -32,26 +33,29 @@ DIFFERS = [
 
 @pytest.mark.parametrize(("member", "path"), MATCHES, ids=repr)
 def test_a_member_names_the_entries_at_its_path(member, path):
-    assert Names([member], deep=False).of_path(Path(path)) == {0}
+    assert Names([written(member)], deep=False).of_path(Path(path)) == {0}
 
 
 @pytest.mark.parametrize(("member", "path"), DIFFERS, ids=repr)
 def test_a_member_names_no_other_entry(member, path):
-    assert Names([member], deep=False).of_path(Path(path)) == set()
+    assert Names([written(member)], deep=False).of_path(Path(path)) == set()
 
 
 @pytest.mark.parametrize("member", ["a", "a*", 7])
 def test_a_top_level_key_names_all_below_it_where_that_is_asked_for(member):
     path = Path((7 if member == 7 else "a", "b", "c"))
 
-    assert (Names([member], deep=True).of_path(path), Names([member], deep=False).of_path(path)) == (
+    assert (
+        Names([written(member)], deep=True).of_path(path),
+        Names([written(member)], deep=False).of_path(path),
+    ) == (
         {0},
         set(),
     )
 
 
 def test_a_member_of_a_set_that_is_text_is_matched_by_patterns_and_others_by_value():
-    names = Names(["a*", 7], deep=True)
+    names = Names([written("a*"), 7], deep=True)
 
     assert [names.of_member(member) for member in ("ab", "b", 7, 8)] == [{0}, set(), {1}, set()]
 

@@ -6,7 +6,7 @@ words, and what plain value stands for it in a report.
 
 from deltaspan._deltas._collections import MappingDelta, SequenceDelta, SetDelta
 from deltaspan._deltas._scalars import Delta, NumberDelta, ValueDelta
-from deltaspan._deltas._tagged import Owned, TaggedDelta, merged, split
+from deltaspan._deltas._tagged import Owned, TaggedDelta, merged, split, without_contents
 from deltaspan._freeze import Path
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "ValueDelta",
     "merged",
     "split",
+    "without_contents",
 ]

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from deltaspan._deltas._numbers import subtract
+from deltaspan._interrupts import let_through
 from deltaspan._render import show, transition, with_noun
 
 if TYPE_CHECKING:
@@ -199,7 +200,8 @@ def _smallest(members: frozenset[object]) -> Iterable[str]:
     """The first few members in order: a set has none of its own, and the same delta must read the same."""
     try:
         return map(_shown, nsmallest(_MAX_NAMED, members))  # type: ignore[type-var]
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return nsmallest(_MAX_NAMED, map(_shown, members))
 
 

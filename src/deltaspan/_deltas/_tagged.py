@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._deltas._collections import MappingDelta
 
@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from deltaspan._deltas._scalars import Delta
     from deltaspan._freeze import Path
 
-__all__ = ["Owned", "TaggedDelta", "merged", "split"]
+__all__ = ["Owned", "TaggedDelta", "merged", "split", "without_contents"]
 
 V = TypeVar("V")
+
+_WITH_ROOT: Final = 2
+_WITH_CONTENT: Final = 3
+"""How many items the value of a row has: tag and root, or tag, root and a fingerprint of its content."""
 
 
 class Owned(Protocol):
@@ -65,13 +69,18 @@ class TaggedDelta(MappingDelta):
         return self._valued(self.others), self._valued(self.untagged)
 
     @property
-    def tally(self) -> str:
+    def shares(self) -> str:
         """What happened to rows, by whom: "1 added and 1 modified by this run, 39 by others"."""
-        mine, others, untagged = map(_changes, (self, self.others, self.untagged))
+        others, untagged = _changes(self.others), _changes(self.untagged)
         said = f"{_kinds(self) or 'none'} by this run"
         said += f", {others} by others" if others else ""
-        said += f", {untagged} untagged" if untagged else ""
-        mute = self.mute
+        return f"{said}, {untagged} untagged" if untagged else said
+
+    @property
+    def tally(self) -> str:
+        """The shares, and what to ask about those that nobody signed."""
+        said, mute = self.shares, self.mute
+        mine, untagged = _changes(self), _changes(self.untagged)
         unknown = len(mute.added) + len(mute.modified)
         asked = []
         if mute.removed:
@@ -92,8 +101,23 @@ class TaggedDelta(MappingDelta):
         return MappingDelta(
             _where(untagged.added, lambda _, after: _stamp(after)[0] is not None),
             untagged.removed,
-            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is not None),
+            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is not None and not _is_kept(both)),
         )
+
+    @property
+    def unsigned(self) -> MappingDelta:
+        """Of what is untagged, what no run signed: a row that is gone, has no tag, or kept an older one."""
+        untagged = self.untagged
+        return MappingDelta(
+            _where(untagged.added, lambda _, after: _stamp(after)[0] is None),
+            untagged.removed,
+            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is None or _is_kept(both)),
+        )
+
+    @property
+    def overwritten(self) -> Mapping[Path, tuple[object, object]]:
+        """The entries that were there before with another tag, or none, and are mine now."""
+        return _where(self.modified, lambda _, both: _stamp(both[0])[0] != _stamp(both[1])[0])
 
     def credited(self, part: MappingDelta) -> TaggedDelta:
         """Return the delta as it would be if a part of what is untagged were mine."""
@@ -118,7 +142,8 @@ def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
     """Split the delta of two tagged states by who wrote what; a delta of other states stays as it is.
 
     Args:
-        delta: the difference of two mappings of key → tag, or key → (tag, root).
+        delta: the difference of two mappings of key → tag, key → (tag, root), or key → (tag, root,
+            fingerprint).
         owned: knows what is mine.
         counted: whether rows are counted, or else named.
     """
@@ -133,12 +158,15 @@ def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
         return mine if owns else others
 
     for path, after in delta.added.items():
-        whose(after).added[path] = after
+        whose(after).added[path] = _without_content(after)
     for path, before in delta.removed.items():
         # That it was another's does not say who removed it.
-        (mine if whose(before) is mine else untagged).removed[path] = before
+        (mine if whose(before) is mine else untagged).removed[path] = _without_content(before)
     for path, both in delta.modified.items():
-        whose(both[1]).modified[path] = both
+        part = whose(both[1])
+        # Of a row that kept the tag of another, its content changed, and whoever did that did not sign it.
+        stamps = (_without_content(both[0]), _without_content(both[1]))
+        (untagged if part is others and _is_kept(stamps) else part).modified[path] = stamps
     return TaggedDelta(*mine.views, MappingDelta(*others.views), MappingDelta(*untagged.views), counted)
 
 
@@ -171,9 +199,28 @@ class _Part:
 
 
 def _stamp(value: Any) -> tuple[str | None, str | None]:
-    if isinstance(value, tuple) and len(value) == 2:  # noqa: PLR2004  # tag and root
+    if isinstance(value, tuple) and len(value) in (_WITH_ROOT, _WITH_CONTENT):
         return _text(value[0]), _text(value[1])
     return _text(value), None
+
+
+def without_contents(state: Any) -> Any:
+    """Return the state as it may be shown: a fingerprint of few possible contents would give them away."""
+    if not isinstance(state, MappingProxyType):
+        return state
+    return MappingProxyType({key: _without_content(value) for key, value in state.items()})
+
+
+def _without_content(value: object) -> object:
+    """Return tag, or tag and root, of a row whose fingerprint has told already that it changed."""
+    if isinstance(value, tuple) and len(value) == _WITH_CONTENT:
+        return value[0] if value[1] is None else value[:_WITH_ROOT]
+    return value
+
+
+def _is_kept(both: tuple[object, object]) -> bool:
+    """Return whether a row that changed kept its stamp, so that only its content did."""
+    return both[0] == both[1]
 
 
 def _text(tag: Any) -> str | None:

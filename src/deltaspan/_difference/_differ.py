@@ -12,6 +12,7 @@ from deltaspan._deltas import Delta, MappingDelta, NumberDelta, Path, SequenceDe
 from deltaspan._deltas._numbers import subtract
 from deltaspan._difference._equality import equal, identity, same_class, unpaired
 from deltaspan._freeze import class_of
+from deltaspan._interrupts import let_through
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -45,7 +46,8 @@ def difference(pre: object, post: object) -> Delta:
         return NumberDelta(post - pre, pre != post)
     try:
         return _difference(pre, post)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         # Some member's own comparison or hash raises: no members can be told, but equality always can.
         return ValueDelta(changed=not equal(pre, post))
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deltaspan._deltas._numbers import instant, is_nan, is_number
 from deltaspan._freeze import class_of
+from deltaspan._interrupts import let_through
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -57,7 +58,8 @@ def equal(a: object, b: object) -> bool:
         return True
     try:
         return _equal(a, b)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return False
 
 
@@ -200,7 +202,8 @@ def _identity_of_leaf(value: Any) -> Hashable:
         return (datetime, moment)
     try:
         hash(value)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         # It cannot be counted by value; the same object is the same value at least.
         return (_NAN, id(value))
     return value  # type: ignore[no-any-return]

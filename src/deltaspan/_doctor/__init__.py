@@ -24,7 +24,7 @@ def examine() -> Iterator[Finding]:
     yield from settings_findings()
     yield from propagation_findings()
     try:
-        found, made = targets(), exporters()
+        found, made = targets(), exporters(only="otlp")
     except (DefinitionValueError, ValueError) as error:
         yield Finding("wrong", str(error), "correct it; nothing can be sent until then")
         return

@@ -12,7 +12,11 @@ from deltaspan._exporters import SIGNALS, protocol_of
 
 __all__ = ["Target", "targets", "without_secrets"]
 
-_DEFAULTS: Final = {"grpc": "http://localhost:4317", "http/protobuf": "http://localhost:4318"}
+_DEFAULTS: Final = {
+    "grpc": "http://localhost:4317",
+    "http/protobuf": "http://localhost:4318",
+    "http/json": "http://localhost:4318",
+}
 _SHORTEST: Final = 4
 """Characters of a secret; a header of fewer is the number of a tenant, which hides half of an address."""
 _PORTS: Final = {"http": 80, "https": 443}
@@ -24,7 +28,7 @@ class Target:
 
     Attributes:
         signal: `traces`, `metrics` or `logs`.
-        protocol: `grpc` or `http/protobuf`.
+        protocol: `grpc`, `http/protobuf` or `http/json`.
         variable: the environment variable that says so, or would.
         scheme: `http` or `https`.
         host: its name or address.

@@ -42,9 +42,7 @@ def network_findings(targets: Sequence[Target], exporters: Mapping[str, Sequence
     yield from dict.fromkeys(fault for fault in map(_path_fault, reachable) if fault)
     reachable = [target for target in reachable if _path_fault(target) is None]
     for target in reachable:
-        # One of several exporters may be a console, which has no endpoint.
-        over_otlp = (each for each in exporters[target.signal.upper()] if "otlp" in type(each).__module__)
-        yield sent(target, next(over_otlp))
+        yield sent(target, exporters[target.signal.upper()][0])
     for address in dict.fromkeys(target.address for target in reachable):
         yield _clock(next(target for target in reachable if target.address == address))
 

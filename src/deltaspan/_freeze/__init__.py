@@ -4,10 +4,22 @@
 owns the sentence for what cannot be copied, `_paths.py` says where in a state something is.
 """
 
+from deltaspan._freeze._fields import fields_of, is_record
 from deltaspan._freeze._kinds import SCALARS
 from deltaspan._freeze._paths import Path
 from deltaspan._freeze._record import class_of, record
 from deltaspan._freeze._refusal import Unfreezable
 from deltaspan._freeze._walk import MAX_DEPTH, MAX_NODES, freeze
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "SCALARS", "Path", "Unfreezable", "class_of", "freeze", "record"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "SCALARS",
+    "Path",
+    "Unfreezable",
+    "class_of",
+    "fields_of",
+    "freeze",
+    "is_record",
+    "record",
+]

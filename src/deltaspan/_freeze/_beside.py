@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from deltaspan._freeze._fields import fields_of, is_record, slots_of
-from deltaspan._freeze._refusal import Refusal, class_name
+from deltaspan._freeze._refusal import Refusal
+from deltaspan._guard import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -36,7 +36,9 @@ from weakref import ProxyTypes, ReferenceType
 
 from deltaspan._freeze._beside import by_content
 from deltaspan._freeze._fields import is_declared, is_record, is_transparent
-from deltaspan._freeze._refusal import Refusal, class_name
+from deltaspan._freeze._refusal import Refusal
+from deltaspan._guard import class_name
+from deltaspan._interrupts import let_through
 
 __all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refused"]
 
@@ -87,7 +89,8 @@ def kind_of(kind: type) -> Kind:
     """
     try:
         return _kind_of(kind)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         # A metaclass may answer anything, and raise; what cannot say what it is is not plain state.
         return Kind.REFUSED
 
@@ -154,7 +157,8 @@ def refused(kind: type) -> Refusal:
     """Build the refusal of a value of this type."""
     try:
         found, instead = _refusal(kind) or _unread(kind)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         found, instead = _opaque(kind)
     return Refusal(found, instead)
 

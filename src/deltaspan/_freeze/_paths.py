@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from deltaspan._guard import safe_str
+
 __all__ = ["Path"]
 
 
@@ -36,9 +38,4 @@ class Path(tuple[object, ...]):
 
 
 def _escaped(key: object) -> str:
-    try:
-        text = str(key)
-    except Exception:
-        # A key's own text may be broken; where it stands must be said all the same.
-        text = f"<{type(key).__name__}>"
-    return text.replace("~", "~0").replace("/", "~1")
+    return safe_str(key).replace("~", "~0").replace("/", "~1")

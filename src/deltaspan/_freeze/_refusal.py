@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from deltaspan._freeze._paths import Path
+from deltaspan._guard import class_name, safe_str
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Refusal", "Unfreezable", "class_name", "failed"]
-
-class_name: Callable[[type], str] = type.__dict__["__name__"].__get__
-"""The name of a class, whatever its metaclass says."""
+__all__ = ["Refusal", "Unfreezable", "failed"]
 
 _MAX_ERROR_TEXT = 100
 
@@ -73,9 +66,6 @@ class Refusal(Exception):
 
 def failed(value: object, error: Exception, instead: str = "return plain values") -> Refusal:
     """Build the refusal of a value that raised when it was read."""
-    try:
-        text = " ".join(str(error).split())[:_MAX_ERROR_TEXT]
-    except Exception:
-        text = ""
+    text = " ".join(safe_str(error, "").split())[:_MAX_ERROR_TEXT]
     reason = f"{class_name(type(error))}: {text}" if text else class_name(type(error))
     return Refusal(f"a {class_name(type(value))} that could not be read ({reason})", instead)

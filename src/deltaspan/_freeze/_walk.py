@@ -10,7 +10,9 @@ from deltaspan._freeze._beside import beside, by_content, extends_builtin, plain
 from deltaspan._freeze._fields import fields_of, is_record
 from deltaspan._freeze._kinds import SCALARS, Kind, has_keys, kind_of, refused
 from deltaspan._freeze._record import class_of, record
-from deltaspan._freeze._refusal import Refusal, Unfreezable, class_name, failed
+from deltaspan._freeze._refusal import Refusal, Unfreezable, failed
+from deltaspan._guard import class_name, safe_str
+from deltaspan._interrupts import let_through
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -75,6 +77,7 @@ def freeze(value: object) -> object:
             "found more nesting than the stack has room for: return a flatter structure instead"
         ) from None
     except Exception as error:
+        let_through(error)
         # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
         raise Unfreezable(failed(value, error).sentence()) from None
 
@@ -271,11 +274,13 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
             raise
         except RuntimeError as error:
             # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
-            if "during iteration" not in str(error):
+            let_through(error)
+            if "during iteration" not in safe_str(error):
                 raise failed(value, error) from None
             if attempt == _TRIES - 1:
                 raise failed(value, error, "return a copy made under its lock") from None
         except Exception as error:
+            let_through(error)
             raise failed(value, error) from None
     raise AssertionError  # pragma: no cover - the last try returned or raised
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from deltaspan._interrupts import let_through
 from deltaspan._render._plain import plain_value
 from deltaspan._render._scalars import TEXTS, Words, as_scalar, escaped, shape_of
 from deltaspan._render._sentences import distinct, kinds, transition, whole, with_noun
@@ -67,7 +68,8 @@ def wire(value: object, max_chars: int) -> bool | int | float | str:
     try:
         if shape_of(kind) is not None:
             return JSON.fit(value, max_chars)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         value = Words.of(value)
     scalar = as_scalar(value)
     if isinstance(scalar, float | bool) or (isinstance(scalar, int) and -(2**63) <= scalar < 2**63):

@@ -10,6 +10,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Any
 
+from deltaspan._interrupts import let_through
 from deltaspan._render._scalars import Shape, Words, as_scalar, shape_of
 
 MAX_SORTED = 10_000
@@ -40,7 +41,8 @@ def _order(value: Any) -> tuple[Any, ...]:
             return _scalar_order(value, kind)
         keys = list(map(_order, value))
         return (7, *sorted(keys)) if shape == "set" else (6, *keys)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return (8, Words.of(value).text)
 
 

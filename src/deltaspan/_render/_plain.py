@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from deltaspan._interrupts import let_through
 from deltaspan._render._order import items_of
 from deltaspan._render._scalars import TEXTS, Words, as_scalar, encodable, shape_of
 from deltaspan._render._style import MAX_DEPTH
@@ -31,7 +32,8 @@ def plain_value(value: object, above: set[int]) -> Any:
             return _plain_mapping(items, above)
         finally:
             above.discard(id(value))
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return encodable(Words.of(value).text)
 
 

@@ -17,6 +17,9 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
+from deltaspan._guard import class_name
+from deltaspan._interrupts import let_through
+
 MAX_DECIMAL_BITS = 2126
 """Larger integers (over 640 digits) are hexadecimal text: Python may refuse to write their decimals."""
 
@@ -34,10 +37,7 @@ class Words:
 
     @classmethod
     def of(cls, value: object) -> Words:
-        try:
-            return cls(f"<{type(value).__name__}>")
-        except Exception:  # a metaclass can make even its name raise
-            return cls("<object>")
+        return cls(f"<{class_name(type(value))}>")
 
 
 _SHAPES: dict[type, Shape] = {
@@ -115,7 +115,8 @@ def as_scalar(value: object) -> Scalar:
         scalar = _scalar_of(value, type(value))
         # What a class answers may be of a class of its own, and we only trust the real ones.
         return str.__str__(scalar) if isinstance(scalar, str) else scalar
-    except Exception:
+    except BaseException as error:  # its text may even exit
+        let_through(error)
         return Words.of(value).text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any, Final
 
+from deltaspan._interrupts import let_through
 from deltaspan._render._scalars import TEXTS, shape_of
 from deltaspan._render._styles import PYTHON
 
@@ -94,7 +95,8 @@ def _both_short(before: object, after: object) -> tuple[str, str] | None:
 def _shape(state: object) -> str | None:
     try:
         return shape_of(type(state))
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from deltaspan._interrupts import let_through
 from deltaspan._render._order import items_of
 from deltaspan._render._scalars import Shape, Text, Words, shape_of
 
@@ -53,7 +54,8 @@ class Style:
             if shape is not None and depth < MAX_DEPTH:
                 return self._whole_collection(value, shape, room, depth)
             leaf = self.leaf(Words("…") if shape else value)
-        except Exception:
+        except Exception as error:
+            let_through(error)
             leaf = self.leaf(Words.of(value))
         # Not even escaped or decoded when it cannot fit; four bytes of UTF-8 may be one character.
         return text if len(leaf.raw) <= 4 * room and len(text := leaf.write(leaf.raw)) <= room else None
@@ -81,7 +83,8 @@ class Style:
             if shape is not None and depth < MAX_DEPTH:
                 return self._cut_collection(value, shape, room, depth)
             leaf = self.leaf(Words("…") if shape else value)
-        except Exception:
+        except Exception as error:
+            let_through(error)
             leaf = self.leaf(Words.of(value))
         return fit_leaf(leaf, room)
 

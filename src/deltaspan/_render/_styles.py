@@ -7,6 +7,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
+from deltaspan._interrupts import let_through
 from deltaspan._render._scalars import (
     TEXTS,
     Text,
@@ -37,7 +38,8 @@ def json_key(key: object, room: int) -> Text:
         return key
     try:
         return json_leaf(key).raw if shape_of(type(key)) is None else JSON.fit(key, room)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return Words.of(key).text
 
 

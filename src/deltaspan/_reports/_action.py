@@ -7,7 +7,7 @@ from typing import Any
 
 from deltaspan._records import SEVERITY
 from deltaspan._reports._check import CheckReport
-from deltaspan.typing import Outcome
+from deltaspan.typing import Claim, Outcome
 
 __all__ = ["ActionReport"]
 
@@ -24,6 +24,7 @@ class ActionReport:
         action_seconds: what the action alone took, in seconds.
         verification_seconds: what checking cost: probes, settling and evaluating, in seconds.
         attempt: which run of this action below its parent run it is, from 1.
+        claim: what the action says of itself, `success` or `failure`; None when it says nothing.
     """
 
     __slots__ = (
@@ -32,6 +33,7 @@ class ActionReport:
         "_attempt",
         "_causal_tag",
         "_checks",
+        "_claim",
         "_outcome",
         "_parent_tag",
         "_root_tag",
@@ -48,6 +50,7 @@ class ActionReport:
         action_seconds: float = 0.0,
         verification_seconds: float = 0.0,
         attempt: int = 1,
+        claim: Claim | None = None,
     ) -> None:
         self._action = action
         self._causal_tag = causal_tag
@@ -57,6 +60,7 @@ class ActionReport:
         self._action_seconds = action_seconds
         self._verification_seconds = verification_seconds
         self._attempt = attempt
+        self._claim = claim
         outcome: Outcome = checks[0].outcome
         for check in checks[1:]:
             if SEVERITY[check.outcome] > SEVERITY[outcome]:
@@ -87,6 +91,14 @@ class ActionReport:
     def attempt(self) -> int:
         """Which run of this action below its parent run it is, from 1; a root is always 1."""
         return self._attempt
+
+    @property
+    def claim(self) -> Claim | None:
+        """What the action says of itself: `success` or `failure`; None when it says nothing.
+
+        It is what `claim=` made of the result. An action that raised claims failure.
+        """
+        return self._claim
 
     @property
     def checks(self) -> tuple[CheckReport, ...]:
@@ -148,6 +160,7 @@ class ActionReport:
         return {
             "action": self._action,
             "outcome": self._outcome,
+            "claim": self._claim,
             "causal_tag": self._causal_tag,
             "parent_tag": self._parent_tag,
             "root_tag": self._root_tag,
@@ -176,7 +189,8 @@ class ActionReport:
     def __repr__(self) -> str:
         checks = "1 check" if len(self._checks) == 1 else f"{len(self._checks)} checks"
         unmet = [repr(check) for check in self._checks if check.outcome in ("fail", "inconclusive")]
-        return f"<ActionReport {self._action}: {self._outcome}, {', '.join([checks, *unmet])}>"
+        claim = "" if self._claim is None else f" (claims {self._claim})"
+        return f"<ActionReport {self._action}: {self._outcome}{claim}, {', '.join([checks, *unmet])}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (
@@ -190,6 +204,7 @@ class ActionReport:
                 self._action_seconds,
                 self._verification_seconds,
                 self._attempt,
+                self._claim,
             ),
         )
 

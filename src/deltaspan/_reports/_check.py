@@ -6,11 +6,14 @@ from typing import Any, Final, NamedTuple
 
 from deltaspan._deltas import Delta, TaggedDelta
 from deltaspan._freeze import freeze
+from deltaspan._guard import describe
+from deltaspan._interrupts import let_through
 from deltaspan._records import UNREAD, Timing, Verdict
 from deltaspan._render import plain, show
+from deltaspan._reports._origin import origin_of
 from deltaspan._written import Written, thawed
 from deltaspan.expectations.base import Explained
-from deltaspan.typing import Attribution, Outcome, Reason
+from deltaspan.typing import Attribution, Origin, Outcome, Reason
 
 __all__ = ["CheckReport"]
 
@@ -68,9 +71,12 @@ class CheckReport(_CheckFields):
 
     @property
     def error(self) -> BaseException | None:
-        """The exception that left the check without a verdict, or None."""
-        error: BaseException | None = self.verdict.error
-        return error
+        """The exception that left the check without a verdict, without its traceback, or None.
+
+        An exception that the action raised is not kept: its caller has it.
+        """
+        fault = self.verdict.fault
+        return None if fault is None else fault.error
 
     @property
     def passed(self) -> bool:
@@ -125,6 +131,14 @@ class CheckReport(_CheckFields):
         return None if apart is None else apart[1]
 
     @property
+    def origin(self) -> Origin | None:
+        """Who is held to have made the change: `this_action`, `another_action` or `unknown`.
+
+        None when no change was seen. `attribution` says how well it is known.
+        """
+        return origin_of(self.delta, self.verdict, self.attribution)
+
+    @property
     def baseline_age_ms(self) -> float | None:
         """How old a baseline was that another process captured, in milliseconds; else None."""
         seconds = None if self.timing is None else self.timing.baseline_age_seconds
@@ -136,10 +150,16 @@ class CheckReport(_CheckFields):
         verdict = self.verdict
         if verdict.note is not None or self.delta is None:
             return f"{self.metric}: {verdict.note or verdict.outcome}"
-        sentence = self.expectation.explain(
-            self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
-        )
-        return f"{sentence}; {self.delta.tally}" if type(self.delta) is TaggedDelta else sentence
+        try:
+            sentence = self.expectation.explain(
+                self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
+            )
+            if type(self.delta) is not TaggedDelta or getattr(self.expectation, "keeps_others", False):
+                return sentence
+            return f"{sentence}; {self.delta.tally}"
+        except BaseException as error:  # a member of a state has methods of its own
+            let_through(error)
+            return f"{self.metric}: {verdict.outcome}; its states could not be described: {describe(error)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, beginning with the keys of the pattern's own report."""
@@ -155,6 +175,7 @@ class CheckReport(_CheckFields):
             "outcome": self.outcome,
             "reason": self.reason,
             "attribution": self.attribution,
+            "origin": self.origin,
             "causal_tag": self.causal_tag,
             "others": plain(self.others),
             "untagged": plain(self.untagged),
@@ -174,6 +195,8 @@ class CheckReport(_CheckFields):
             f"outcome: {self.outcome}{f' ({self.reason})' if self.reason else ''}",
             f"attribution: {self.attribution}",
         ]
+        if self.origin is not None:
+            lines.append(f"origin: {self.origin}")
         if getattr(self.delta, "apart", None) is not None:
             lines += [f"others: {_bare(self.others)}", f"untagged: {_bare(self.untagged)}"]
         lines.append(f"explanation: {self.explanation}")
@@ -193,7 +216,7 @@ class CheckReport(_CheckFields):
         changed = self.delta is not None and self.delta.changed
         apart = thawed(getattr(self.delta, "apart", None))
         values = (thawed(self.expected_delta), thawed(self.actual_delta))
-        written = Written(*values, self.explanation, changed, apart)
+        written = Written(*values, self.explanation, changed, apart, self.origin)
         identity = (self.metric, verdict, self.attribution, self.causal_tag)
         states = (thawed(self.pre), thawed(self.post))
         delta = None if self.delta is None else written

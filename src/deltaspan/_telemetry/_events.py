@@ -10,11 +10,11 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from deltaspan import semconv
-from deltaspan._records import Timing
+from deltaspan._records import Raised, Timing
 from deltaspan._render import label
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._state import CheckOnWire, StateOnWire, class_name
-from deltaspan.typing import Outcome
+from deltaspan._telemetry._state import CheckOnWire, StateOnWire, type_name
+from deltaspan.typing import Claim, Outcome
 
 __all__ = ["URGENT", "add_span_events", "emit_log_events", "is_heard"]
 
@@ -27,10 +27,19 @@ _SEVERITY: Final[dict[Outcome, SeverityNumber]] = {
 }
 
 
-def add_span_events(span: Span, checks: Sequence[CheckOnWire], states: StateOnWire) -> None:
-    """Add one event a check to a recording span."""
+def add_span_events(
+    span: Span, checks: Sequence[CheckOnWire], states: StateOnWire, claim: Claim | None
+) -> None:
+    """Add one event a check to a recording span.
+
+    Args:
+        span: takes them.
+        checks: the checks of a run, rendered.
+        states: renders the message of an exception.
+        claim: what the action says of itself, or None.
+    """
     for check in checks:
-        span.add_event(semconv.EVENT_CHECK, _attributes(check, states))
+        span.add_event(semconv.EVENT_CHECK, _attributes(check, states, claim))
 
 
 def emit_log_events(
@@ -53,7 +62,7 @@ def emit_log_events(
             context=context,
             severity_number=_SEVERITY.get(one.check.outcome, SeverityNumber.INFO),
             body=one.explanation,
-            attributes={**_attributes(one, states), **whose},
+            attributes={**_attributes(one, states, report.claim), **whose},
             event_name=semconv.EVENT_CHECK,
         )
 
@@ -64,9 +73,9 @@ def is_heard(logger: Logger, context: Context) -> bool:
     return enabled is None or bool(enabled(context=context, event_name=semconv.EVENT_CHECK))
 
 
-def _attributes(rendered: CheckOnWire, states: StateOnWire) -> dict[str, Any]:
+def _attributes(rendered: CheckOnWire, states: StateOnWire, claim: Claim | None) -> dict[str, Any]:
     check, pre_state, post_state, expected_delta, actual_delta, explanation = rendered
-    outcome, reason, _, error = check.verdict
+    outcome, reason, _, fault = check.verdict
     metric = check.metric
     attributes: dict[str, Any] = {
         semconv.CHECK_NAME: f"{metric}_delta",
@@ -78,6 +87,10 @@ def _attributes(rendered: CheckOnWire, states: StateOnWire) -> dict[str, Any]:
         semconv.CHECK_EXPLANATION: explanation,
         semconv.CHECK_PROBE_MS: check.probe_seconds * 1000,
     }
+    if (origin := check.origin) is not None:
+        attributes[semconv.CHECK_ORIGIN] = origin
+    if claim is not None:
+        attributes[semconv.ACTION_CLAIM] = claim
     if reason is not None:
         attributes[semconv.CHECK_REASON] = reason
     if pre_state is not None:
@@ -86,14 +99,19 @@ def _attributes(rendered: CheckOnWire, states: StateOnWire) -> dict[str, Any]:
         attributes[semconv.CHECK_POST_STATE] = post_state
     if actual_delta is not None:
         attributes[semconv.CHECK_ACTUAL_DELTA] = actual_delta
-    if check.attribution == "causal_tag":
+    if hasattr(type(check.delta), "apart"):  # asked of the class, which computes nothing
         attributes |= states.apart(check)
     if check.timing is not None:
         attributes |= _timing(check.timing)
-    if error is not None:
-        attributes[semconv.EXCEPTION_TYPE] = class_name(error)
-        if states.in_full:
-            attributes[semconv.EXCEPTION_MESSAGE] = states.text(error)
+    if fault is not None:
+        attributes |= _exception(fault, states)
+    return attributes
+
+
+def _exception(fault: Raised, states: StateOnWire) -> dict[str, str]:
+    attributes = {semconv.EXCEPTION_TYPE: type_name(fault.qualified_name)}
+    if states.in_full:
+        attributes[semconv.EXCEPTION_MESSAGE] = states.text(fault.message)
     return attributes
 
 

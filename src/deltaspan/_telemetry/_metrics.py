@@ -19,7 +19,9 @@ def record_metrics(
 ) -> None:
     """Record one finished run, in the context of its span so that exemplars lead to the trace."""
     add = instruments.checks.add
+    claim = report.claim
     for check in report.checks:
-        add(1, names.of_check(check.metric, check.verdict.outcome, check.verdict.reason), context)
+        outcome, reason, _, _ = check.verdict
+        add(1, names.of_check(check.metric, outcome, reason, check.origin, claim), context)
     instruments.action_duration.record(report.action_seconds, names.of_outcome(report.outcome), context)
     instruments.verification_duration.record(report.verification_seconds, names.of_action, context)

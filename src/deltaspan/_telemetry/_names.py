@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
 
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, set_span_in_context
@@ -10,14 +11,19 @@ from opentelemetry.trace import INVALID_SPAN, set_span_in_context
 from deltaspan import semconv
 from deltaspan._render import label
 from deltaspan._telemetry._instruments import Instruments, is_proxy
-from deltaspan.typing import Outcome, Reason
+from deltaspan.typing import Claim, Origin, Outcome, Reason
 
 __all__ = ["ActionNames"]
 
 # An exemplar of a zero would lead to a trace in which nothing failed.
 _NO_SPAN: Final = set_span_in_context(INVALID_SPAN, Context())
-_STARTED_AT_ZERO: Final[tuple[Outcome, ...]] = ("pass", "fail")
+_STARTED_AT_ZERO: Final[dict[bool, tuple[tuple[Outcome, Origin | None], ...]]] = {
+    True: (("pass", "this_action"), ("fail", None), ("fail", "this_action")),
+    False: (("pass", None), ("fail", "this_action")),
+}
+"""The outcomes and origins that a check usually has, by whether it claims a change."""
 
+_Series: TypeAlias = tuple[str, Outcome, Reason | None, Origin | None, Claim | None]
 
 _EAGER_RUNS: Final = 64
 
@@ -28,7 +34,8 @@ class ActionNames:
     Args:
         action: the action's or window's name.
         function: module and qualified name of its function; None for a window.
-        metrics: the metrics of its checks, in order.
+        metrics: for the metric of each check, in order, whether it claims a change.
+        claims: whether the action says of itself if it succeeded.
     """
 
     __slots__ = (
@@ -37,6 +44,7 @@ class ActionNames:
         "_runs",
         "_tried",
         "action",
+        "claims",
         "identity",
         "is_tool",
         "metrics",
@@ -45,10 +53,13 @@ class ActionNames:
         "zeroed",
     )
 
-    def __init__(self, action: str, function: str | None, metrics: tuple[str, ...]) -> None:
+    def __init__(
+        self, action: str, function: str | None, metrics: Mapping[str, bool], *, claims: bool
+    ) -> None:
         action = label(action)
         self.action = action
         self.metrics = metrics
+        self.claims: tuple[Claim | None, ...] = ("success", "failure") if claims else (None,)
         self.is_tool = function is not None
         self.of_action = {semconv.ACTION_NAME: action}
         self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
@@ -64,12 +75,20 @@ class ActionNames:
         self._tried: Any = None  # the meter provider that was last tried
         self._runs = 0
         # Attribute sets of metrics recur with every run; there are as many as the action has series.
-        self._by_check: dict[tuple[str, Outcome, Reason | None], dict[str, str]] = {}
+        self._by_check: dict[_Series, dict[str, str]] = {}
         self._by_outcome: dict[Outcome, dict[str, str]] = {}
 
-    def of_check(self, metric: str, outcome: Outcome, reason: Reason | None) -> dict[str, str]:
+    def of_check(
+        self,
+        metric: str,
+        outcome: Outcome,
+        reason: Reason | None,
+        origin: Origin | None,
+        claim: Claim | None,
+    ) -> dict[str, str]:
         """Return the attributes of one series of the checks counter."""
-        attributes = self._by_check.get((metric, outcome, reason))
+        series = (metric, outcome, reason, origin, claim)
+        attributes = self._by_check.get(series)
         if attributes is None:
             attributes = {
                 semconv.ACTION_NAME: self.action,
@@ -78,7 +97,11 @@ class ActionNames:
             }
             if reason is not None:
                 attributes[semconv.CHECK_REASON] = reason
-            self._by_check[metric, outcome, reason] = attributes
+            if origin is not None:
+                attributes[semconv.CHECK_ORIGIN] = origin
+            if claim is not None:
+                attributes[semconv.ACTION_CLAIM] = claim
+            self._by_check[series] = attributes
         return attributes
 
     def of_outcome(self, outcome: Outcome) -> dict[str, str]:
@@ -105,6 +128,8 @@ class ActionNames:
         self._tried = provider
         if not is_proxy(provider):
             self.zeroed = instruments
-        for metric in self.metrics:
-            for outcome in _STARTED_AT_ZERO:
-                instruments.checks.add(0, self.of_check(metric, outcome, None), _NO_SPAN)
+        for metric, claims_change in self.metrics.items():
+            for outcome, origin in _STARTED_AT_ZERO[claims_change]:
+                for claim in self.claims:
+                    series = self.of_check(metric, outcome, None, origin, claim)
+                    instruments.checks.add(0, series, _NO_SPAN)

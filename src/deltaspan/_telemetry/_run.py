@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import Token
-from typing import NamedTuple
+from functools import partial
+from threading import get_ident
+from typing import Final, NamedTuple
 
 from opentelemetry.context import Context, attach, get_current
 from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind, get_current_span, set_span_in_context
 
 from deltaspan import semconv
+from deltaspan._background import later, prepare
 from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
@@ -32,6 +35,10 @@ from deltaspan.causal_tag import (
 )
 
 __all__ = ["Resumed", "RunTelemetry"]
+
+
+_recording: Final[set[int]] = set()
+"""The threads that are recording a run."""
 
 
 class Resumed(NamedTuple):
@@ -184,7 +191,18 @@ class RunTelemetry:
 
     def finish(self, report: ActionReport, error: BaseException | None) -> None:
         """Record the report and end the span; whatever goes wrong stays here."""
-        guarded("recording telemetry", self._finish, report, error)
+        thread = get_ident()
+        if thread in _recording:
+            # A signal handler or a finalizer interrupted this very method. The SDK's locks are not ours, and
+            # this thread may hold one of them.
+            prepare()
+            later(partial(self.finish, report, error))
+            return
+        _recording.add(thread)
+        try:
+            guarded("recording telemetry", self._finish, report, error)
+        finally:
+            _recording.discard(thread)
 
     def _finish(self, report: ActionReport, error: BaseException | None) -> None:
         # Each step is taken even if the one before it raises; the log then shows all that did.
@@ -216,7 +234,7 @@ class RunTelemetry:
             if recording:
                 record_verdict(self._span, report, checks, states, error)
                 if config.span_events:
-                    add_span_events(self._span, checks, states)
+                    add_span_events(self._span, checks, states, report.claim)
         finally:
             if to_log:
                 told = checks if config.log_events else [c for c in checks if c.check.outcome in URGENT]

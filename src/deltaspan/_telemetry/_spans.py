@@ -10,8 +10,9 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode
 
 from deltaspan import semconv
+from deltaspan._guard import qualified_name
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._state import CheckOnWire, StateOnWire, class_name
+from deltaspan._telemetry._state import CheckOnWire, StateOnWire, type_name
 from deltaspan.causal_tag import CausalTag
 
 __all__ = ["MOST_DETAILED_CHECKS", "enrichable", "identity_of", "record_verdict"]
@@ -38,13 +39,19 @@ def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict
 def enrichable(action: str, context: Context) -> Span | None:
     """Return the current span when it is an agent framework's own span for this tool, not yet enriched.
 
-    A framework's span says `execute_tool` and the tool's name. Ours says so too, but names its action
-    already, and so does a framework's span that an earlier run enriched.
+    A framework's span says `execute_tool` and the tool's name: in its attributes, or, where the framework
+    sets these only at the end, in its own name. Ours says so too, but names its action already, and so does a
+    framework's span that an earlier run enriched.
     """
     span = trace.get_current_span(context)
-    attributes: Any = getattr(span, "attributes", None)  # an SDK's span tells; the API's does not
-    if not attributes or semconv.ACTION_NAME in attributes or not span.is_recording():
+    if not span.is_recording():
         return None
+    told: Any = span  # an SDK's span tells its name and attributes; the API's does not
+    attributes = getattr(told, "attributes", None) or {}
+    if semconv.ACTION_NAME in attributes:
+        return None
+    if getattr(told, "name", None) == f"{semconv.SPAN_EXECUTE_TOOL} {action}":
+        return span
     of_a_tool = attributes.get(semconv.GEN_AI_OPERATION_NAME) == semconv.SPAN_EXECUTE_TOOL
     return span if of_a_tool and attributes.get(semconv.GEN_AI_TOOL_NAME) == action else None
 
@@ -70,6 +77,8 @@ def record_verdict(
         semconv.CHECKS_TOTAL: len(checks),
         semconv.CHECKS_FAILED: [one.check.metric for one in checks if one.check.verdict.outcome == "fail"],
     }
+    if report.claim is not None:
+        attributes[semconv.ACTION_CLAIM] = report.claim
     if len(checks) <= MOST_DETAILED_CHECKS:
         for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
             metric = check.metric
@@ -82,7 +91,7 @@ def record_verdict(
                 attributes[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
     refuted = report.outcome == "fail"
     if error is not None:
-        attributes[semconv.ERROR_TYPE] = class_name(error)
+        attributes[semconv.ERROR_TYPE] = type_name(qualified_name(type(error)))
     elif refuted:
         attributes[semconv.ERROR_TYPE] = semconv.ERROR_TYPE_CHECK_FAILED
     span.set_attributes(attributes)

@@ -13,11 +13,12 @@ from typing import Any, Final, NamedTuple
 
 from deltaspan import semconv
 from deltaspan._config import Settings
+from deltaspan._guard import class_name, describe
 from deltaspan._records import UNREAD
 from deltaspan._render import label, wire
 from deltaspan._reports import ActionReport, CheckReport
 
-__all__ = ["CheckOnWire", "StateOnWire", "class_name", "states_on_wire"]
+__all__ = ["CheckOnWire", "StateOnWire", "states_on_wire", "type_name"]
 
 _NOT_CAPTURED: Final = "(not captured)"
 
@@ -81,9 +82,9 @@ class StateOnWire:
             return wire(state, self._max_chars)
         return _kind_of(state) if self._kinds_only else _NOT_CAPTURED
 
-    def text(self, text: object) -> str:
+    def text(self, text: str) -> str:
         """Return a text within bounds."""
-        return str(wire(_str(text), self._max_chars))
+        return str(wire(text, self._max_chars))
 
     def status(self, report: ActionReport, error: BaseException | None) -> str:
         """Return the description of an ERROR status: what was refuted, or what the action raised."""
@@ -91,9 +92,9 @@ class StateOnWire:
             if self.in_full:
                 return self.text(report.explanation)
             return "; ".join(_verdict(check) for check in report.failed)
-        name = type(error).__name__
-        message = _str(error)
-        return self.text(f"{name}: {message}" if message and self.in_full else name)
+        if error is None:
+            return ""
+        return self.text(describe(error) if self.in_full else class_name(type(error)))
 
 
 @lru_cache(maxsize=8)
@@ -102,11 +103,9 @@ def states_on_wire(settings: Settings) -> StateOnWire:
     return StateOnWire(settings)
 
 
-def class_name(error: BaseException) -> str:
+def type_name(qualified_name: str) -> str:
     """Return the name of an exception's class as `error.type` and `exception.type` give it."""
-    kind = type(error)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    return label(name)
+    return label(qualified_name.removeprefix("builtins."))
 
 
 def _verdict(check: CheckReport) -> str:
@@ -124,10 +123,3 @@ def _kind_of(state: object) -> str:
             kind = "sequence"
         return f"{kind} of {len(state)}"
     return type(state).__name__
-
-
-def _str(value: object) -> str:
-    try:
-        return str(value)
-    except Exception:
-        return type(value).__name__

@@ -18,17 +18,19 @@ from deltaspan.checks._check import Check
 from deltaspan.checks._modifiers import Modifiers, Patience, is_context_manager
 from deltaspan.checks._unchanged import Unchanged
 from deltaspan.checks._words import source
-from deltaspan.expectations import ChangeExpectation, NoChange, NoClaim
+from deltaspan.expectations import ChangeExpectation, NoChange, NoClaim, Pattern, pattern
 
 __all__ = [
     "Change",
     "Check",
     "Modifiers",
     "Patience",
+    "Pattern",
     "Unchanged",
     "change",
     "is_context_manager",
     "observe",
+    "pattern",
     "unchanged",
 ]
 
@@ -69,7 +71,11 @@ def unchanged(metric: str, probe: Callable[..., Awaitable[S]]) -> Unchanged[S]: 
 @overload
 def unchanged(metric: str, probe: Callable[..., S]) -> Unchanged[S]: ...
 def unchanged(metric: str, probe: Callable[..., Any]) -> Unchanged[Any]:
-    """Claim that an action leaves what `probe` reads as it was; arguments and errors as for `change`."""
+    """Claim that an action leaves what `probe` reads as it was; arguments and errors as for `change`.
+
+    It compares the state before with the state after. A change that the action takes back before its end is
+    not seen: put the claim on each call that is made in between as well.
+    """
     return Unchanged(metric, probe, NoChange(), (f"unchanged({metric!r}, {source(probe)})",))
 
 

@@ -7,8 +7,9 @@ from datetime import date
 from typing import Any, TypeAlias, TypeVar, overload
 
 from deltaspan.checks._check import S_co
-from deltaspan.checks._sentence import Sentence
+from deltaspan.checks._sentence import Sentence, checked_key
 from deltaspan.checks._words import said
+from deltaspan.exceptions import DefinitionValueError
 from deltaspan.expectations import AtLeast, AtMost, Between, By, ByKey, Decrease, Increase
 from deltaspan.typing import Number
 
@@ -44,12 +45,15 @@ class AmountWords(Sentence[S_co]):
         Args:
             amount: post-state minus baseline, in the unit of the state; a timedelta for datetimes. A
                 callable computes it from what it names: the action's parameters, `result`, `pre_state`,
-                `causal_tag`. For a mapping key → amount, or a callable that computes all of it.
+                `causal_tag`. For a mapping key → amount, or a callable that computes all of it; an empty
+                mapping that is computed says that nothing changes. `{name}` in a key that is written stands
+                for that argument, and a literal brace is doubled.
             tolerance: largest absolute deviation that still holds, for floats; of each declared key.
 
         Raises:
             DefinitionTypeError: the amount is not a number.
-            DefinitionValueError: another word already says how far, or no key is given.
+            DefinitionValueError: another word already says how far, no key is given, or a field in a key is
+                not a plain name.
 
         Example:
             >>> from deltaspan import change, window
@@ -61,8 +65,12 @@ class AmountWords(Sentence[S_co]):
             which was not declared
         """
         words = said("by", amount, tolerance=tolerance)
-        movement = ByKey(amount, tolerance) if isinstance(amount, Mapping) else By(amount, tolerance)
-        return self._moving(movement, words)
+        if not isinstance(amount, Mapping):
+            return self._moving(By(amount, tolerance), words)
+        if not amount:
+            raise DefinitionValueError("by({}) names no key: use unchanged(...) to say that nothing changes")
+        amounts = {checked_key(self.metric, "by", key): each for key, each in amount.items()}
+        return self._moving(ByKey(amounts, tolerance), words)
 
     def by_at_least(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta of `amount` or more; arguments and errors as for `by`."""

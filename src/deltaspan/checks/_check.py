@@ -72,7 +72,8 @@ class Check(Generic[S_co]):
         The action is never run again. The post-state is read once at the end of the action, then every
         `every` seconds, and a last time when `seconds` have passed. A probe that fails meanwhile is read
         again too; the last read decides. In a sync action the pauses block, and with them an event loop that
-        runs there. With `or_unchanged_on_error`, an action that raised must leave no trace for as long.
+        runs there. With `or_unchanged_on_error`, an action that raised, or claims failure,
+        must leave no trace for as long.
 
         Args:
             seconds: how long to wait at most, from the end of the action.
@@ -192,7 +193,11 @@ class Check(Generic[S_co]):
         return self._modified(said("showing"), showing=True)
 
     def or_unchanged_on_error(self: C) -> C:
-        """Demand that the action left no trace if it raises; otherwise the check has no verdict then.
+        """Demand that the action left no trace if it raises or claims failure.
+
+        Without it a check has no verdict if the action raises. If `claim=` says that the action claims
+        failure, the check is judged like any other, so an honest failure is a `fail` of `change`. With it,
+        both pass if the state is unchanged, and both fail if it changed.
 
         Raises:
             DefinitionValueError: the check is judged then anyway (`unchanged`) or claims nothing (`observe`).

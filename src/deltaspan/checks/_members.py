@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from deltaspan.checks._check import S_co
-from deltaspan.checks._sentence import Sentence, checked_patterns, frozen, refuse_packed
+from deltaspan.checks._sentence import Sentence, checked_member, checked_patterns, refuse_packed
 from deltaspan.checks._words import said
-from deltaspan.exceptions import DefinitionValueError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import ByKey, Kind, Members, Named, Only, Resizing, SomeChange
-from deltaspan.expectations.matching import is_glob
+from deltaspan.expectations.patterns import is_glob
 
 __all__ = ["Collected", "MemberWords"]
 
@@ -32,6 +32,7 @@ Collected: TypeAlias = Collection[Any] | _Dataclass | _Attrs | _Model
 """A state with members: a collection, or a record (dataclass, attrs, pydantic), whose fields are its keys."""
 
 _Count: TypeAlias = int | Callable[..., int]
+_Where: TypeAlias = Callable[..., object]
 
 C = TypeVar("C", bound="MemberWords[Collected]")
 
@@ -45,7 +46,7 @@ class MemberWords(Sentence[S_co]):
 
     __slots__ = ()
 
-    def adding(self: C, *members: object, count: _Count | None = None) -> C:
+    def adding(self: C, *members: object, count: _Count | None = None, where: _Where | None = None) -> C:
         """Demand that members are added, and that nothing else changes.
 
         What is positional is always a member, numbers too: `.adding(42)` is the member 42, and a number of
@@ -58,19 +59,26 @@ class MemberWords(Sentence[S_co]):
         meaning in brackets: `[*]`. A top-level key that is no text compares by value: neither "1" nor `*`
         names the key 1, though `**` names every key.
 
+        `{name}` in text that is written, however deep in a member, stands for that argument of the action,
+        matched literally and within one key. A literal brace is doubled.
+
         Args:
             members: the members, keys or patterns. A callable computes an iterable of members, or one (text
-                is one), from what it names, as for `by`. A list or a set of them is to be unpacked.
+                is one), from what it names, as for `by`; text that it computes is literal, unless it is
+                marked by `pattern(...)`. A list or a set of them is to be unpacked.
             count: how many are added in total; a callable computes it. Members that are named in full are
                 among them and the rest may be any; where one is a pattern, all must be named.
+            where: a predicate of one addition; only what it finds true counts as added here. It names what
+                it needs: `member` of a set or a sequence, `key` and `value` of a mapping, and what an
+                expected value may name. When it raises, the check is inconclusive.
 
-        When all that the check claims is computed as nothing, no members or a count of 0, it is inconclusive:
-        `unchanged` claims that nothing changes.
+        When all that the check claims is computed as nothing, no members or a count of 0, nothing may change.
 
         Raises:
             DefinitionTypeError: a member cannot be compared by value, members are packed in a list or a set,
-                or the count is no whole number.
-            DefinitionValueError: the word is said twice, contradicts another, or the count is 0.
+                the count is no whole number, or the predicate is not callable.
+            DefinitionValueError: the word is said twice, contradicts another, the count is 0, or a field in a
+                member is not a plain name.
 
         Example:
             >>> from deltaspan import change, window
@@ -81,9 +89,9 @@ class MemberWords(Sentence[S_co]):
             expected tenants to change by adding 'acme', but it also removed 'beta', which was not declared
             ({'beta'} → {'acme'})
         """
-        return self._naming("adding", members, count)
+        return self._naming("adding", members, count, where)
 
-    def removing(self: C, *members: object, count: _Count | None = None) -> C:
+    def removing(self: C, *members: object, count: _Count | None = None, where: _Where | None = None) -> C:
         """Demand that members are removed, and that nothing else changes; otherwise as for `adding`.
 
         Example:
@@ -91,14 +99,15 @@ class MemberWords(Sentence[S_co]):
             >>> change("tenants", set).adding("acme").removing(count=2)
             change('tenants', set).adding('acme').removing(count=2)
         """
-        return self._naming("removing", members, count)
+        return self._naming("removing", members, count, where)
 
-    def modifying(self: C, *members: object, count: _Count | None = None) -> C:
+    def modifying(self: C, *members: object, count: _Count | None = None, where: _Where | None = None) -> C:
         """Demand that what is at these keys is modified, and that nothing else changes.
 
         It needs a mapping or a nested document: a member of a set or a sequence is added or removed. A
         pattern without `/`, and a key that is no text, names all that lies below that key; `orders/3/**` does
-        so for a path. `count` counts paths: two fields of one record are two. Otherwise as for `adding`.
+        so for a path. `count` counts paths: two fields of one record are two. `where` may name `key`, `value`
+        and `before`, the value at the baseline. Otherwise as for `adding`.
 
         Example:
             >>> from deltaspan import change, window
@@ -108,14 +117,15 @@ class MemberWords(Sentence[S_co]):
             >>> w.report["orders"].passed
             True
         """
-        return self._naming("modifying", members, count)
+        return self._naming("modifying", members, count, where)
 
     def only(self: C, *members: object) -> C:
         """Demand a change, of whatever kind, within these members alone.
 
         Args:
             members: members, keys or patterns, as for `modifying`; a pattern also matches members of sets and
-                sequences that are text. A callable computes some.
+                sequences that are text. A callable computes some, as for `adding`. If all of them are
+                computed and there is none, nothing may change.
 
         Raises:
             DefinitionTypeError: a member cannot be compared by value.
@@ -169,10 +179,55 @@ class MemberWords(Sentence[S_co]):
             raise DefinitionValueError(f"check {self.metric!r} says .{words} twice: {self!r}")
         return self._with(replace(self._expectation, movement=replace(movement, others=True)), words)
 
-    def _naming(self: C, kind: Kind, members: tuple[object, ...], count: _Count | None) -> C:
+    def keeping_others(self: C) -> C:
+        """Demand that rows of others stay as they were, in a table that others write to as well.
+
+        The probe tells rows apart by tag, and all else that the check says is held against the action's own
+        rows. Rows that were added or changed with the tag of another run are credited to that run. Any other
+        change is held against the action: a row that is gone, a row that was overwritten and kept the tag
+        that it had, a row of another that now carries the action's tag and was not declared, a new row
+        without a tag. Another window of equal scope that was open meanwhile may have made such a change as
+        well, and then the check is inconclusive and names it. A row of another that the action removes is its
+        own if `removing` or `only` names it, or counts it.
+
+        The probe then reads whole rows, and keeps of each its key, its tag and a fingerprint.
+
+        Raises:
+            DefinitionTypeError: the probe does not tell rows apart by tag.
+            DefinitionValueError: it is said twice, or beside `from_`, `to` or `allowing_others`.
+
+        Example:
+            >>> from deltaspan import change, current_causal_tag, tagged, window
+            >>> orders = [{"id": 1, "item": "ink", "tag": "of another run"}]
+            >>> own = tagged(lambda: orders, key="id", tag="tag")
+            >>> with window("order", change("orders", own).adding(count=1).keeping_others()) as w:
+            ...     orders[0]["item"] = "sand"
+            ...     orders.append({"id": 2, "item": "wax", "tag": current_causal_tag()})
+            >>> print(w.report["orders"].explanation.partition(";")[0])  # doctest: +NORMALIZE_WHITESPACE
+            expected orders to change by adding 1 member, keeping other rows, but it also overwrote row 1
+        """
+        words = said("keeping_others")
+        if self._expectation.keeps_others:
+            raise DefinitionValueError(f"check {self.metric!r} says .{words} twice: {self!r}")
+        with_contents = getattr(self.probe, "with_contents", None)
+        if with_contents is None:
+            raise DefinitionTypeError(
+                f"{self!r} cannot be followed by .{words}: its probe does not tell by a tag whose a row "
+                f"is; read "
+                f"the rows with tagged(probe, key=..., tag=...) or sql.records(..., tag=...), or demand "
+                f"of all "
+                f"else that it is unchanged(...)"
+            )
+        kept = self._with(replace(self._expectation, keeps_others=True), words)
+        return replace(kept, probe=with_contents())
+
+    def _naming(
+        self: C, kind: Kind, members: tuple[object, ...], count: _Count | None, where: _Where | None
+    ) -> C:
         refuse_packed(self.metric, kind, members)
-        words = said(kind, *members, count=count)
-        named = Named(kind, tuple(frozen(self.metric, kind, member) for member in members) or None, count)
+        words = said(kind, *members, count=count, where=where)
+        checked = tuple(checked_member(self.metric, kind, member) for member in members)
+        named = Named(kind, checked or None, count, where)
         _refuse_empty_count(self.metric, kind, named)
         earlier = self._expectation.movement
         if not isinstance(earlier, Members):

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from deltaspan._freeze import Unfreezable, freeze
 from deltaspan._records import UNREAD
 from deltaspan.checks._check import Check, S_co
-from deltaspan.checks._words import said
+from deltaspan.checks._words import said, source
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import (
+    AnyMovement,
     AtLeast,
     AtMost,
     Between,
@@ -21,11 +22,13 @@ from deltaspan.expectations import (
     Ignored,
     Increase,
     Movement,
+    Pattern,
     Satisfying,
     SomeChange,
 )
+from deltaspan.expectations.patterns import holds_pattern, written, written_key
 
-__all__ = ["Sentence", "checked_patterns", "frozen", "refuse_packed"]
+__all__ = ["Sentence", "checked_key", "checked_member", "checked_patterns", "frozen", "refuse_packed"]
 
 C = TypeVar("C", bound="Sentence[Any]")
 
@@ -58,18 +61,55 @@ class Sentence(Check[S_co]):
         expectation = self._expectation
         if expectation.start is not UNREAD:
             raise DefinitionValueError(f"check {self.metric!r} has a start already: {self!r}")
+        if expectation.is_idempotent:
+            raise _refusal_of_both_ends(self, said("from_", state))
         start = frozen(self.metric, "from_", state)
         return self._with(replace(expectation, start=start), said("from_", state))
 
     def to(self: C, state: object) -> C:
         """Demand that the post-state equals `state`, by value; otherwise as for `from_`.
 
-        The state must still have changed: one that was there before proves nothing about the action.
+        The state must still have changed: one that was there before proves nothing about the action. For an
+        action that may find its work done there is `ending_at`.
         """
         expectation = self._expectation
         if expectation.end is not UNREAD:
             raise DefinitionValueError(f"check {self.metric!r} has an end already: {self!r}")
         return self._with(replace(expectation, end=frozen(self.metric, "to", state)), said("to", state))
+
+    def ending_at(self: C, state: object) -> C:
+        """Demand that the post-state equals `state`, by value, changed or not.
+
+        It fits an action that may find its work done: one that is idempotent. `.to(state)` proves more, and
+        is to be preferred where the state must change.
+
+        Args:
+            state: any value, or a callable that computes one from what it names.
+
+        Raises:
+            DefinitionValueError: a start or an end was given already, or another word demands a change.
+            DefinitionTypeError: the state cannot be compared by value.
+
+        Example:
+            >>> from deltaspan import change, window
+            >>> order = {"status": "open"}
+            >>> with window("open", change("status", lambda: order["status"]).ending_at("open")) as w:
+            ...     order["status"] = "open"
+            >>> print(w.report["status"].explanation)  # doctest: +NORMALIZE_WHITESPACE
+            status did not change, as expected ('open' → 'open'); it was 'open' already before the action
+        """
+        words = said("ending_at", state)
+        expectation = self._expectation
+        if expectation.end is not UNREAD:
+            raise DefinitionValueError(f"check {self.metric!r} has an end already: {self!r}")
+        if expectation.start is not UNREAD:
+            raise _refusal_of_both_ends(self, words)
+        movement = expectation.movement
+        if isinstance(movement, SomeChange):
+            movement = AnyMovement()
+        _refuse_certain_change(movement, f"{self!r} cannot be followed by .{words}", state)
+        end = frozen(self.metric, "ending_at", state)
+        return self._with(replace(expectation, end=end, movement=movement, is_idempotent=True), words)
 
     def satisfying(self: C, predicate: Callable[..., object], description: str) -> C:
         """Demand that a predicate of your own holds: anything that the other words cannot say.
@@ -91,13 +131,12 @@ class Sentence(Check[S_co]):
             >>> from deltaspan import change, window
             >>> rows = {1, 2, 3}
             >>> check = change("rows", lambda: rows).satisfying(
-            ...     lambda delta: all(row > 2 for row in delta.removed), "only rows above 2 are removed"
+            ...     lambda delta: all(row > 2 for row in delta.removed), "only rows above 2 go"
             ... )
             >>> with window("prune", check) as w:
             ...     rows.discard(1)
-            >>> w.report["rows"].explanation
-            "expected rows to satisfy 'only rows above 2 are removed', but it removed member 1 ({1, 2, 3} "
-            "→ {2, 3})"
+            >>> print(w.report["rows"].explanation)
+            expected rows to satisfy 'only rows above 2 go', but it removed member 1 ({1, 2, 3} → {2, 3})
         """
         words = said("satisfying", predicate, description)
         return self._moving(Satisfying(predicate, description), words)
@@ -143,7 +182,7 @@ class Sentence(Check[S_co]):
     def _moving(self: C, movement: Movement, words: str) -> C:
         expectation = self._expectation
         earlier = expectation.movement
-        if not isinstance(earlier, SomeChange):
+        if not isinstance(earlier, SomeChange | AnyMovement):
             hint = ", or use by_between(low, high)" if _both_of_numbers(earlier, movement) else ""
             raise DefinitionValueError(
                 f"check {self.metric!r} says twice how far the state moves: {self!r} cannot be followed by "
@@ -157,10 +196,33 @@ class Sentence(Check[S_co]):
             raise DefinitionValueError(
                 f"{self!r} leaves members out, and one number has none: it cannot be followed by .{words}"
             )
+        if expectation.is_idempotent:
+            _refuse_certain_change(movement, f"{self!r} cannot be followed by .{words}", expectation.end)
         return self._with(replace(expectation, movement=movement), words)
 
     def _with(self: C, expectation: ChangeExpectation, words: str) -> C:
+        if expectation.keeps_others:
+            _refuse_beside_keeping(self, expectation, words)
         return replace(self, expectation=expectation, words=(*self.words, words))
+
+
+def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, words: str) -> None:
+    """Refuse to keep the rows of others beside a word that is about all rows.
+
+    Raises:
+        DefinitionValueError: there is a start or an end, or others may change.
+    """
+    if expectation.start is not UNREAD or expectation.end is not UNREAD:
+        raise DefinitionValueError(
+            f"{check!r} cannot be followed by .{words}: a start and an end are of the whole state, and "
+            f".keeping_others() tells the action's rows from those of others; say which rows it changes, as "
+            f".adding(...) does"
+        )
+    if getattr(expectation.movement, "others", False):
+        raise DefinitionValueError(
+            f"{check!r} cannot be followed by .{words}: .allowing_others() and .keeping_others() contradict "
+            f"each other; keep one"
+        )
 
 
 def frozen(metric: str, word: str, state: object) -> Any:
@@ -172,20 +234,59 @@ def frozen(metric: str, word: str, state: object) -> Any:
     if callable(state):
         return state
     try:
-        return freeze(state)
+        copy = freeze(state)
     except Unfreezable as error:
         raise DefinitionTypeError(f"check {metric!r}: {word} cannot compare with this: {error}") from None
+    if holds_pattern(state):
+        raise DefinitionTypeError(
+            f"check {metric!r}: {word} compares with a value, and this is or holds a pattern: {state!r}; a "
+            f"pattern is a member of its own, in adding, removing, modifying, only and ignoring"
+        )
+    return copy
+
+
+def checked_member(metric: str, word: str, member: object) -> object:
+    """Return a member as its author wrote it: a pattern, a value, or a callable that computes some.
+
+    Raises:
+        DefinitionTypeError: it cannot be compared by value.
+        DefinitionValueError: a brace is left open, or a field is not a plain name.
+    """
+    if callable(member):
+        return member
+    try:
+        return written(member if isinstance(member, Pattern) else frozen(metric, word, member))
+    except DefinitionValueError as error:
+        raise DefinitionValueError(f"check {metric!r}: {word}: {error}") from None
+
+
+def checked_key(metric: str, word: str, key: object) -> object:
+    """Return a key of a mapping of amounts as its author wrote it; text spells a path, and is no pattern.
+
+    Raises:
+        DefinitionTypeError: it is a pattern.
+        DefinitionValueError: a brace is left open, or a field is not a plain name.
+    """
+    if holds_pattern(key):
+        raise DefinitionTypeError(
+            f"check {metric!r}: {word} takes an amount for each key, and {key!r} may name several; write the "
+            f"keys one by one"
+        )
+    try:
+        return written_key(key)
+    except DefinitionValueError as error:
+        raise DefinitionValueError(f"check {metric!r}: {word}: {error}") from None
 
 
 def checked_patterns(metric: str, word: str, patterns: tuple[object, ...]) -> tuple[object, ...]:
-    """Return members and patterns as snapshots; at least one.
+    """Return members and patterns as their author wrote them; at least one.
 
     Raises:
         DefinitionTypeError: one cannot be compared by value, or they are packed in a list or a set.
         DefinitionValueError: there is none.
     """
     refuse_packed(metric, word, patterns)
-    checked = tuple(frozen(metric, word, pattern) for pattern in patterns)
+    checked = tuple(checked_member(metric, word, pattern) for pattern in patterns)
     if not checked:
         raise DefinitionValueError(f"check {metric!r}: {word}() needs at least one member, key or pattern")
     return checked
@@ -205,6 +306,27 @@ def refuse_packed(metric: str, word: str, members: tuple[object, ...]) -> None:
             f"check {metric!r}: {word} takes members one by one, not a {kind} of them; unpack it: "
             f"{word}(*members), or say {word}({whole}(...)) where one member is itself a {kind}"
         )
+
+
+def _refusal_of_both_ends(check: object, words: str) -> DefinitionValueError:
+    return DefinitionValueError(
+        f"{check!r} cannot be followed by .{words}: a start and an end say whether the state changes, and "
+        f"ending_at() leaves that open; say .from_(...).to(...), or ending_at() alone"
+    )
+
+
+def _refuse_certain_change(movement: Movement, said_so: str, end: object) -> None:
+    """Refuse a movement that no unchanged state satisfies, beside an end that may have been there before.
+
+    Raises:
+        DefinitionValueError: it is one.
+    """
+    if movement.admits_none:
+        return
+    raise DefinitionValueError(
+        f"{said_so}: the one demands a change, and the other holds without one; "
+        f"say .to({source(end)}) instead of .ending_at({source(end)})"
+    )
 
 
 def _both_of_numbers(one: Movement, other: Movement) -> bool:

@@ -10,8 +10,9 @@ __all__ = ["WORDS_OF_CHANGE", "said", "source"]
 
 WORDS_OF_CHANGE: Final = frozenset(
     {
-        "adding", "allowing_others", "by", "by_at_least", "by_at_most", "by_between", "decreasing", "from_",
-        "ignoring", "increasing", "modifying", "only", "removing", "resizing", "satisfying", "to",
+        "adding", "allowing_others", "by", "by_at_least", "by_at_most", "by_between", "decreasing",
+        "ending_at", "from_", "ignoring", "increasing", "keeping_others", "modifying", "only", "removing",
+        "resizing", "satisfying", "to",
     }
 )  # fmt: skip
 """The words that say what changes, or how far; the other two kinds of check are told where they belong."""

@@ -44,7 +44,10 @@ def add_to(commands: _SubParsersAction[ArgumentParser]) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="OTLP/JSON, one export a line; or a pattern, '*.jsonl'"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="OTLP/JSON, one export a line; or a pattern, '*.jsonl'; - is standard input",
     )
     parser.add_argument(
         "--jaeger", metavar="URL", help="where a Jaeger's UI is, such as http://localhost:16686"
@@ -84,7 +87,7 @@ def _run(options: Namespace) -> int:
         json.dump(tree.to_dict(), sys.stdout, indent=2, ensure_ascii=False)
         sys.stdout.write("\n")
     else:
-        sys.stdout.write(f"{tree}\n")
+        sys.stdout.write(f"{tree}\n\n{tree.summary}\n")
     return _status(tree, reading, strict=options.strict)
 
 

@@ -1,23 +1,27 @@
 """Expectations: what a delta must satisfy. Each is immutable, returns a verdict and owns its sentence.
 
 `change.py` combines a start, an end and a movement, and `claims.py` holds the expectations without one. Each
-other file is a family of movements (`amounts.py`, `amounts_by_key.py`, `sizes.py`, `members.py`, `only.py`,
-`predicates.py`) or what they share: `matching.py` finds what a member names, `ignoring.py` leaves members
-out, `order.py` sees reordering, `operands.py` fills in what is computed. A new family is a new file.
+other file is a family of movements (`movements.py`, `amounts.py`, `amounts_by_key.py`, `sizes.py`,
+`members.py`, `only.py`, `predicates.py`) or what they share: `patterns.py` tells patterns from literal text,
+`matching.py` finds what a member names, `ignoring.py` leaves members out, `order.py` sees reordering,
+`operands.py` fills in what is computed. A new family is a new file.
 """
 
 from deltaspan.expectations.amounts import AtLeast, AtMost, Between, By, Decrease, Increase
 from deltaspan.expectations.amounts_by_key import ByKey
 from deltaspan.expectations.base import Expectation, Movement
-from deltaspan.expectations.change import ChangeExpectation, SomeChange
+from deltaspan.expectations.change import ChangeExpectation
 from deltaspan.expectations.claims import NoChange, NoClaim
 from deltaspan.expectations.ignoring import Ignored
 from deltaspan.expectations.members import Kind, Members, Named
+from deltaspan.expectations.movements import AnyMovement, NoMovement, SomeChange
 from deltaspan.expectations.only import Only
+from deltaspan.expectations.patterns import Pattern, pattern
 from deltaspan.expectations.predicates import Satisfying
 from deltaspan.expectations.sizes import Resizing
 
 __all__ = [
+    "AnyMovement",
     "AtLeast",
     "AtMost",
     "Between",
@@ -34,8 +38,11 @@ __all__ = [
     "Named",
     "NoChange",
     "NoClaim",
+    "NoMovement",
     "Only",
+    "Pattern",
     "Resizing",
     "Satisfying",
     "SomeChange",
+    "pattern",
 ]

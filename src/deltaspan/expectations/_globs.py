@@ -7,10 +7,11 @@ each part of a pattern is asked once: from these places in the text, to which pl
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
-__all__ = ["Glob"]
+__all__ = ["Glob", "is_backwards", "sets_of"]
 
 _Part: TypeAlias = Callable[[str, set[int]], set[int]]
 """Takes a text and the places that the parts before it lead to; returns the places that it leads to."""
@@ -24,17 +25,21 @@ _TOKEN: Final = re.compile(
 )
 
 
+_NONE: Final[Mapping[int, str]] = MappingProxyType({})
+
+
 class Glob:
     """A pattern, prepared to be matched with whole texts.
 
     Args:
         pattern: the pattern, as `matching` describes them.
+        literals: place in the pattern → text that is matched there as it is, instead of the character there.
     """
 
     __slots__ = ("_parts",)
 
-    def __init__(self, pattern: str) -> None:
-        self._parts = tuple(_parts(pattern))
+    def __init__(self, pattern: str, literals: Mapping[int, str] = _NONE) -> None:
+        self._parts = tuple(_parts(pattern, literals))
 
     def matches(self, text: str) -> bool:
         """Return whether the pattern matches all of the text."""
@@ -46,10 +51,22 @@ class Glob:
         return len(text) in places
 
 
-def _parts(pattern: str) -> Iterator[_Part]:
+def sets_of(pattern: str) -> Iterator[tuple[int, str]]:
+    """Yield place and text of each set of characters in brackets."""
+    for token in _TOKEN.finditer(pattern):
+        if token.lastgroup == "set":
+            yield token.start(), token.group()
+
+
+def is_backwards(characters: str) -> bool:
+    """Return whether a set has a range that is written backwards, so that it is read as plain text."""
+    return _characters(characters) is None
+
+
+def _parts(pattern: str, literals: Mapping[int, str]) -> Iterator[_Part]:
     literal = ""
     for token in _TOKEN.finditer(pattern):
-        kind, text = token.lastgroup or "plain", token.group()
+        kind, text = token.lastgroup or "plain", literals.get(token.start(), token.group())
         characters = _characters(text) if kind == "set" else None
         part = _PARTS.get(kind) if characters is None else _one_of(characters)
         if part is None:

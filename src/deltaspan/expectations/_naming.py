@@ -7,6 +7,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Any, Final
 
+from deltaspan._interrupts import let_through
 from deltaspan._render import show
 
 __all__ = ["joined", "listed", "shown"]
@@ -19,7 +20,7 @@ _MAX_MEMBER_CHARS: Final = 60
 
 def shown(member: object) -> str:
     """Return one member as it reads in a sentence."""
-    return "computed members" if callable(member) else show(member, _MAX_MEMBER_CHARS)
+    return show(member, _MAX_MEMBER_CHARS)
 
 
 def listed(members: Collection[Any], show_one: Callable[[Any], str] = shown) -> str:
@@ -45,5 +46,6 @@ def _first(members: Collection[Any]) -> Iterable[Any]:
         return islice(members, _MAX_NAMED)
     try:
         return nsmallest(_MAX_NAMED, members)
-    except Exception:
+    except Exception as error:
+        let_through(error)
         return nsmallest(_MAX_NAMED, members, key=shown)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Final
 
-from deltaspan._deltas import Delta
+from deltaspan._deltas import Delta, NumberDelta
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.expectations._comparing import (
@@ -21,8 +21,13 @@ from deltaspan.expectations._comparing import (
 )
 from deltaspan.expectations.amounts_by_key import ByKey
 from deltaspan.expectations.base import States
+from deltaspan.expectations.movements import NoMovement
+from deltaspan.expectations.operands import any_computed
 
 __all__ = ["AtLeast", "AtMost", "Between", "By", "Decrease", "Increase", "is_of_numbers"]
+
+_AMOUNTS: Final = ("amount", "low", "high", "by", "at_least", "at_most")
+"""The fields of numeric movements that hold amounts."""
 
 
 class _ByAmount(ABC):
@@ -34,6 +39,14 @@ class _ByAmount(ABC):
     @abstractmethod
     def holds(self, delta: Delta, states: States) -> bool:
         """Return whether the delta is such a movement; as for `Movement`."""
+
+    @property
+    def admits_none(self) -> bool:
+        amounts = [getattr(self, name) for name in _AMOUNTS if getattr(self, name, None) is not None]
+        if any_computed(amounts):
+            return True
+        zero = zero_like(amounts[0]) if amounts else 0
+        return self.holds(NumberDelta(zero, changed=False), (zero, zero))
 
     def happened(self, delta: Delta) -> str:
         return delta.words()
@@ -58,11 +71,11 @@ class By(_ByAmount):
         checked_amount("by", self.amount)
         checked_tolerance(self.tolerance)
 
-    def remade(self, **values: Any) -> By | ByKey:
-        """Return it with computed operands filled in; an amount may turn out to be amounts by key."""
+    def remade(self, **values: Any) -> By | ByKey | NoMovement:
+        """Return it with computed operands filled in: one amount, amounts by key, or no key at all."""
         made = {"amount": self.amount, "tolerance": self.tolerance, **values}
         if isinstance(made["amount"], Mapping):
-            return ByKey(made["amount"], made["tolerance"])
+            return ByKey(made["amount"], made["tolerance"]) if made["amount"] else NoMovement()
         return By(**made)
 
     @property
@@ -154,12 +167,16 @@ class Between(_ByAmount):
 
 @dataclass(frozen=True, slots=True)
 class _Directed(_ByAmount):
-    """A movement in one direction, by any amount or by `by`, `at_least`, `at_most`; amounts are positive."""
+    """A movement in one direction, by any amount or by `by`, `at_least`, `at_most`; amounts are positive.
+
+    An amount that was computed may be 0: then no movement at all is one of this kind.
+    """
 
     by: Any = None
     at_least: Any = None
     at_most: Any = None
     tolerance: Any = None
+    is_computed: bool = field(default=False, repr=False, compare=False)
 
     word: ClassVar[str]
     opposite: ClassVar[str]
@@ -176,11 +193,17 @@ class _Directed(_ByAmount):
             said = f"{self.word}(at_least={self.at_least!r}, at_most={self.at_most!r})"
             checked_order(said, self.at_least, self.at_most)
 
+    def remade(self, **values: Any) -> _Directed:
+        """Return it with computed operands filled in."""
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        return type(self)(**{**own, **values, "is_computed": True})
+
     def _check_positive(self, name: str, amount: Any) -> None:
         if amount is None:
             return
         checked_amount(f"{self.word}({name}=...)", amount)
-        if not callable(amount) and compare(amount, zero_like(amount)) != 1:
+        lowest = (0, 1) if self.is_computed else (1,)
+        if not callable(amount) and compare(amount, zero_like(amount)) not in lowest:
             raise DefinitionValueError(
                 f"{self.word}({name}={amount!r}) needs a positive amount; "
                 f"use {self.opposite}({name}=...) for the other direction, or unchanged(...) for none"
@@ -207,7 +230,8 @@ class _Directed(_ByAmount):
 
     def holds(self, delta: Delta, states: States) -> bool:
         amount = amount_of(delta, self.word, states)
-        if compare(amount, zero_like(amount)) != self.sign:
+        sign = compare(amount, zero_like(amount))
+        if sign != self.sign and not (sign == 0 and self._admits_none):
             return False
         # The bounds take the sign, not the delta: a delta may be the one number that has no opposite.
         exact, near, far = self._signed(self.by), self._signed(self.at_least), self._signed(self.at_most)
@@ -216,6 +240,11 @@ class _Directed(_ByAmount):
             and (near is None or compare(amount, near, self.tolerance) in (0, self.sign))
             and (far is None or compare(amount, far, self.tolerance) in (0, -self.sign))
         )
+
+    @property
+    def _admits_none(self) -> bool:
+        amounts = [amount for amount in (self.by, self.at_least, self.at_most) if amount is not None]
+        return any(compare(amount, zero_like(amount)) == 0 for amount in amounts)
 
     def _signed(self, amount: Any) -> Any:
         return amount if amount is None or self.sign > 0 else negated(amount)

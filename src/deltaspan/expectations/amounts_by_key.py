@@ -13,7 +13,6 @@ from deltaspan._deltas._numbers import subtract
 from deltaspan._difference import identity
 from deltaspan._freeze import Path
 from deltaspan._render import show, with_noun
-from deltaspan.exceptions import DefinitionValueError
 from deltaspan.expectations._comparing import checked_amount, checked_tolerance, compare, zero_like
 from deltaspan.expectations._kinds import unfit
 from deltaspan.expectations._naming import joined, listed, shown
@@ -53,7 +52,8 @@ class ByKey:
     as 0.
 
     Attributes:
-        amounts: key → amount. A key is an original key at the top level, or the text of a path.
+        amounts: key → amount, at least one. A key is an original key at the top level, or the text of a path;
+            one with fields is computed.
         tolerance: largest absolute deviation of each of them that still holds.
         others: whether other keys may change too.
     """
@@ -66,8 +66,6 @@ class ByKey:
     verb: ClassVar[str] = "change"
 
     def __post_init__(self) -> None:
-        if not self.amounts:
-            raise DefinitionValueError("by({}) names no key: use unchanged(...) to say that nothing changes")
         for key, amount in self.amounts.items():
             checked_amount(f"by({{{key!r}: ...}})", amount)
         checked_tolerance(self.tolerance)
@@ -76,13 +74,21 @@ class ByKey:
 
     @property
     def extent(self) -> str:
-        amounts = "computed amounts" if any_computed(self.amounts.values()) else show(self.amounts)
+        amounts = "computed amounts" if self._is_computed else show(self.amounts)
         within = "" if self.tolerance is None else f" ± {show(self.tolerance)}"
         return f"by {amounts}{within}{', allowing others' if self.others else ''}"
 
     @property
     def expected(self) -> object:
-        return "computed" if any_computed(self.amounts.values()) else self.amounts
+        return "computed" if self._is_computed else self.amounts
+
+    @property
+    def _is_computed(self) -> bool:
+        return any_computed(self.amounts) or any_computed(self.amounts.values())
+
+    @property
+    def admits_none(self) -> bool:
+        return all(callable(each) or compare(each, zero_like(each)) == 0 for each in self.amounts.values())
 
     def holds(self, delta: Delta, states: States) -> bool:
         if not isinstance(delta, MappingDelta):

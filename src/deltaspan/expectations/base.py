@@ -55,6 +55,11 @@ class Movement(Protocol):
         """As for Expectation, or None when the movement adds nothing to a start and an end."""
         ...
 
+    @property
+    def admits_none(self) -> bool:
+        """Whether a state that did not change may be such a movement, as far as its operands are known."""
+        ...
+
     def holds(self, delta: Delta, states: States) -> bool:
         """Return whether the delta is such a movement.
 
@@ -108,7 +113,7 @@ class NothingClaimed(Exception):
         )
 
 
-def sentence(metric: str, demand: str, happened: str, states: States, *, holds: bool) -> str:
+def sentence(metric: str, demand: str, happened: str, states: States, *, holds: bool, held: str = "") -> str:
     """Put one sentence together, the same way for each family.
 
     Args:
@@ -117,8 +122,11 @@ def sentence(metric: str, demand: str, happened: str, states: States, *, holds: 
         happened: what follows "but it".
         states: baseline and post-state.
         holds: whether the demand was met.
+        held: says that what was asked for held before the action; empty if it did not.
     """
     both = transition(*states)
+    if held:
+        both = f"{both}; {held}"
     if holds:
         return f"{metric} {happened}, as expected{both}"
     return f"expected {metric} to {demand}, but it {happened}{both}"

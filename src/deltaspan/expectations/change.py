@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from deltaspan._deltas import Delta
+from deltaspan._deltas import Delta, MappingDelta, TaggedDelta
 from deltaspan._difference import difference, equal
-from deltaspan._records import FAIL, PASS, UNREAD, Verdict, inconclusive
-from deltaspan._render import show
+from deltaspan._records import FAIL, PASS, UNREAD, Raised, Verdict, inconclusive
+from deltaspan._render import show, whole
 from deltaspan.expectations._ends import instead
 from deltaspan.expectations.base import Incomparable, Movement, NothingClaimed, States, sentence
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
+from deltaspan.expectations.keeping import NO_ROWS, collateral, collateral_words, kept_sentence
+from deltaspan.expectations.movements import SOME_CHANGE, AnyMovement
 from deltaspan.expectations.predicates import PredicateRaised
 
-__all__ = ["ChangeExpectation", "SomeChange"]
-
-
-@dataclass(frozen=True, slots=True)
-class SomeChange:
-    """Any movement at all, judged by value."""
-
-    verb: ClassVar[str] = "change"
-    extent: ClassVar[str] = ""
-    expected: ClassVar[None] = None
-
-    def holds(self, delta: Delta, states: States) -> bool:
-        return delta.changed
-
-    def happened(self, delta: Delta) -> str:
-        return delta.words() if delta.changed else "did not change"
-
-    def fault(self, delta: Delta, states: States) -> str | None:
-        return None if delta.changed else self.happened(delta)
+__all__ = ["ChangeExpectation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +30,34 @@ class ChangeExpectation:
         movement: how the state must have moved. A bare start or end still demands some change: an end
             that was there before the action proves nothing about the action.
         ignored: what is left out before anything is judged, of a start and an end too.
+        is_idempotent: whether the end may have been there before the action.
+        keeps_others: whether, of tagged rows, those of others must be as they were.
     """
 
-    movement: Movement = SomeChange()
+    movement: Movement = SOME_CHANGE
     start: Any = UNREAD
     end: Any = UNREAD
     ignored: Ignored = NOTHING_IGNORED
+    is_idempotent: bool = False
+    keeps_others: bool = False
 
     @property
     def expected(self) -> object:
         own = self.movement.expected
         if own is None:
-            own = self._ends.strip() or "some change"
+            own = self._ends.strip(" ,") or "some change"
+        elif self.is_idempotent and isinstance(own, str):
+            own = f"{own}{self._ends}"
         if callable(own):
             own = "computed"
-        return f"{own}{self.ignored.words}" if isinstance(own, str) else own
+        keeping = ", keeping other rows" if self.keeps_others else ""
+        return f"{own}{keeping}{self.ignored.words}" if isinstance(own, str) else own
 
     @property
     def _ends(self) -> str:
         start = "" if self.start is UNREAD else f" from {_operand(self.start)}"
+        if self.is_idempotent:
+            return f", ending at {_operand(self.end)}"
         return start if self.end is UNREAD else f"{start} to {_operand(self.end)}"
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
@@ -78,7 +71,9 @@ class ChangeExpectation:
         except NothingClaimed as fact:
             return inconclusive("expectation_failed", str(fact))
         except PredicateRaised as fact:
-            return inconclusive("expectation_failed", str(fact), fact.error)
+            fault = None if fact.error is None else Raised.of(fact.error)
+            return inconclusive("expectation_failed", str(fact), fault)
+        moved = moved and not self.harm(delta).changed
         return PASS if moved and self.starts(pre_state) and self.arrives(post_state) else FAIL
 
     def explain(
@@ -86,23 +81,56 @@ class ChangeExpectation:
     ) -> str:
         states = (pre_state, post_state)
         delta = self.ignored.leave_out(delta)
-        extent = self.movement.extent
-        demand = f"{self.movement.verb}{self._ends}{' ' if extent else ''}{extent}"
         faults = [] if holds else list(self._faults(delta, states))
         happened = " and ".join(faults) or self.movement.happened(delta)
         ignoring = self.ignored.words
+        if self.keeps_others and isinstance(delta, TaggedDelta):
+            harm = self.harm(delta)
+            if faults and not delta.mine.changed:
+                happened = "changed no row of its own"
+            if harm.changed:
+                happened = f"{happened} and it" if faults else "also"
+                happened += f" {collateral_words(harm)}"
+            return kept_sentence(metric, f"{self._demand}{ignoring}", happened, delta, harm, holds=holds)
         if holds:
             happened += ignoring
-        return sentence(metric, f"{demand}{ignoring}", happened, states, holds=holds)
+        held = self._held(states)
+        return sentence(metric, f"{self._demand}{ignoring}", happened, states, holds=holds, held=held)
+
+    @property
+    def _demand(self) -> str:
+        movement, extent = self.movement, self.movement.extent
+        if isinstance(movement, AnyMovement):
+            return f"end at {_operand(self.end)}, changed or not"
+        if self.is_idempotent:
+            return f"{movement.verb} {extent}".rstrip() + self._ends
+        return f"{movement.verb}{self._ends}{' ' if extent else ''}{extent}"
+
+    def _held(self, states: States) -> str:
+        """Say that the end which is asked for was there before the action, if it was."""
+        if self.end is UNREAD or callable(self.end) or not self.arrives(states[0]):
+            return ""
+        return f"it was {whole(self.end) or 'so'} already before the action"
 
     def _faults(self, delta: Delta, states: States) -> Iterator[str]:
         if not self.starts(states[0]):
             yield f"started {instead(self.start, states[0], self.ignored)}"
         if not self.arrives(states[1]):
-            yield f"ended {instead(self.end, states[1], self.ignored)}"
+            stayed = self.is_idempotent and not delta.changed
+            yield f"{'stayed' if stayed else 'ended'} {instead(self.end, states[1], self.ignored)}"
         fault = self.movement.fault(delta, states)
         if fault is not None:
             yield fault
+
+    def harm(self, delta: Delta) -> MappingDelta:
+        """Return what happened to rows that were to be kept; nothing where none are.
+
+        Args:
+            delta: what changed, ignored members left out.
+        """
+        if self.keeps_others and isinstance(delta, TaggedDelta):
+            return collateral(self.movement, delta)
+        return NO_ROWS
 
     def starts(self, pre_state: object) -> bool:
         """Return whether the baseline is the start that is asked for, if any."""

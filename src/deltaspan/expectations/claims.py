@@ -20,11 +20,11 @@ class NoChange:
 
     Attributes:
         ignored: what is left out before anything is judged.
-        raised: the class of what the action raised, when that is why nothing may have changed.
+        cause: what the action did, when that is why nothing may have changed: `raised ValueError`.
     """
 
     ignored: Ignored = NOTHING_IGNORED
-    raised: str = ""
+    cause: str = ""
 
     @property
     def expected(self) -> str:
@@ -37,8 +37,8 @@ class NoChange:
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
     ) -> str:
         ignoring = self.ignored.words
-        after = f" after the action raised {self.raised}" if self.raised else ""
-        because = f", because the action raised {self.raised}" if self.raised else ""
+        after = f" after the action {self.cause}" if self.cause else ""
+        because = f", because the action {self.cause}" if self.cause else ""
         happened = f"did not change{after}{ignoring}" if holds else self.ignored.leave_out(delta).words()
         demand = f"stay unchanged{ignoring}{because}"
         return sentence(metric, demand, happened, (pre_state, post_state), holds=holds)

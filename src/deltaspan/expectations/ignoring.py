@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from deltaspan._deltas import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
-from deltaspan._difference import difference
-from deltaspan._freeze import Path
+from deltaspan._difference import difference, equal
+from deltaspan._freeze import Path, class_of, record
 from deltaspan.expectations._naming import listed
 from deltaspan.expectations.matching import Names
 from deltaspan.expectations.operands import any_computed
+from deltaspan.expectations.patterns import demanded
 
 __all__ = ["NOTHING_IGNORED", "Ignored"]
 
@@ -37,7 +38,7 @@ class Ignored:
     @property
     def words(self) -> str:
         """What it adds to a demand: ", ignoring 'updated_at'", or nothing."""
-        return f", ignoring {listed(self.patterns)}" if self.patterns else ""
+        return f", ignoring {listed(self.patterns, demanded)}" if self.patterns else ""
 
     def leave_out(self, delta: Delta) -> Delta:
         """Return the delta without what is ignored; of states without members, the delta itself."""
@@ -73,10 +74,38 @@ NOTHING_IGNORED = Ignored()
 
 
 def _left_of(delta: MappingDelta, names: Names) -> MappingDelta:
+    def left(path: Path, value: Any) -> Any:
+        return _without(value, path, names)
+
+    def both_left(path: Path, both: tuple[Any, Any]) -> tuple[Any, Any]:
+        return left(path, both[0]), left(path, both[1])
+
+    modified = _others(delta.modified, names, both_left)
     return MappingDelta(
-        _others(delta.added, names), _others(delta.removed, names), _others(delta.modified, names)
+        _others(delta.added, names, left),
+        _others(delta.removed, names, left),
+        MappingProxyType({path: both for path, both in modified.items() if not equal(*both)}),
     )
 
 
-def _others(entries: Mapping[Path, V], names: Names) -> Mapping[Path, V]:
-    return MappingProxyType({path: item for path, item in entries.items() if not names.of_path(path)})
+def _others(entries: Mapping[Path, V], names: Names, left: Callable[[Path, V], V]) -> Mapping[Path, V]:
+    return MappingProxyType(
+        {path: left(path, item) for path, item in entries.items() if not names.of_path(path)}
+    )
+
+
+def _without(value: Any, path: Path, names: Names) -> Any:
+    """Return what came, went or was replaced as a whole without what is ignored below its path."""
+    kind = type(value)
+    if kind is MappingProxyType:
+        below = ((key, item, Path((*path, key))) for key, item in value.items())
+        rest = {key: _without(item, at, names) for key, item, at in below if not names.of_path(at)}
+        name = class_of(value)
+        return MappingProxyType(rest) if name is None else record(rest, name)
+    if kind is tuple:
+        return tuple(
+            _without(item, at, names)
+            for item, at in ((item, Path((*path, index))) for index, item in enumerate(value))
+            if not names.of_path(at)
+        )
+    return value

@@ -1,7 +1,8 @@
 """What a member names: a value, or the entries of a mapping or a nested document whose path it matches.
 
 A member that is not text is compared by value, with the members of a set or a sequence, or with the original
-keys of a mapping. Text is a glob pattern over the path of an entry, its keys joined by `/`:
+keys of a mapping. A Pattern, which is text that an author writes, is a glob over the path of an entry. The
+keys of a path are joined by `/`:
 
     *       any part of one key           orders/*/status
     **      any number of keys, or none   **/status, orders/3/**
@@ -13,6 +14,9 @@ RFC 6901; a key that has them may also be written as it is, so `logs/*` matches 
 character that has a meaning stands for itself in brackets: `[*]`, `[?]`, `[[]`. Text that *is* a top-level
 key, whatever characters it has, always names that key.
 
+A plain `str` was computed in the run and is literal: it names the one path that it spells, or the key that it
+is. So does an argument that is filled into a pattern. It stays within one key, even if it holds a `/`.
+
 At the top level text names keys that are text, and no other: "1" is not the key 1, nor "None" the key None,
 and `*` matches neither; only `**`, alone, is every key of whatever kind. Further down a path is text, in
 which a key that is no text stands as it is written: `orders/3`, `*/status`.
@@ -21,23 +25,18 @@ which a key that is no text stands as it is written: `orders/3`, `*/status`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from deltaspan._difference import identity
 from deltaspan._freeze import Path
 from deltaspan.expectations._globs import Glob
+from deltaspan.expectations.patterns import Pattern
 
-__all__ = ["Names", "is_glob"]
+__all__ = ["Names"]
 
-_MARKS: Final = re.compile(r"[*?[]")
 _TILDE: Final = re.compile(r"~(?![01])")
 _EVERY_KEY: Final = re.compile(r"\*\*+")
-
-
-def is_glob(member: object) -> bool:
-    """Whether the member is text that may match more than the one path that it spells."""
-    return isinstance(member, str) and _MARKS.search(member) is not None
 
 
 class _Placed(NamedTuple):
@@ -46,6 +45,8 @@ class _Placed(NamedTuple):
     of_raw: Glob
     top_level: bool
     every_key: bool
+    raw_is_key: bool
+    """Whether an argument with a `/` in it stands in the pattern, which then is no path of raw keys."""
 
 
 class Names:
@@ -56,7 +57,7 @@ class Names:
         deep: whether naming an entry at the top level names all that lies below it.
     """
 
-    __slots__ = ("_deep", "_globs", "_raws", "_texts", "_values")
+    __slots__ = ("_deep", "_globs", "_marked", "_raws", "_texts", "_values")
 
     def __init__(self, members: Iterable[object], *, deep: bool) -> None:
         self._deep = deep
@@ -64,21 +65,47 @@ class Names:
         self._texts: dict[str, list[int]] = {}
         self._raws: dict[str, list[int]] = {}
         self._globs: list[_Placed] = []
+        self._marked: set[int] = set()
         for index, member in enumerate(members):
-            self._values.setdefault(identity(member), []).append(index)
-            if not isinstance(member, str):
-                continue
-            text = _TILDE.sub("~0", member)
-            if is_glob(member):
-                top_level, every_key = "/" not in member, _EVERY_KEY.fullmatch(member) is not None
-                self._globs.append(_Placed(index, Glob(text), Glob(member), top_level, every_key))
-            else:
-                self._texts.setdefault(text, []).append(index)
-                self._raws.setdefault(member, []).append(index)
+            value = member.literal if isinstance(member, Pattern) else member
+            self._values.setdefault(identity(value), []).append(index)
+            if isinstance(member, Pattern):
+                self._add_pattern(index, member)
+            elif isinstance(member, str):
+                self._add_text(index, _TILDE.sub("~0", member), member)
 
-    def of_value(self, member: object) -> list[int]:
-        """Return which of the members, by position, equal this one of a set or a sequence."""
-        return self._values.get(identity(member), [])
+    def _add_pattern(self, index: int, member: Pattern) -> None:
+        if member.is_marked:
+            self._marked.add(index)
+        if not member.is_glob:
+            self._add_text(index, member.path_text, None if member.crosses_keys else member.literal)
+            return
+        text = member.text
+        self._globs.append(
+            _Placed(
+                index,
+                member.of_text(),
+                member.of_raw(),
+                top_level="/" not in text,
+                every_key=_EVERY_KEY.fullmatch(text) is not None,
+                raw_is_key=member.crosses_keys,
+            )
+        )
+
+    def _add_text(self, index: int, text: str, raw: str | None) -> None:
+        self._texts.setdefault(text, []).append(index)
+        if raw is not None:
+            self._raws.setdefault(raw, []).append(index)
+
+    def of_value(self, member: object) -> Collection[int]:
+        """Return which of the members, by position, name this one of a set or a sequence.
+
+        Those that equal it, and those that are marked as patterns and match its text.
+        """
+        found = self._values.get(identity(member), [])
+        if not self._marked or not isinstance(member, str):
+            return found
+        return {*found, *(self._marked & self.of_path(Path((member,))))}
 
     def of_member(self, member: object) -> set[int]:
         """As `of_value`, but text is also matched by patterns, as if it were a key."""
@@ -107,7 +134,11 @@ class Names:
             if (
                 glob.of_text.matches(text)
                 or (top is not None and glob.top_level and glob.of_text.matches(top))
-                or (raw is not None and glob.of_raw.matches(raw))
+                or (raw is not None and _is_raw(glob, path) and glob.of_raw.matches(raw))
             ):
                 found.add(glob.place)
         return found
+
+
+def _is_raw(glob: _Placed, path: Path) -> bool:
+    return len(path) == 1 or not glob.raw_is_key

@@ -10,11 +10,13 @@ from deltaspan._deltas import Delta, MappingDelta, SequenceDelta
 from deltaspan._freeze import Path
 from deltaspan.expectations._kinds import unfit
 from deltaspan.expectations._naming import joined, listed
-from deltaspan.expectations.base import NothingClaimed, States
+from deltaspan.expectations.base import States
 from deltaspan.expectations.matching import Names
 from deltaspan.expectations.members import Kind, entries_of, entry_words
+from deltaspan.expectations.movements import NoMovement
 from deltaspan.expectations.operands import any_computed
 from deltaspan.expectations.order import kept_order
+from deltaspan.expectations.patterns import demanded
 
 __all__ = ["Only"]
 
@@ -36,17 +38,24 @@ class Only:
         names = None if any_computed(self.members) else Names(self.members, deep=True)
         object.__setattr__(self, "_names", names)
 
+    def remade(self, **values: Any) -> Only | NoMovement:
+        """Return it with computed operands filled in; without a member nothing may change."""
+        made = Only(**values)
+        return made if made.members else NoMovement()
+
     @property
     def extent(self) -> str:
-        return f"only in {listed(self.members) or 'no member'}"
+        return f"only in {listed(self.members, demanded)}"
 
     @property
     def expected(self) -> str:
         return self.extent
 
+    @property
+    def admits_none(self) -> bool:
+        return all(map(callable, self.members))
+
     def holds(self, delta: Delta, states: States) -> bool:
-        if not self.members:
-            raise NothingClaimed(self.extent)
         beyond = self._beyond(delta, states)
         return delta.changed and not any(entries for _, entries in beyond) and _in_order(delta)
 

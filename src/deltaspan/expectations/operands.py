@@ -6,27 +6,34 @@ mapping. Each has a path, such as `movement.amount` or `movement.adding.members.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from inspect import isawaitable
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from deltaspan._deltas import Delta, NumberDelta
+from deltaspan._difference import identity
 from deltaspan._discarding import discard
 from deltaspan._freeze import freeze
 from deltaspan._render import show
-from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations.base import States
+from deltaspan.expectations.patterns import Pattern, holds_pattern
 
 __all__ = [
+    "BEFORE",
     "DELTA",
+    "KEY",
+    "MEMBER",
     "POST_STATE",
     "PRE_STATE",
+    "VALUE",
     "Question",
     "any_computed",
     "computed_operands",
     "is_predicate",
+    "predicate_name",
     "with_operands",
 ]
 
@@ -34,14 +41,29 @@ DELTA: Final = "delta"
 PRE_STATE: Final = "pre_state"
 POST_STATE: Final = "post_state"
 
-_PREDICATE: Final = "predicate"
+MEMBER: Final = "member"
+KEY: Final = "key"
+VALUE: Final = "value"
+BEFORE: Final = "before"
+"""What a predicate may name of one member of a set or a sequence, or of one entry of a mapping."""
+
+_KEY_OF: Final = "key of "
+"""Before the position of an item of a mapping: its key is computed, not its value."""
+
+_PREDICATES: Final = frozenset({"predicate", "where"})
 
 D = TypeVar("D")
 
 
 def is_predicate(path: str) -> bool:
     """Whether the operand is a predicate, which is asked about a delta rather than computed before it."""
-    return path.rpartition(".")[2] == _PREDICATE
+    return path.rpartition(".")[2] in _PREDICATES
+
+
+def predicate_name(predicate: Any) -> str:
+    """Return what a sentence calls a predicate: its own name, if it has one."""
+    name = predicate.name if isinstance(predicate, Question) else getattr(predicate, "__name__", None)
+    return name if isinstance(name, str) and name.isidentifier() else "the predicate"
 
 
 class Question:
@@ -50,18 +72,45 @@ class Question:
     Args:
         ask: calls the predicate with values by name.
         known: the values that the run had for the names it asks for.
+        names: all that it names.
+        name: what a sentence calls it.
     """
 
-    __slots__ = ("_ask", "_known")
+    __slots__ = ("_answers", "_ask", "_known", "name", "names")
 
-    def __init__(self, ask: Callable[[Mapping[str, Any]], object], known: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        ask: Callable[[Mapping[str, Any]], object],
+        known: Mapping[str, Any],
+        names: Iterable[str] = (),
+        name: str = "the predicate",
+    ) -> None:
         self._ask = ask
         self._known = known
+        self._answers: dict[Hashable, bool] = {}
+        self.names = frozenset(names)
+        self.name = name
 
     def holds(self, delta: Delta, states: States) -> bool:
         """Ask it; whatever it raises goes on to the caller."""
         moved = delta.amount if isinstance(delta, NumberDelta) else delta
-        answer = self._ask({**self._known, DELTA: moved, PRE_STATE: states[0], POST_STATE: states[1]})
+        return self._answer({DELTA: moved, PRE_STATE: states[0], POST_STATE: states[1]})
+
+    def holds_of(self, kind: str, entry: Any, given: Mapping[str, object]) -> bool:
+        """Ask it about one entry of a kind, once, however often the answer is needed.
+
+        Args:
+            kind: adding, removing or modifying.
+            entry: a member, or the path of an entry.
+            given: what it may name of the entry.
+        """
+        key = (kind, identity(entry))
+        if key not in self._answers:
+            self._answers[key] = self._answer(given)
+        return self._answers[key]
+
+    def _answer(self, given: Mapping[str, object]) -> bool:
+        answer = self._ask({**self._known, **given})
         if isawaitable(answer) or isinstance(answer, Generator | AsyncGenerator):
             discard(answer)
             raise TypeError("the predicate returned something that is still to be run; answer at once")
@@ -84,6 +133,8 @@ def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any
         elif isinstance(operand, tuple | MappingProxyType):
             items = operand.values() if isinstance(operand, MappingProxyType) else operand
             yield from ((f"{field.name}.{i}", item) for i, item in enumerate(items) if callable(item))
+            keys = operand if isinstance(operand, MappingProxyType) else ()
+            yield from ((f"{field.name}.{_KEY_OF}{i}", key) for i, key in enumerate(keys) if callable(key))
 
 
 def with_operands(expectation: D, values: Mapping[str, object]) -> D:
@@ -117,20 +168,34 @@ def _filled(operand: Any, values: Mapping[str, object]) -> object:
             filled += [item] if computed is operand else _members(computed)
         return tuple(filled)
     if isinstance(operand, MappingProxyType):
-        return MappingProxyType(
-            {
-                key: _settled(values[str(index)]) if str(index) in values else item
-                for index, (key, item) in enumerate(operand.items())
-            }
-        )
+        entries: dict[object, object] = {}
+        for index, (key, item) in enumerate(operand.items()):
+            place = f"{_KEY_OF}{index}"
+            name = _members(values[place])[0] if place in values else key
+            if name in entries:
+                raise DefinitionValueError(f"two of its keys are {show(name)} in this run")
+            entries[name] = _settled(values[str(index)]) if str(index) in values else item
+        return MappingProxyType(entries)
     return with_operands(operand, values)
 
 
 def _members(value: Any) -> list[object]:
     """Return the members that a callable computed: those of an iterable, else the one value; text is one."""
     if not callable(value) and isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return [_settled(member) for member in value]
-    return [_settled(value)]
+        return list(map(_settled_member, value))
+    return [_settled_member(value)]
+
+
+def _settled_member(value: object) -> object:
+    """Return one computed member: text is literal unless it is marked as a pattern."""
+    if not isinstance(value, Pattern):
+        return _settled(value)
+    if value.open_fields:
+        name = value.open_fields[0]
+        raise DefinitionValueError(
+            f"it computed {value!r} without a value for the field {{{name}}}; give it as {name}=..."
+        )
+    return value
 
 
 def _settled(value: object) -> object:
@@ -138,7 +203,13 @@ def _settled(value: object) -> object:
         return value
     if callable(value):
         raise DefinitionTypeError(f"it computed {show(value)}, which is to be called again; return the value")
-    return freeze(value)
+    frozen = freeze(value)
+    if holds_pattern(value):
+        raise DefinitionTypeError(
+            "it computed a value that holds a pattern, which would be compared as a value; a pattern is a "
+            "member of its own"
+        )
+    return frozen
 
 
 def _is_part(operand: object) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from deltaspan._deltas import Delta
+from deltaspan._guard import describe
+from deltaspan._interrupts import let_through
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations.base import States
 from deltaspan.expectations.operands import Question
@@ -21,7 +23,7 @@ class PredicateRaised(Exception):
         error: what it raised; None when it could not be asked.
     """
 
-    def __init__(self, fact: str, error: Exception | None = None) -> None:
+    def __init__(self, fact: str, error: BaseException | None = None) -> None:
         super().__init__(fact)
         self.error = error
 
@@ -51,6 +53,8 @@ class Satisfying:
                 "satisfying needs a description: it is all that a report can say of a predicate"
             )
 
+    admits_none: ClassVar[bool] = True
+
     @property
     def verb(self) -> str:
         return f"satisfy {self.description!r}"
@@ -68,9 +72,10 @@ class Satisfying:
             raise PredicateRaised(f"the predicate {self.description!r} was asked outside of a run")
         try:
             return self.predicate.holds(delta, states)
-        except Exception as error:
+        except BaseException as error:
+            let_through(error)
             raise PredicateRaised(
-                f"the predicate {self.description!r} raised {_text(error)}", error
+                f"the predicate {self.description!r} raised {describe(error)}", error
             ) from None
 
     def happened(self, delta: Delta) -> str:
@@ -78,12 +83,3 @@ class Satisfying:
 
     def fault(self, delta: Delta, states: States) -> str | None:
         return self.happened(delta)
-
-
-def _text(error: Exception) -> str:
-    try:
-        text = str(error)
-    except Exception:
-        text = ""
-    name = type(error).__name__
-    return f"{name}: {text}" if text else name

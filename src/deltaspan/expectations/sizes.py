@@ -37,6 +37,10 @@ class Resizing:
     def expected(self) -> str:
         return self.extent
 
+    @property
+    def admits_none(self) -> bool:
+        return callable(self.amount) or bool(self.amount == 0)
+
     def holds(self, delta: Delta, states: States) -> bool:
         amount = _resized(delta)
         if amount is None:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from deltaspan._binding import is_async, parameters_of
 from deltaspan._discarding import discard
+from deltaspan._interrupts import let_through
 from deltaspan._moments import verifying
 from deltaspan._probes import is_blocking, name_of_probe, probe
 from deltaspan._render import show
@@ -189,6 +190,7 @@ class _Snapshot:
         try:
             yield
         except Exception as error:
+            let_through(error)
             self._error = error
             raise
 

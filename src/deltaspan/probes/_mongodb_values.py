@@ -12,9 +12,9 @@ from uuid import UUID
 from bson import Binary, Decimal128, Int64, ObjectId, Regex
 from bson.binary import ALL_UUID_SUBTYPES
 
+from deltaspan._fields import fields_of, filled, places_of
 from deltaspan._freeze import SCALARS
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled, places_of
 from deltaspan.probes._regexes import is_literal_place
 
 __all__ = ["as_key", "fields_of_filter", "filled_filter", "part_of", "plain"]

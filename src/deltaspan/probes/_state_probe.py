@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from keyword import iskeyword
 from typing import Any, Final, Generic, TypeVar
 
+from deltaspan._guard import class_name, safe_str
+from deltaspan._interrupts import let_through
 from deltaspan._probes import probe
 from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes._secrets import PASSWORD_MOST, without
@@ -52,11 +54,7 @@ class _Described:
         )
 
     def _said(self, error: Exception) -> str:
-        try:
-            text = str(error)
-        except Exception:
-            text = ""
-        name = type(error).__name__
+        name, text = class_name(type(error)), safe_str(error, "")
         if len(text) > _MOST_SAID:
             # What the cut may have left half of, a secret or the credentials of a URL, goes as well.
             half = _FORM_MOST * max(map(len, self._secrets), default=0) + PASSWORD_MOST
@@ -103,6 +101,7 @@ class StateProbe(_Described, Generic[S]):
         except ProbeError:
             raise
         except Exception as error:
+            let_through(error)
             said = self._said(error)
         # Here, no exception is being handled: what would be chained to ours may quote a secret.
         raise ProbeError(said)
@@ -131,5 +130,6 @@ class AsyncStateProbe(_Described, Generic[S]):
         except ProbeError:
             raise
         except Exception as error:
+            let_through(error)
             said = self._said(error)
         raise ProbeError(said)

@@ -36,8 +36,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from deltaspan._fields import Template, fields_of
 from deltaspan._tags import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
-from deltaspan.probes._fields import Template, fields_of
 from deltaspan.probes._files._place import Place
 from deltaspan.probes._git._command import GitError, records
 from deltaspan.probes._git._names import filled_ref

@@ -148,8 +148,8 @@ def series(
 
     Example:
         >>> from deltaspan import change
-        >>> change("jobs", series("http://localhost:9090", "jobs")).by({'jobs{queue="mail"}': 1})
-        change('jobs', prometheus.series('http://localhost:9090', 'jobs')).by({'jobs{queue="mail"}': 1})
+        >>> change("jobs", series("http://localhost:9090", "jobs")).by({'jobs{{queue="mail"}}': 1})
+        change('jobs', prometheus.series('http://localhost:9090', 'jobs')).by({'jobs{{queue="mail"}}': 1})
     """
     source, needs = _server(server, options), fields_in(query)
 

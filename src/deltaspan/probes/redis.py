@@ -40,9 +40,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar, overload
 
+from deltaspan._fields import fields_of, filled, is_of_one_length, places_of
 from deltaspan.checks._words import source
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled, is_of_one_length, places_of
 from deltaspan.probes._regexes import is_literal_place_of_glob
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._steps import Steps, probe_of

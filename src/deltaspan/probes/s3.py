@@ -37,9 +37,9 @@ from collections.abc import Callable
 from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
+from deltaspan._fields import fields_of, filled, is_of_one_length, places_of
 from deltaspan.checks._words import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled, is_of_one_length, places_of
 from deltaspan.probes._secrets import secrets_of
 from deltaspan.probes._state_probe import StateProbe
 

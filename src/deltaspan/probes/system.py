@@ -26,8 +26,8 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Final
 
+from deltaspan._fields import Template, fields_of, filled
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.probes._fields import Template, fields_of, filled
 from deltaspan.probes._interpreters import installed_here, installed_of
 from deltaspan.probes._secrets import without
 from deltaspan.probes._state_probe import StateProbe

@@ -9,18 +9,21 @@ takes them from anywhere. The command `deltaspan tree` does all three.
 """
 
 from deltaspan.tree._build import causal_tree
+from deltaspan.tree._checks import CheckVerdict
 from deltaspan.tree._files import read_files
 from deltaspan.tree._jaeger import read_jaeger
 from deltaspan.tree._otlp import Reading
-from deltaspan.tree._records import CausalTree, Finding, FindingKind, Run, Span
+from deltaspan.tree._records import CausalTree, Finding, FindingKind, Run, Span, Summary
 
 __all__ = [
     "CausalTree",
+    "CheckVerdict",
     "Finding",
     "FindingKind",
     "Reading",
     "Run",
     "Span",
+    "Summary",
     "causal_tree",
     "read_files",
     "read_jaeger",

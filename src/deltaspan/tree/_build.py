@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from deltaspan import semconv
 from deltaspan.tree._findings import findings_of
@@ -16,6 +17,9 @@ from deltaspan.tree._merging import Merged, merged, verdict_of
 from deltaspan.tree._records import CausalTree, Finding, Run, Span, SpanId
 
 __all__ = ["causal_tree"]
+
+_MOST_ENCLOSING: Final = 40
+"""More spans above one run are not looked for: where each run has as many, their number would multiply."""
 
 
 def causal_tree(spans: Iterable[Span], *, root: str | None = None) -> CausalTree:
@@ -42,7 +46,7 @@ def causal_tree(spans: Iterable[Span], *, root: str | None = None) -> CausalTree
             (of_runs if span.is_action else effects).setdefault(span.tag, []).append(span)
     runs = {tag: merged(tag, own, effects.get(tag, ())) for tag, own in of_runs.items()}
     lineage = Lineage(runs)
-    rows = _rows(runs, lineage)
+    rows = _rows(runs, lineage, distinct)
     findings = findings_of(distinct, runs, effects, lineage)
     return CausalTree(rows, findings) if root is None else _of_one(root, rows, findings, effects)
 
@@ -79,7 +83,7 @@ def _said(span: Span) -> tuple[int, int, str]:
     return span.end, len(attributes), repr((replace(span, attributes={}), attributes))
 
 
-def _rows(runs: Mapping[str, Merged], lineage: Lineage) -> tuple[Run, ...]:
+def _rows(runs: Mapping[str, Merged], lineage: Lineage, spans: Mapping[SpanId, Span]) -> tuple[Run, ...]:
     """Return every run, each followed by what it caused, siblings in order of their starts."""
     rows: list[Run] = []
     roots: dict[str, str] = {}
@@ -87,8 +91,31 @@ def _rows(runs: Mapping[str, Merged], lineage: Lineage) -> tuple[Run, ...]:
         run, depth = runs[tag], lineage.depth[tag]
         above = lineage.parent[tag]
         roots[tag] = run.root or (roots[above] if above else run.parent or tag)
-        rows.append(run.as_run(roots[tag], depth, tuple(lineage.children[tag])))
+        enclosing = _enclosing(run, above, spans)
+        rows.append(run.as_run(roots[tag], depth, tuple(lineage.children[tag]), enclosing))
     return tuple(rows)
+
+
+def _enclosing(run: Merged, above: str | None, spans: Mapping[SpanId, Span]) -> tuple[Span, ...]:
+    """Return the spans above a run that are no run's, outermost first.
+
+    Args:
+        run: the run.
+        above: the tag of the run above it in the tree, or None.
+        spans: all there are, by what names them.
+    """
+    found: dict[SpanId, Span] = {}
+    at, upper = run.spans[0], None
+    while len(found) < _MOST_ENCLOSING:
+        upper = spans.get(SpanId(at.trace_id, at.parent_span_id))
+        if upper is None or upper.is_action or upper.id in found:
+            break
+        found[upper.id] = at = upper
+    chain = reversed(found.values())
+    if above is None and (upper is None or not upper.is_action):
+        return tuple(chain)
+    # Between two runs stands whatever carried a request from one to the other. Only agents are of interest.
+    return tuple(span for span in chain if semconv.GEN_AI_OPERATION_NAME in span.attributes)
 
 
 def _of_one(

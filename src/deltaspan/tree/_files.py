@@ -5,8 +5,9 @@ from __future__ import annotations
 import glob
 import json
 import os
+import sys
 from collections.abc import Iterator
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -16,6 +17,9 @@ from deltaspan.tree._records import Span
 
 __all__ = ["read_files"]
 
+_STDIN: Final = "-"
+_STANDARD_INPUT: Final = Path("standard input")
+"""Stands for it where others are files; what is read is never opened by this name."""
 _NOT_JSON: Final = object()
 _MARK: Final = "\ufeff"
 """A byte order mark, which stands inside a file that was put together from several."""
@@ -29,7 +33,7 @@ def read_files(*paths: str | os.PathLike[str]) -> Reading:
     complained of where others hold spans. Text is UTF-8, or what its first bytes say, such as UTF-16.
 
     Args:
-        *paths: files, or patterns like `traces/*.jsonl`.
+        *paths: files, or patterns like `traces/*.jsonl`; `-` is standard input.
 
     Raises:
         SourceError: a file is missing, cannot be read, or holds something and none of it could be understood;
@@ -57,6 +61,8 @@ def read_files(*paths: str | os.PathLike[str]) -> Reading:
 
 def _matching(given: str | os.PathLike[str]) -> list[Path]:
     path = Path(given)
+    if given == _STDIN:
+        return [_STANDARD_INPUT]
     if path.exists() or not glob.has_magic(str(given)):
         return [path]
     found = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207  # patterns are of the shell's kind
@@ -96,7 +102,7 @@ def _read(path: Path, spans: list[Span], complaints: list[str]) -> str | None:
 def _documents(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield each line's document and number; a file that is one document over many lines is the first."""
     try:
-        with path.open("rb") as raw, TextIOWrapper(raw, _encoding(raw), errors="replace") as file:
+        with _opened(path) as raw, TextIOWrapper(raw, _encoding(raw), errors="replace") as file:
             first = next((line for line in file if line.strip()), "")
             if _parsed(first) is _NOT_JSON:
                 whole = _parsed(first + file.read())
@@ -113,6 +119,15 @@ def _documents(path: Path) -> Iterator[tuple[int, Any]]:
         raise SourceError(f"{path} is a folder: name the files in it, such as {path}/*.jsonl") from None
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a file; standard input, which may be a pipe, is read whole so that it can be read twice."""
+    if path is not _STANDARD_INPUT:
+        return path.open("rb")
+    if sys.stdin is None:
+        raise SourceError("standard input is closed: pipe OTLP/JSON into it, or name files")
+    return BytesIO(sys.stdin.buffer.read())
 
 
 def _encoding(raw: BinaryIO) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import cast, get_args
 
 from deltaspan import semconv
+from deltaspan.tree._checks import WORST_FIRST, checks_of, failed_on, outcome_in
 from deltaspan.tree._records import Run, Span
-from deltaspan.typing import Outcome
+from deltaspan.typing import Claim, Outcome
 
 __all__ = ["Merged", "merged", "verdict_of"]
-
-_WORST_FIRST: Final = ("fail", "inconclusive", "pass", "observed", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +53,10 @@ class Merged:
         """What puts runs in order."""
         return self.spans[0].start, self.tag
 
-    def as_run(self, root: str, depth: int, children: tuple[str, ...]) -> Run:
+    def as_run(self, root: str, depth: int, children: tuple[str, ...], enclosing: tuple[Span, ...]) -> Run:
         """Return it in its place."""
         first = self.spans[0]
-        failed = [metric for span in self.spans for metric in _failed(span)]
+        failed = [metric for span in self.spans for metric in failed_on(span)]
         attempts = [span.attributes.get(semconv.ACTION_ATTEMPT) for span in self.spans]
         return Run(
             tag=self.tag,
@@ -77,6 +75,9 @@ class Merged:
             children=children,
             spans=tuple(dict.fromkeys(span.id for span in self.spans)),
             effects=tuple(self.effects),
+            claim=_claim(self.spans),
+            checks=checks_of(self.spans),
+            enclosing=enclosing,
         )
 
 
@@ -98,25 +99,20 @@ def merged(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> Merged:
         _tags(spans, semconv.CAUSAL_TAG_PARENT_ID),
         _tags(spans, semconv.CAUSAL_TAG_ROOT_ID),
         verdicts,
-        min(outcomes, key=_WORST_FIRST.index, default=None),
+        min(outcomes, key=WORST_FIRST.index, default=None),
     )
 
 
 def verdict_of(span: Span) -> Outcome | None:
     """Return the verdict of an action's span; None when it has none that we know."""
-    outcome = span.attributes.get(semconv.ACTION_OUTCOME)
-    return cast("Outcome", outcome) if outcome in _WORST_FIRST else None
+    return outcome_in(span.attributes, semconv.ACTION_OUTCOME)
+
+
+def _claim(spans: Sequence[Span]) -> Claim | None:
+    """Return what the run says of itself; of two claims the last, as of a window that was handed over."""
+    claims = [span.attributes.get(semconv.ACTION_CLAIM) for span in reversed(spans)]
+    return next((cast("Claim", claim) for claim in claims if claim in get_args(Claim)), None)
 
 
 def _tags(spans: Sequence[Span], attribute: str) -> list[str]:
     return list(dict.fromkeys(tag for span in spans if (tag := span.tag_at(attribute)) is not None))
-
-
-def _failed(span: Span) -> list[str]:
-    metrics: Any = span.attributes.get(semconv.CHECKS_FAILED)
-    if isinstance(metrics, str) and metrics.startswith("["):  # as a store keeps it that has no lists
-        try:
-            metrics = json.loads(metrics)
-        except (ValueError, RecursionError):
-            return []
-    return [metric for metric in metrics if isinstance(metric, str)] if isinstance(metrics, list) else []

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from deltaspan import semconv
 from deltaspan.tree._records import Span
 
 __all__ = ["Reading", "holds_spans", "signals_in", "spans_in"]
@@ -69,6 +70,11 @@ def _span(span: Any, service: str) -> Span | None:
         _whole(_get(span, "startTimeUnixNano")),
         _whole(_get(span, "endTimeUnixNano")),
         _attributes(span),
+        tuple(
+            _attributes(event)
+            for event in _list(span, "events")
+            if _get(event, "name") == semconv.EVENT_CHECK
+        ),
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from deltaspan import semconv
 from deltaspan.causal_tag import is_tag
+from deltaspan.tree._checks import WORST_FIRST, CheckVerdict
 from deltaspan.tree._text import draw
-from deltaspan.typing import Outcome
+from deltaspan.typing import Claim, Outcome
 
-__all__ = ["CausalTree", "Finding", "FindingKind", "Run", "Span", "SpanId"]
+__all__ = ["CausalTree", "Finding", "FindingKind", "Run", "Span", "SpanId", "Summary"]
 
 FindingKind: TypeAlias = Literal[
     "orphan",
@@ -36,6 +38,7 @@ two verdicts. `cycle`: runs that cause each other. `invalid_tag`: a tag that is 
 `untagged_effects`: spans below a run that leave or enter a process without a tag, while others are stamped.
 """
 
+_NO_VERDICT: Final = "no verdict"
 _UNHURT: Final = frozenset({"pass", "observed", "skipped"})
 
 
@@ -65,6 +68,7 @@ class Span:
         start: nanoseconds since 1970.
         end: nanoseconds since 1970.
         attributes: what it carries.
+        checks: the attributes of its `delta.check` events, in order.
     """
 
     trace_id: str
@@ -76,6 +80,7 @@ class Span:
     start: int = 0
     end: int = 0
     attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    checks: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
 
     @property
     def id(self) -> SpanId:
@@ -134,6 +139,10 @@ class Run:
         children: the tags of the runs that it caused, in order of their starts.
         spans: its own spans, in order of their starts.
         effects: the other spans that carry its tag, in order of their starts.
+        claim: what it says of itself, `success` or `failure`; None when it says nothing.
+        checks: what its checks came to, in order.
+        enclosing: spans above its first one that are no run's, outermost first: of an outermost run all, of
+            another those of agents (`gen_ai.operation.name`) below the run that caused it.
     """
 
     tag: str
@@ -152,6 +161,9 @@ class Run:
     children: tuple[str, ...]
     spans: tuple[SpanId, ...]
     effects: tuple[Span, ...]
+    claim: Claim | None
+    checks: tuple[CheckVerdict, ...]
+    enclosing: tuple[Span, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain JSON values."""
@@ -163,6 +175,7 @@ class Run:
             "action": self.action,
             "attempt": self.attempt,
             "outcome": self.outcome,
+            "claim": self.claim,
             "failed": list(self.failed),
             "service": self.service,
             "start_unix_nano": self.start,
@@ -170,7 +183,9 @@ class Run:
             "trace_id": self.trace_id,
             "span_id": self.span_id,
             "children": list(self.children),
+            "checks": [check.to_dict() for check in self.checks],
             "effects": [effect.to_dict() for effect in self.effects],
+            "enclosing": [span.to_dict() for span in self.enclosing],
         }
 
 
@@ -203,12 +218,53 @@ class Finding:
         }
 
 
+class Summary(NamedTuple):
+    """How many runs and checks of a tree came to what; `str()` says it in one line.
+
+    Attributes:
+        actions: how many runs have each outcome, worst first; `no verdict` stands for those without one.
+        checks: how many checks have each outcome, likewise.
+        findings: how many findings there are.
+    """
+
+    actions: Mapping[str, int]
+    checks: Mapping[str, int]
+    findings: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values."""
+        return {"actions": dict(self.actions), "checks": dict(self.checks), "findings": self.findings}
+
+    def __str__(self) -> str:
+        return "; ".join(
+            [
+                _counted("action", self.actions),
+                _counted("check", self.checks),
+                _number(self.findings, "finding"),
+            ]
+        )
+
+
+def _counted(what: str, outcomes: Mapping[str, int]) -> str:
+    each = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+    return f"{_number(sum(outcomes.values()), what)}{each and ': '}{each}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _tally(outcomes: Iterable[Outcome | None]) -> dict[str, int]:
+    counted = Counter(outcomes)
+    return {outcome or _NO_VERDICT: counted[outcome] for outcome in (*WORST_FIRST, None) if counted[outcome]}
+
+
 @dataclass(frozen=True, slots=True)
 class CausalTree:
     """Who caused what. It iterates over its runs, each after the one that caused it.
 
     `str()` draws it: ✓ a run that passed, ✗ one that failed, ? one without a verdict, · one that claims
-    nothing.
+    nothing, ○ a span above runs that is none. Below a run stands why each check is not a `pass`.
 
     Attributes:
         runs: every run, each followed by what it caused.
@@ -237,6 +293,15 @@ class CausalTree:
         """The runs that failed, are inconclusive or have no verdict."""
         return tuple(run for run in self.runs if run.outcome not in _UNHURT)
 
+    @property
+    def summary(self) -> Summary:
+        """How many runs and checks came to what, and how many findings there are."""
+        return Summary(
+            _tally(run.outcome for run in self.runs),
+            _tally(check.outcome for run in self.runs for check in run.checks),
+            len(self.findings),
+        )
+
     def found(self, *kinds: FindingKind) -> tuple[Finding, ...]:
         """Return the findings of some kinds."""
         return tuple(finding for finding in self.findings if finding.kind in kinds)
@@ -246,4 +311,5 @@ class CausalTree:
         return {
             "runs": [run.to_dict() for run in self.runs],
             "findings": [finding.to_dict() for finding in self.findings],
+            "summary": self.summary.to_dict(),
         }

@@ -69,3 +69,34 @@ async def test_it_is_refused_above_the_tool(bare, flows):
 
     with pytest.raises(TypeError, match=r"@mcp.tool\n    @expects"):
         expects(observe("flows", flows.count))(tool)
+
+
+@pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
+def test_it_is_refused_above_a_decorator_that_returns_the_function_itself(kind, flows):
+    server = fastmcp.FastMCP("flows")
+    decorate = {"tool": server.tool, "prompt": server.prompt, "resource": server.resource("a://{name}")}[kind]
+    with pytest.raises(TypeError, match=rf"registered 'create'[^@]*@mcp\.{kind}(\(\.\.\.\))?\n    @expects"):
+
+        @expects(observe("flows", flows.count))
+        @decorate
+        def create(name: str) -> str:
+            """Create a flow."""
+            return name
+
+
+async def test_a_server_that_had_the_bare_function_first_does_not_run_it_again(verified, flows):
+    def create(name: str) -> str:
+        """Create a flow."""
+        flows.rows.append(name)
+        return name
+
+    async def call(function):
+        server = fastmcp.FastMCP("flows")
+        server.tool(function)
+        await server.call_tool("create", {"name": "a"})
+
+    await call(create)
+    with collect_reports() as reports:
+        await call(verified(create))
+
+    assert [report.outcome for report in reports] == ["pass"]

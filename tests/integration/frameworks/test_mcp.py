@@ -9,6 +9,7 @@ types = pytest.importorskip("mcp.types")
 if not hasattr(mcp_server, "MCPServer"):
     pytest.skip("mcp before 2.0 names its server otherwise", allow_module_level=True)
 Context = pytest.importorskip("mcp.server.mcpserver").Context
+MCPServer = pytest.importorskip("mcp.server.mcpserver").MCPServer
 
 
 def sync_server(decorate, flows):
@@ -64,3 +65,17 @@ async def test_it_is_refused_above_the_tool(bare, flows):
 
     with pytest.raises(TypeError, match=r"@mcp.tool\(\)\n    @expects"):
         expects(observe("flows", flows.count))(tool)
+
+
+@pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
+def test_it_is_refused_above_a_decorator_that_returns_the_function_itself(kind, flows):
+    server = MCPServer("flows")
+    decorators = {"tool": server.tool(), "prompt": server.prompt(), "resource": server.resource("a://{name}")}
+    decorate = decorators[kind]
+    with pytest.raises(TypeError, match=rf"registered 'create'[^@]*@mcp\.{kind}\(.*\)\n    @expects"):
+
+        @expects(observe("flows", flows.count))
+        @decorate
+        def create(name: str) -> str:
+            """Create a flow."""
+            return name

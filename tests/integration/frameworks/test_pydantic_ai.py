@@ -66,3 +66,22 @@ async def test_a_call_of_the_tool_is_verified(action, verified, flows):
 def test_it_is_refused_above_the_tool(bare, flows):
     with pytest.raises(TypeError, match=r"@Tool\(\.\.\.\) around the decorated function\n    @expects"):
         expects(observe("flows", flows.count))(pydantic_ai.Tool(sync_action(bare, flows)))
+
+
+@pytest.mark.parametrize("kind", ["tool_plain", "toolset", "output_validator"])
+def test_it_is_refused_above_a_decorator_that_returns_the_function_itself(kind, flows):
+    agent, toolset = pydantic_ai.Agent(TestModel()), pydantic_ai.FunctionToolset()
+    decorate = {
+        "tool_plain": agent.tool_plain,
+        "toolset": toolset.tool_plain,
+        "output_validator": agent.output_validator,
+    }[kind]
+    with pytest.raises(
+        TypeError, match=r"registered 'create'[^@]*@agent\.(tool|output_validator)\n    @expects"
+    ):
+
+        @expects(observe("flows", flows.count))
+        @decorate
+        def create(name: str) -> str:
+            """Create a flow."""
+            return name

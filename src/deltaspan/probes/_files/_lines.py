@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from hashlib import sha256
-from threading import Lock
 from typing import Final, NamedTuple
 
+from deltaspan._atomic import keep_newest
 from deltaspan.causal_tag import current_causal_tag
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._files._open import chunks, opened
@@ -53,14 +52,12 @@ class Log:
         self._words = words
         self._limit = limit
         self._missing_ok = missing_ok
-        self._ends: OrderedDict[tuple[str | None, str], _End] = OrderedDict()
-        self._lock = Lock()
+        self._ends: dict[tuple[str | None, str], _End] = {}
 
     def read(self, path: str) -> tuple[range | str, ...]:
         """Return what is appended since the run that reads read first, after the range of bytes before it."""
         run = (current_causal_tag(), path)
-        with self._lock:
-            began = self._ends.get(run)
+        began = self._ends.get(run)
         try:
             with opened(path) as descriptor:
                 if began is None:
@@ -75,10 +72,8 @@ class Log:
         return (range(began.start), *_lines(content))
 
     def _remembered(self, run: tuple[str | None, str], end: _End) -> _End:
-        with self._lock:
-            end = self._ends.setdefault(run, end)
-            if len(self._ends) > MAX_RUNS:
-                self._ends.popitem(last=False)
+        end = self._ends.setdefault(run, end)
+        keep_newest(self._ends, MAX_RUNS)
         return end
 
     def _end_of(self, descriptor: int) -> _End:

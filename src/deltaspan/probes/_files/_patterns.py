@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 from typing import Any, Final, TypeAlias
 
+from deltaspan._fields import fields_of, filled, is_of_one_length, places_of, relative_fault
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled, is_of_one_length, places_of, relative_fault
 
 __all__ = ["Patterns", "PatternsWithFields", "Places"]
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from deltaspan._fields import Template, fields_of, filled, places_of, relative_fault
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import Template, fields_of, filled, places_of, relative_fault
 
 __all__ = ["AnyPath", "Place", "checked_limit"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict
 from urllib.parse import parse_qsl, quote
 
+from deltaspan._fields import fields_of, filled
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._fields import fields_of, filled
 from deltaspan.probes._http._answer import plain
 from deltaspan.probes._secrets import secrets_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -29,6 +28,28 @@ class Known(NamedTuple):
         return any(series in self.last and value < self.last[series] for series, value in values.items())
 
 
+class _State:
+    """What was known, and the total by then; another state follows once more is known."""
+
+    __slots__ = ("_next", "known", "total")
+
+    def __init__(self, known: Known, total: float) -> None:
+        self.known = known
+        self.total = total
+        self._next: dict[None, _State] = {}
+
+    def latest(self) -> _State:
+        """Return the last of the states that follow."""
+        state = self
+        while (later := state._next.get(None)) is not None:
+            state = later
+        return state
+
+    def is_followed_by(self, state: _State) -> bool:
+        """Have a state follow this one, unless another does already."""
+        return self._next.setdefault(None, state) is state
+
+
 class Counted:
     """A total over series that never falls: each counts on where it was reset, or has vanished.
 
@@ -36,14 +57,11 @@ class Counted:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known = Known(None, {})
-        self._total = 0.0
+        self._state = _State(Known(None, {}), 0.0)
 
     def known(self) -> Known:
         """Return what is known now."""
-        with self._lock:
-            return self._known
+        return self._latest().known
 
     def add(self, known: Known, at: float, between: Mapping[str, Iterable[float]]) -> float | None:
         """Count on from what was known.
@@ -56,17 +74,23 @@ class Counted:
         Returns:
             The total; None when another read has counted on meanwhile, and this one has to begin anew.
         """
-        with self._lock:
-            if self._known is not known:
-                # An answer that was overtaken by a later one is no news: the total has gone on.
-                overtaken = self._known.at is not None and at <= self._known.at
-                return self._total if overtaken else None
-            last = dict(known.last)
+        state = self._latest()
+        if state.known is known:
+            last, total = dict(known.last), state.total
             for series, samples in between.items():
                 for value in samples:
                     before = last.get(series, 0.0)
                     # Lower than before is how Prometheus knows a reset: what is there was counted since.
-                    self._total += value - before if value >= before else value
+                    total += value - before if value >= before else value
                     last[series] = value
-            self._known = Known(at if known.at is None else max(at, known.at), last)
-            return self._total
+            more = _State(Known(at if known.at is None else max(at, known.at), last), total)
+            if state.is_followed_by(more):
+                self._state = more
+                return total
+            state = self._latest()
+        # An answer that was overtaken by a later one is no news: the total has gone on.
+        return state.total if state.known.at is not None and at <= state.known.at else None
+
+    def _latest(self) -> _State:
+        self._state = state = self._state.latest()
+        return state

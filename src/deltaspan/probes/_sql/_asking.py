@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from sqlalchemy import SelectBase
 from sqlalchemy.exc import StatementError
 
+from deltaspan._interrupts import let_through
 from deltaspan._probes import leave_unscoped
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes._secrets import SHORTEST, secrets_of, without
@@ -200,6 +201,7 @@ def asking(
                 return ask_there(where, values)  # type: ignore[return-value]  # the engine awaits it
             return read_sync(where, lambda reader: read(reader, values), snapshot=snapshot)
         except Exception as error:
+            let_through(error)
             failed = failure(error, values)
         # Here, no exception is being handled: what would be chained to ours quotes the parameters.
         raise failed
@@ -211,6 +213,7 @@ def asking(
         try:
             return await read_async(where, lambda reader: read(reader, values), snapshot=snapshot)
         except Exception as error:
+            let_through(error)
             failed = failure(error, values)
         raise failed
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from inspect import iscoroutinefunction
 from typing import Any, Final, Protocol
 
 from sqlalchemy.dialects import registry
 from sqlalchemy.engine import Dialect
 from sqlalchemy.engine.default import DefaultDialect
+
+from deltaspan._interrupts import let_through
 
 __all__ = [
     "DBAPIConnection",
@@ -118,6 +120,8 @@ def savepoint(execute: Callable[[str], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(Exception):  # the connection may be gone; what was read, or why not, counts
+        try:
             execute("ROLLBACK TO SAVEPOINT deltaspan")
             execute("RELEASE SAVEPOINT deltaspan")
+        except Exception as error:  # the connection may be gone; what was read, or why not, counts
+            let_through(error)

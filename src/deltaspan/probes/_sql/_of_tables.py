@@ -6,12 +6,12 @@ from typing import Any, overload
 
 from sqlalchemy.sql import FromClause
 
-from deltaspan._tagged import Tagged, tagged
+from deltaspan._tagged import Tagged, tagged_rows
 from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes._sql._asking import MOST_ROWS, Names, Params, Question, asking, called, checked_limit
 from deltaspan.probes._sql._readers import Reader
 from deltaspan.probes._sql._sources import AsyncSource, Source, checked
-from deltaspan.probes._sql._tables import Rows, Table, count, names_of, rows_of, tags_of
+from deltaspan.probes._sql._tables import Rows, Table, count, names_of, rows_of, tags_of, whole_rows_of
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 __all__ = ["records", "rows"]
@@ -141,7 +141,8 @@ def records(
             are content: reports name what changed by key and column, and show values if the check says
             `.showing()`.
         tag: the column that holds the causal tag of whoever wrote the row, as `deltaspan.stamps.sqlalchemy`
-            writes it. The probe becomes `tagged`: the check holds against the rows that are this run's.
+            writes it. The probe becomes `tagged`: the check holds against the rows that are this run's. With
+            `.keeping_others()` the rows of others must stay as they were.
         root: with `tag`, the column that holds the tag of the outermost run.
         where: a condition in SQL, as for `rows`.
         params: values of its parameters, as for `rows`.
@@ -216,5 +217,11 @@ def records(
         lambda reader, values: tags_of(reader, of, key_by(reader), tags, question.sql, values, limit),
         words,
     )
+    whole = asking(
+        given,
+        question,
+        lambda reader, values: whole_rows_of(reader, of, key_by(reader), tags, question.sql, values, limit),
+        words,
+    )
     probe.table = of.name  # what `tagged` calls it
-    return tagged(probe, key=0, tag=1, root=None if root is None else 2)
+    return tagged_rows(probe, 0, 1, None if root is None else 2, whole)

@@ -14,7 +14,7 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, Prob
 from deltaspan.probes._sql._readers import Reader
 from deltaspan.probes._sql._values import key_of, plain
 
-__all__ = ["Record", "Rows", "Table", "count", "names_of", "rows_of", "tags_of"]
+__all__ = ["Record", "Rows", "Table", "count", "names_of", "rows_of", "tags_of", "whole_rows_of"]
 
 Record: TypeAlias = Mapping[str, Any]
 Rows: TypeAlias = Mapping[Any, Record]
@@ -139,6 +139,29 @@ def tags_of(
     result = reader.run(_narrowed(statement, where).limit(limit + 1), values)
     _check_size(result.rows, 0, of, limit)
     return [(key_of(row[: len(key)]), *row[len(key) :]) for row in result.rows]
+
+
+def whole_rows_of(
+    reader: Reader,
+    of: Table,
+    key: tuple[str, ...],
+    tags: tuple[str, ...],
+    where: str,
+    values: Mapping[str, Any],
+    limit: int,
+) -> list[tuple[Any, ...]]:
+    """Return the same with the whole row behind: (key, tag, row), or (key, tag, root, row).
+
+    Raises:
+        ProbeError: as `rows_of`, or the table lacks a column that holds a tag.
+    """
+    rows = rows_of(reader, of, key, None, where, values, limit)
+    for row in rows.values():
+        missing = [name for name in tags if name not in row]
+        if missing:
+            raise ProbeError(f"{of.name} has no column {missing[0]!r} (it has {', '.join(row)})")
+        break  # all rows of one answer have the same columns
+    return [(name, *(row[tag] for tag in tags), row) for name, row in rows.items()]
 
 
 def _narrowed(statement: Select[Any], where: str) -> Select[Any]:

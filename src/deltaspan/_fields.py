@@ -1,4 +1,4 @@
-"""Fields: `{name}` in a text that a probe is given stands for the argument of that name of the action."""
+"""Fields: `{name}` in a text of a probe or a check stands for the action's argument of that name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["Template", "fields_of", "filled", "is_of_one_length", "places_of", "relative_fault"]
+__all__ = ["Template", "fields_of", "filled", "is_of_one_length", "parts_of", "places_of", "relative_fault"]
 
 _SEPARATORS: Final = re.compile(r"[\\/]" if os.name == "nt" else "/")
 
@@ -27,12 +27,12 @@ def fields_of(*templates: Template) -> tuple[str, ...]:
         DefinitionTypeError: a template is neither text nor a path.
         DefinitionValueError: a brace is left open, or a field is more than a plain name.
     """
-    return tuple(dict.fromkeys(name for template in templates for _, name in _parts(template) if name))
+    return tuple(dict.fromkeys(name for template in templates for _, name in parts_of(template) if name))
 
 
 def places_of(template: Template) -> Iterator[tuple[str, str, str]]:
     """Yield `(before, name, after)` for each field: the text on either side of it, with fields as one NUL."""
-    parts = [(literal, name) for literal, name in _parts(template)]
+    parts = [(literal, name) for literal, name in parts_of(template)]
     texts = [literal + ("" if name is None else "\0") for literal, name in parts]
     for index, (literal, name) in enumerate(parts):
         if name is not None:
@@ -66,11 +66,17 @@ def filled(template: Template, values: Mapping[str, Any]) -> str:
         ValueError: a value is empty text, which would name a larger place: `lake/{tenant}` the whole lake.
     """
     return "".join(
-        literal + ("" if name is None else _text(name, values[name])) for literal, name in _parts(template)
+        literal + ("" if name is None else _text(name, values[name])) for literal, name in parts_of(template)
     )
 
 
-def _parts(template: Template) -> Iterator[tuple[str, str | None]]:
+def parts_of(template: Template) -> Iterator[tuple[str, str | None]]:
+    """Yield each stretch of literal text, and the name of the field that follows it, or None.
+
+    Raises:
+        DefinitionTypeError: the template is neither text nor a path.
+        DefinitionValueError: a brace is left open, or a field is more than a plain name.
+    """
     if not isinstance(template, str):
         if not isinstance(template, os.PathLike):
             raise DefinitionTypeError(f"expected text or a path, not {template!r}")

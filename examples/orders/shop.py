@@ -1,0 +1,26 @@
+"""One table that several agents write to, in SQLite; a row has the tag of the run that wrote it last."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+
+@contextmanager
+def open_shop() -> Iterator[str]:
+    """Give the path of a database with one order of another agent and one from before there were tags."""
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder) / "shop.sqlite")
+        write(path, "CREATE TABLE orders (id INTEGER PRIMARY KEY, tenant TEXT, item TEXT, causal_tag TEXT)")
+        write(path, "INSERT INTO orders VALUES (1, 'acme', 'ink', 'of another agent')")
+        write(path, "INSERT INTO orders VALUES (2, 'acme', 'paper', NULL)")
+        yield path
+
+
+def write(path: str, statement: str, *values: object) -> None:
+    """Run one statement and commit it."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement, values)

@@ -1,0 +1,92 @@
+"""Steps that run one at a time, and for which a thread never waits while it is in one itself.
+
+A signal handler, a finalizer that the garbage collector runs or a tracing function may call us between any
+two instructions of ours, on the thread that holds a lock. With a `Lock` that call would wait for ever. With
+an `RLock` it would find the state half changed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+__all__ = ["Serial"]
+
+P = ParamSpec("P")
+
+
+class Serial:
+    """Runs steps one at a time; meant for module level, since it stays registered for forks.
+
+    A step that is asked for in the midst of another one, on the same thread, runs right after that one and
+    before any other thread's. Steps must be short and must not call code of the user's.
+
+    Example:
+        >>> counts = {"rows": 0}
+        >>> def add(amount):
+        ...     counts["rows"] += amount
+        >>> steps = Serial()
+        >>> steps.run(add, 2)
+        True
+        >>> counts
+        {'rows': 2}
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._is_busy = False
+        self._put_off: deque[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = deque()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget_other_threads)
+
+    def run(self, step: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Run a step, or put it off until the step that this thread is in has ended.
+
+        Args:
+            step: what to do.
+            *args: its positional arguments.
+            **kwargs: its keyword arguments.
+
+        Returns:
+            Whether the step has run. If not, the caller is inside another step: until it returns, no other
+            thread runs a step, and the state may be half changed.
+        """
+        with self._lock:
+            if self._is_busy:
+                self._put_off.append((step, args, kwargs))
+                return False
+            # An interrupt may have come between the end of a step and what it had put off.
+            self._catch_up()
+            self._is_busy = True
+            try:
+                step(*args, **kwargs)
+            finally:
+                self._is_busy = False
+                self._catch_up()
+            return True
+
+    def _catch_up(self) -> None:
+        # Asked again after each round, since an interrupt may put off another step at its very end.
+        while self._put_off:
+            self._is_busy = True
+            try:
+                while self._put_off:
+                    step, args, kwargs = self._put_off[0]
+                    try:
+                        step(*args, **kwargs)
+                    finally:
+                        self._put_off.popleft()
+            finally:
+                self._is_busy = False
+
+    def _forget_other_threads(self) -> None:
+        """Free the lock in a forked child if a thread held it that was not copied."""
+        if self._lock.acquire(blocking=False):
+            self._lock.release()  # it is free, or held by the thread that forked, which goes on in its step
+            return
+        self._lock = threading.RLock()
+        self._is_busy = False
+        self._put_off.clear()

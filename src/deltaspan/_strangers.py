@@ -1,0 +1,35 @@
+"""Says once that a change was credited to an action because no other verified action was there."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from deltaspan._guard import say
+
+__all__ = ["warn_of_strangers"]
+
+_MOST_REMEMBERED: Final = 1024
+_warned: Final[set[str]] = set()
+"""The metrics that were spoken of in this process."""
+
+
+def warn_of_strangers(metric: str, attribution: str) -> None:
+    """Log, once for each metric, who else could have made a change that was credited to an action.
+
+    Args:
+        metric: the metric of a check that passed.
+        attribution: why the change was credited to the action: `window` or `scoped`.
+    """
+    if metric in _warned or len(_warned) >= _MOST_REMEMBERED:
+        return
+    _warned.add(metric)
+    say(
+        logging.INFO,
+        "%s: a change was credited to an action (attribution %s) because no other verified action of this "
+        "process could have made it. What another process writes, or code that is not verified, would be "
+        "credited as well. If others may write there, let the probe take causal_tag and read only rows that "
+        "carry it, or hold a lock that they take, too: .exclusively(lock)",
+        metric,
+        attribution,
+    )

@@ -1,0 +1,136 @@
+"""The checks of a run, read back from the events and attributes of its spans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from deltaspan import semconv
+from deltaspan.typing import Outcome
+
+if TYPE_CHECKING:
+    from deltaspan.tree._records import Span
+
+__all__ = ["WORST_FIRST", "CheckVerdict", "checks_of", "failed_on", "outcome_in"]
+
+WORST_FIRST: Final[tuple[Outcome, ...]] = ("fail", "inconclusive", "pass", "observed", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckVerdict:
+    """What one check of a run came to, as its telemetry says.
+
+    Attributes:
+        metric: the name of what was measured.
+        outcome: its verdict; None when its span does not say.
+        reason: why an inconclusive check has no verdict; else None.
+        attribution: why the change may be credited to the run; None when its span does not say.
+        origin: who is held to have made the change; None when there was none.
+        expected_delta: what the expectation demanded.
+        actual_delta: the computed difference; None when a state is missing.
+        pre_state: the baseline as it was sent; None when it was not read.
+        post_state: the state after the action as it was sent; None when it was not read.
+        explanation: one sentence: what was expected, what happened.
+    """
+
+    metric: str
+    outcome: Outcome | None
+    reason: str | None
+    attribution: str | None
+    origin: str | None
+    expected_delta: Any
+    actual_delta: Any
+    pre_state: Any
+    post_state: Any
+    explanation: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def checks_of(spans: Iterable[Span]) -> tuple[CheckVerdict, ...]:
+    """Return the checks of a run, by metric in order; of two verdicts on one metric the worse counts.
+
+    Args:
+        spans: the spans of the run, in order of their starts.
+    """
+    found: dict[str, CheckVerdict] = {}
+    for check in (check for span in spans for check in _on(span)):
+        other = found.get(check.metric)
+        if other is None or _rank(check) < _rank(other):
+            found[check.metric] = check
+    return tuple(found.values())
+
+
+def outcome_in(attributes: Mapping[str, Any], name: str) -> Outcome | None:
+    """Return the outcome in one attribute; None when there is none that we know."""
+    outcome = attributes.get(name)
+    return cast("Outcome", outcome) if outcome in WORST_FIRST else None
+
+
+def failed_on(span: Span) -> list[str]:
+    """Return the metrics whose checks failed, as a span names them."""
+    metrics: Any = span.attributes.get(semconv.CHECKS_FAILED)
+    if isinstance(metrics, str) and metrics.startswith("["):  # as a store keeps it that has no lists
+        try:
+            metrics = json.loads(metrics)
+        except (ValueError, RecursionError):
+            return []
+    return [metric for metric in metrics if isinstance(metric, str)] if isinstance(metrics, list) else []
+
+
+def _rank(check: CheckVerdict) -> int:
+    return len(WORST_FIRST) if check.outcome is None else WORST_FIRST.index(check.outcome)
+
+
+def _on(span: Span) -> Iterator[CheckVerdict]:
+    for event in span.checks:
+        metric = _text(event, semconv.CHECK_METRIC)
+        if metric is not None:
+            yield _of_event(metric, event)
+    # A span without the events, which may have gone out as logs, still has the states.
+    told = {event.get(semconv.CHECK_METRIC) for event in span.checks}
+    for name in span.attributes:
+        metric = name.removeprefix(semconv.EXPECTED_DELTA_PREFIX)
+        if metric != name and metric not in told:
+            yield _of_attributes(metric, span)
+
+
+def _of_event(metric: str, event: Mapping[str, Any]) -> CheckVerdict:
+    return CheckVerdict(
+        metric,
+        outcome_in(event, semconv.CHECK_OUTCOME),
+        _text(event, semconv.CHECK_REASON),
+        _text(event, semconv.CHECK_ATTRIBUTION),
+        _text(event, semconv.CHECK_ORIGIN),
+        event.get(semconv.CHECK_EXPECTED_DELTA),
+        event.get(semconv.CHECK_ACTUAL_DELTA),
+        event.get(semconv.CHECK_PRE_STATE),
+        event.get(semconv.CHECK_POST_STATE),
+        _text(event, semconv.CHECK_EXPLANATION) or "",
+    )
+
+
+def _of_attributes(metric: str, span: Span) -> CheckVerdict:
+    expected, actual, pre_state, post_state = (
+        span.attributes.get(prefix + metric)
+        for prefix in (
+            semconv.EXPECTED_DELTA_PREFIX,
+            semconv.ACTUAL_DELTA_PREFIX,
+            semconv.PRE_STATE_PREFIX,
+            semconv.POST_STATE_PREFIX,
+        )
+    )
+    is_failed = metric in failed_on(span)
+    sentence = f"{metric}: expected {expected}, but it was {actual} ({pre_state} → {post_state})"
+    outcome: Outcome | None = "fail" if is_failed else None
+    states = (expected, actual, pre_state, post_state)
+    return CheckVerdict(metric, outcome, None, None, None, *states, sentence if is_failed else "")
+
+
+def _text(attributes: Mapping[str, Any], name: str) -> str | None:
+    value = attributes.get(name)
+    return value if isinstance(value, str) else None

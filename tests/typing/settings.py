@@ -1,0 +1,26 @@
+"""What a type checker sees of settings: each has its type, and an unknown one is an error."""
+
+from deltaspan import configure, override
+
+configure(
+    enabled=True,
+    on_failure="raise",
+    on_inconclusive="warn",
+    strict=False,
+    capture_state="summary",
+    max_state_chars=64,
+    event_signal="both",
+    propagate=False,
+)
+with override(strict=True), override(capture_state="none"):
+    pass
+
+
+async def act() -> None:
+    with override(on_failure="raise"):
+        pass
+
+
+configure(on_failure="rise")  # type: ignore[arg-type]
+configure(on_failur="raise")  # type: ignore[call-arg]
+override(max_state_chars="64")  # type: ignore[arg-type]

@@ -1,0 +1,112 @@
+"""The window of a deferred run ends for others when its action has ended and its post-state is read."""
+
+import asyncio
+import threading
+
+from deltaspan import _deferred, change, collect_reports, expects, unchanged
+
+
+def outcomes(reports):
+    return {report.outcome for report in reports}
+
+
+def test_deferred_calls_one_after_another_do_not_contend():
+    rows = []
+    act = expects(change("rows", lambda: len(rows)).by(1), deferred=True)(lambda: rows.append(1))
+    with collect_reports() as reports:
+        for _ in range(200):
+            act()
+        assert _deferred.drain(30)
+
+    assert (len(reports), outcomes(reports)) == (200, {"pass"})
+
+
+async def test_deferred_async_calls_one_after_another_do_not_contend():
+    rows, done, reports = [], asyncio.Event(), []
+
+    async def read():
+        await asyncio.sleep(0)
+        return len(rows)
+
+    def report(found):
+        reports.append(found)
+        if len(reports) == 200:
+            done.set()
+
+    @expects(change("rows", read).by(1), deferred=True, on_report=report)
+    async def act():
+        rows.append(1)
+
+    for _ in range(200):
+        await act()
+    await asyncio.wait_for(done.wait(), 30)
+
+    assert outcomes(reports) == {"pass"}
+
+
+def test_what_is_read_later_is_credited_if_nobody_else_wrote():
+    rows = []
+    check = change("rows", lambda: len(rows)).by(1).eventually(5, every=0.01)
+    act = expects(check, deferred=True)(lambda: threading.Timer(0.05, rows.append, [1]).start())
+    with collect_reports() as reports:
+        act()
+        assert _deferred.drain(10)
+
+    assert outcomes(reports) == {"pass"}
+
+
+def test_what_is_read_later_is_contended_if_somebody_wrote_since():
+    rows = []
+    late = expects(
+        change("rows", lambda: len(rows)).by(1).eventually(5, every=0.01), name="late", deferred=True
+    )(lambda: None)
+    other = expects(change("rows", lambda: len(rows)).by(1), name="other")(lambda: rows.append(1))
+    with collect_reports() as reports:
+        late()
+        other()
+        assert _deferred.drain(10)
+
+    assert {report.action: report["rows"].reason for report in reports} == {
+        "late": "contended",
+        "other": None,
+    }
+
+
+def test_a_state_that_must_hold_still_notes_who_came_later():
+    rows, changed = [], threading.Event()
+
+    def read():
+        return len(rows)
+
+    still = expects(unchanged("rows", read).holding_for(0.3, every=0.01), name="still", deferred=True)(
+        lambda: None
+    )
+    other = expects(change("rows", read).by(1), name="other")(lambda: (rows.append(1), changed.set()))
+    with collect_reports() as reports:
+        still()
+        other()
+        assert _deferred.drain(10)
+
+    assert {report.action: report["rows"].reason for report in reports} == {
+        "still": "contended",
+        "other": None,
+    }
+
+
+def test_an_interrupt_while_the_post_state_is_read_ends_the_window():
+    reads, reports = [], []
+
+    def read():
+        reads.append(1)
+        if len(reads) == 2:
+            raise KeyboardInterrupt
+        return 0
+
+    act = expects(change("rows", read).by(1), deferred=True, on_report=reports.append)(lambda: None)
+    try:
+        act()
+    except KeyboardInterrupt:
+        reads.append("interrupted")
+
+    assert reads[-1] == "interrupted"
+    assert [report["rows"].reason for report in reports] == ["abandoned"]

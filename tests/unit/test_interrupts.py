@@ -1,0 +1,356 @@
+"""Interrupts win: what arrives from outside while a state is read goes on to the caller as it is."""
+
+import ctypes
+import functools
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from itertools import count
+
+import pytest
+
+from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged, window
+from deltaspan._contention import _scopes
+from deltaspan._locking import _holders
+
+
+class Stopped(Exception):
+    """What a handler raises, as Celery's soft time limit is one."""
+
+
+class Killed(BaseException):
+    """What another thread sets."""
+
+
+def leave(*_):
+    sys.exit(0)
+
+
+def stop(number, frame):
+    del number, frame
+    raise Stopped
+
+
+def expire(number, frame):
+    raise TimeoutError
+
+
+class Handler:
+    def __call__(self, number, frame):
+        raise Stopped
+
+    def method(self, number, frame):
+        raise Stopped
+
+
+def with_more(_more, number, frame):
+    raise Stopped
+
+
+HANDLERS = {
+    "a handler that exits": (leave, SystemExit),
+    "a handler that raises": (stop, Stopped),
+    "a handler that raises what a time limit raises": (expire, TimeoutError),
+    "an object": (Handler(), Stopped),
+    "a method": (Handler().method, Stopped),
+    "a partial": (functools.partial(with_more, 1), Stopped),
+    "Ctrl-C": (signal.default_int_handler, KeyboardInterrupt),
+}
+
+
+@contextmanager
+def handling(handler):
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        yield lambda: signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+@contextmanager
+def alarm(handler, seconds=0.03):
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Acting:
+    """An action that notes that it ran, in a window whose lock and span must not stay behind."""
+
+    def __init__(self, *checks, **options):
+        self.lock = threading.Lock()
+        self.ran = 0
+        self.reports = []
+        locked = observe("locked", lambda: 0).exclusively(self.lock)
+        self.call = expects(locked, *checks, on_report=self.reports.append, **options)(self.act)
+
+    def act(self):
+        self.ran += 1
+        return "acted"
+
+    def assert_closed(self, recorded):
+        assert not self.lock.locked()
+        assert not _scopes
+        assert _holders == {}
+        assert current_causal_tag() is None
+        assert recorded.span.end_time is not None
+        assert len(self.reports) == 1
+
+
+@pytest.mark.parametrize("case", HANDLERS)
+def test_an_interrupt_during_the_baseline_keeps_the_action_from_beginning(case, recorded):
+    handler, kind = HANDLERS[case]
+    with handling(handler) as interrupt:
+        acting = Acting(change("rows", interrupt))
+        with pytest.raises(kind):
+            acting.call()
+
+    assert acting.ran == 0
+    acting.assert_closed(recorded)
+    assert acting.reports[0]["rows"].reason == "abandoned"
+
+
+@pytest.mark.parametrize("case", HANDLERS)
+def test_an_interrupt_during_the_read_after_the_action_goes_on_with_a_report(case, recorded):
+    handler, kind = HANDLERS[case]
+    with handling(handler) as interrupt:
+        acting = Acting(change("rows", lambda: interrupt() if acting.ran else 0))
+        with pytest.raises(kind):
+            acting.call()
+
+    assert acting.ran == 1
+    acting.assert_closed(recorded)
+    assert acting.reports[0]["rows"].reason == "abandoned"
+
+
+def test_the_interrupt_that_goes_on_is_the_same_object():
+    error = Stopped("time is up")
+
+    def raise_it(*_):
+        raise error
+
+    with handling(raise_it) as interrupt, pytest.raises(Stopped) as caught:
+        expects(change("rows", interrupt))(lambda: None)()
+
+    assert caught.value is error
+
+
+def test_an_interrupt_that_a_library_turned_into_its_own_error_goes_on_itself():
+    def read():
+        try:
+            interrupt()
+        except Exception as error:
+            raise OSError("the connection broke") from error
+
+    with handling(stop) as interrupt, pytest.raises(Stopped):
+        expects(change("rows", read))(lambda: pytest.fail("it ran"))()
+
+
+def test_an_interrupt_that_the_caller_is_handling_makes_no_interrupt_of_a_fault():
+    def read():
+        raise OSError("no route")
+
+    ran = []
+    with handling(stop) as interrupt, collect_reports() as reports:
+        try:
+            interrupt()
+        except Stopped:
+            expects(change("rows", read))(lambda: ran.append(1))()
+
+    assert ran == [1]
+    assert reports[0]["rows"].reason == "baseline_failed"
+
+
+def exit_by_itself():
+    sys.exit(2)
+
+
+def fail_the_test():
+    pytest.fail("not as it should be")
+
+
+@pytest.mark.parametrize("read", [exit_by_itself, fail_the_test])
+def test_a_probe_that_exits_by_itself_has_failed(read):
+    with collect_reports() as reports:
+        found = expects(change("rows", read))(lambda: "acted")()
+
+    assert found == "acted"
+    assert reports[0]["rows"].reason == "baseline_failed"
+
+
+def test_waiting_for_a_lock_can_be_interrupted():
+    lock = threading.Lock()
+    lock.acquire()
+    act = expects(change("rows", lambda: 0).exclusively(lock))(lambda: pytest.fail("it ran"))
+    with alarm(stop), pytest.raises(Stopped):
+        act()
+    lock.release()
+
+    assert _holders == {}
+    assert not lock.locked()
+
+
+def test_waiting_for_the_lock_of_a_generator_can_be_interrupted():
+    lock = threading.Lock()
+    lock.acquire()
+
+    def act():
+        yield pytest.fail("it ran")
+
+    with alarm(stop), pytest.raises(Stopped):
+        list(expects(change("rows", lambda: 0).exclusively(lock))(act)())
+    lock.release()
+
+    assert lock.acquire(timeout=5)
+
+
+@pytest.mark.parametrize("handler", [stop, expire])
+def test_waiting_for_a_read_with_a_time_limit_can_be_interrupted(handler):
+    release = threading.Event()
+    act = expects(change("rows", release.wait).timeout(20))(lambda: pytest.fail("it ran"))
+    with alarm(handler), pytest.raises((Stopped, TimeoutError)) as caught:
+        act()
+    release.set()
+
+    assert caught.traceback[-1].name == handler.__name__
+
+
+def test_polling_can_be_interrupted(recorded):
+    acting = Acting(change("rows", lambda: 0).by(1).eventually(20, every=0.5))
+    with alarm(stop, 0.1), pytest.raises(Stopped):
+        acting.call()
+
+    assert acting.ran == 1
+    acting.assert_closed(recorded)
+
+
+def at_first(interrupt):
+    calls = count()
+    return lambda _: next(calls) or interrupt()
+
+
+AFTERWARDS = {
+    "an expected value": lambda interrupt: {"checks": [change("rows", lambda: 0).by(lambda: interrupt())]},
+    "a predicate": lambda interrupt: {
+        "checks": [change("rows", lambda: 0).satisfying(lambda delta: interrupt(), "whatever")]
+    },
+    "a redaction": lambda interrupt: {"checks": [change("rows", lambda: 0).redacted(by=at_first(interrupt))]},
+    "a hook": lambda interrupt: {
+        "checks": [change("rows", lambda: 0)],
+        "on_report": lambda _: interrupt(),
+    },
+}
+
+
+@pytest.mark.parametrize("place", AFTERWARDS)
+def test_an_interrupt_while_judging_or_reporting_goes_on(place):
+    with handling(stop) as interrupt:
+        options = AFTERWARDS[place](interrupt)
+        ran = []
+        with collect_reports() as reports, pytest.raises(Stopped):
+            expects(*options.pop("checks"), **options)(lambda: ran.append(1))()
+
+    assert ran == [1]
+    assert len(reports) == 1
+    assert not _scopes
+    assert current_causal_tag() is None
+
+
+class Odd:
+    """A value whose own methods are interrupted."""
+
+    def __init__(self, interrupt):
+        self._interrupt = interrupt
+
+    def __eq__(self, other):
+        self._interrupt()
+
+    def __hash__(self):
+        return 1
+
+    def __str__(self):
+        self._interrupt()
+        return "odd"
+
+
+def test_an_interrupt_while_a_state_is_compared_goes_on():
+    with handling(stop) as interrupt, pytest.raises(Stopped):
+        expects(change("rows", lambda: {Odd(interrupt): 1}))(lambda: None)()
+
+
+def test_an_interrupt_while_the_text_of_an_error_is_made_goes_on():
+    def read():
+        raise LookupError(Odd(interrupt))
+
+    with handling(stop) as interrupt, pytest.raises(Stopped):
+        expects(change("rows", read))(lambda: None)()
+
+
+def test_an_interrupt_while_a_window_is_opened_by_hand_goes_on():
+    with handling(stop) as interrupt:
+        opened = window("rows", unchanged("rows", interrupt))
+        with pytest.raises(Stopped):
+            opened.capture_baseline()
+
+    assert opened.report["rows"].reason == "abandoned"
+    assert not _scopes
+
+
+def set_from_another_thread(kind, ready):
+    """Have another thread raise an exception in this one as soon as it is ready."""
+    here = ctypes.c_ulong(threading.get_ident())
+
+    def strike():
+        ready.wait()
+        time.sleep(0.01)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(kind))
+
+    thread = threading.Thread(target=strike)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("kind", [Killed, Stopped, SystemExit])
+def test_an_exception_that_another_thread_sets_in_a_loop_goes_on(kind):
+    ready = threading.Event()
+
+    def read():
+        ready.set()
+        while True:
+            pass
+
+    thread = set_from_another_thread(kind, ready)
+    with pytest.raises(kind):
+        expects(change("rows", read))(lambda: pytest.fail("it ran"))()
+    thread.join()
+
+
+def test_an_exception_that_another_thread_sets_during_a_call_goes_on_if_it_is_not_an_exception_of_programs():
+    ready = threading.Event()
+
+    def read():
+        ready.set()
+        for _ in range(1000):
+            time.sleep(0.01)
+
+    thread = set_from_another_thread(Killed, ready)
+    with pytest.raises(Killed):
+        expects(change("rows", read))(lambda: pytest.fail("it ran"))()
+    thread.join()
+
+
+def test_a_compiled_library_that_raises_is_a_probe_that_failed():
+    # What stands for a compiled function in a traceback looks as if it had only just begun.
+    gevent_event = pytest.importorskip("gevent.event")
+    failed = gevent_event.AsyncResult()
+    failed.set_exception(LookupError("no such row"))
+    with collect_reports() as reports:
+        expects(change("rows", failed.get))(lambda: None)()
+
+    assert reports[0]["rows"].reason == "baseline_failed"

@@ -1,0 +1,260 @@
+"""Settings from the environment, by `configure` for the process, and by `override` for a block."""
+
+import asyncio
+import contextvars
+import re
+import threading
+from functools import partial
+
+import pytest
+
+import deltaspan
+from deltaspan import (
+    DeltaCheckFailed,
+    DeltaInconclusive,
+    change,
+    collect_reports,
+    configure,
+    expects,
+    override,
+)
+from deltaspan._config import Settings, settings
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+
+pytestmark = pytest.mark.usefixtures("environ")
+
+VALUES = {
+    "enabled": ("DELTASPAN_ENABLED", "false", False, True),
+    "on_failure": ("DELTASPAN_ON_FAILURE", "warn", "warn", "raise"),
+    "on_inconclusive": ("DELTASPAN_ON_INCONCLUSIVE", "warn", "warn", "raise"),
+    "strict": ("DELTASPAN_STRICT", "true", True, False),
+    "capture_state": ("DELTASPAN_CAPTURE_STATE", "none", "none", "summary"),
+    "max_state_chars": ("DELTASPAN_MAX_STATE_CHARS", "64", 64, 16),
+    "event_signal": ("DELTASPAN_EVENT_SIGNAL", "log", "log", "both"),
+    "propagate": ("DELTASPAN_PROPAGATE", "off", False, True),
+}
+EACH = pytest.mark.parametrize(
+    ("name", "variable", "text", "value", "other"),
+    [(name, *rest) for name, rest in VALUES.items()],
+    ids=VALUES,
+)
+
+
+@expects(change("flows", lambda: 3).by(1))
+def lie():
+    return "created"
+
+
+@expects(change("flows", lambda: object()))
+def ask():
+    return "asked"
+
+
+def test_every_setting_is_tried_here():
+    derived = {"shows_content", "span_events", "log_events"}
+
+    assert list(VALUES) == [name for name in Settings.__dataclass_fields__ if name not in derived]
+
+
+@EACH
+def test_a_block_goes_before_the_process_and_the_process_before_the_environment(
+    environ, name, variable, text, value, other
+):
+    environ(**{variable: text})
+    assert getattr(settings(), name) == value
+    configure(**{name: other})
+    assert getattr(settings(), name) == other
+    with override(**{name: value}):
+        assert getattr(settings(), name) == value
+    assert getattr(settings(), name) == other
+
+
+def test_what_is_not_named_keeps_what_was_said_before(environ):
+    environ(DELTASPAN_PROPAGATE="off")
+    configure(max_state_chars=64)
+    configure(on_failure="warn")
+    with override(capture_state="none"), override(event_signal="log"):
+        found = settings()
+
+    assert found == Settings(
+        on_failure="warn", capture_state="none", max_state_chars=64, event_signal="log", propagate=False
+    )
+
+
+def test_each_call_of_configure_reads_the_environment_anew(environ, monkeypatch):
+    assert settings().on_failure == "record"
+    monkeypatch.setenv("DELTASPAN_ON_FAILURE", "warn")
+    assert settings().on_failure == "record"
+    configure()
+    assert settings().on_failure == "warn"
+
+
+def test_what_configure_says_within_a_block_holds_there_unless_the_block_says_it():
+    with override(on_failure="warn"):
+        configure(on_failure="raise", max_state_chars=64)
+        assert (settings().on_failure, settings().max_state_chars) == ("warn", 64)
+    assert settings().on_failure == "raise"
+
+
+def test_a_block_ends_when_it_is_left_by_an_exception():
+    with pytest.raises(DeltaCheckFailed), override(on_failure="raise"):
+        lie()
+
+    assert lie() == "created"
+
+
+async def test_tasks_do_not_see_the_blocks_of_each_other():
+    entered = asyncio.Event()
+
+    async def inside():
+        with override(on_failure="raise"):
+            entered.set()
+            await asyncio.sleep(0)
+            with pytest.raises(DeltaCheckFailed):
+                lie()
+
+    async def beside():
+        await entered.wait()
+        return lie()
+
+    assert (await asyncio.gather(inside(), beside()))[1] == "created"
+
+
+async def test_a_task_that_is_started_in_a_block_has_its_settings():
+    async def act():
+        return settings().on_failure
+
+    with override(on_failure="warn"):
+        task = asyncio.create_task(act())
+    assert await task == "warn"
+
+
+def test_a_thread_has_the_settings_of_a_block_only_if_it_carries_the_context():
+    found = []
+
+    def note():
+        found.append(settings().on_failure)
+
+    with override(on_failure="warn"):
+        for run in (note, partial(contextvars.copy_context().run, note)):
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+
+    assert found == ["record", "warn"]
+
+
+def test_an_action_says_for_itself_what_a_failure_does():
+    quiet = expects(change("flows", lambda: 3).by(1), on_failure="record")(lambda: "created")
+    with override(strict=True):
+        assert quiet() == "created"
+
+
+# strict -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["environment", "process", "block"])
+def test_strict_raises_for_a_failure_and_for_a_check_without_a_verdict(environ, way):
+    if way == "environment":
+        environ(DELTASPAN_STRICT="true", DELTASPAN_ON_FAILURE="record")
+    if way == "process":
+        configure(strict=True)
+    with override(strict=True) if way == "block" else override():
+        with pytest.raises(DeltaCheckFailed):
+            lie()
+        with pytest.raises(DeltaInconclusive):
+            ask()
+
+
+def test_strict_can_be_taken_back_for_one_policy_or_altogether():
+    configure(strict=True)
+    with override(on_inconclusive="record"):
+        assert ask() == "asked"
+        with pytest.raises(DeltaCheckFailed):
+            lie()
+    with override(strict=False):
+        assert (lie(), ask()) == ("created", "asked")
+    configure(strict=False)
+    assert (lie(), ask()) == ("created", "asked")
+
+
+def test_taking_strict_back_where_it_never_was_leaves_the_policies():
+    configure(on_failure="raise")
+    with override(strict=False), pytest.raises(DeltaCheckFailed):
+        lie()
+
+
+# Mistakes -------------------------------------------------------------------------------------------------
+
+BOTH = pytest.mark.parametrize("say", [configure, override], ids=["configure", "override"])
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("on_failur", "did you mean on_failure?"),
+        ("DELTASPAN_PROPAGATE", "did you mean propagate?"),
+        ("colour", f"there are {', '.join(VALUES)}"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_one(say, name, meant):
+    with pytest.raises(
+        DefinitionTypeError, match=re.escape(f"{say.__name__} knows no setting {name!r}; {meant}")
+    ):
+        say(**{name: True})
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"enabled": "false"}, "enabled='false' is not understood: write true or false"),
+        ({"strict": 1}, "strict=1 is not understood: write true or false"),
+        ({"on_failure": "rise"}, "on_failure='rise' is not understood: write one of record, warn, raise"),
+        ({"capture_state": []}, "capture_state=[] is not understood: write one of full, summary, none"),
+        ({"max_state_chars": 15}, "max_state_chars=15 is not understood: write 16 or more"),
+        ({"max_state_chars": True}, "max_state_chars=True is not understood: write 16 or more"),
+        (
+            {"strict": True, "on_inconclusive": "warn"},
+            "strict=True raises, and on_inconclusive='warn' does not; take one of the two away",
+        ),
+    ],
+)
+def test_a_wrong_value_is_refused_and_nothing_is_set(say, named, message):
+    with pytest.raises(DefinitionValueError, match=re.escape(message)):
+        say(**named, propagate=False)
+
+    assert settings() == Settings()
+
+
+def test_a_process_that_is_disabled_and_strict_says_so(caplog):
+    configure(enabled=False, strict=True)
+
+    assert caplog.messages == ["DELTASPAN_ENABLED is false: actions run unverified and will not raise"]
+
+
+def test_a_block_may_be_disabled():
+    with collect_reports() as reports, override(enabled=False):
+        assert lie() == "created"
+    assert [report.outcome for report in reports] == ["skipped"]
+    assert deltaspan.override is override
+
+
+def test_content_is_shown_only_where_full_is_said(environ):
+    environ()
+    assert (settings().capture_state, settings().shows_content) == ("full", False)
+    with override(capture_state="full"):
+        assert settings().shows_content
+        with override(max_state_chars=64):
+            assert settings().shows_content
+        with override(capture_state="none"):
+            assert not settings().shows_content
+    configure(capture_state="full")
+    assert settings().shows_content
+    configure(capture_state="summary")
+    assert not settings().shows_content
+    environ(DELTASPAN_CAPTURE_STATE="full")
+    assert settings().shows_content
+    environ(DELTASPAN_CAPTURE_STATE="fulll")
+    assert not settings().shows_content
