@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from deltaspan._collecting import collect_reports
 from deltaspan._config import configure, override
 from deltaspan._decorator import expects
+from deltaspan._keyed import keyed
 from deltaspan._probes import probe
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._tagged import tagged
@@ -35,6 +36,7 @@ __all__ = [
     "configure_telemetry",
     "current_causal_tag",
     "expects",
+    "keyed",
     "observe",
     "override",
     "pattern",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from deltaspan._freeze import freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 __all__ = ["ArgumentReader", "Bound", "bind", "is_async", "parameters_of"]
@@ -32,6 +33,7 @@ class Bound:
         keywords: names passed by keyword.
         is_async: whether a call returns an awaitable, as far as its definition tells.
         names: all of them.
+        freeze: takes the snapshot of what a probe returned.
     """
 
     function: Callable[..., Any]
@@ -39,6 +41,7 @@ class Bound:
     keywords: tuple[str, ...]
     is_async: bool
     names: tuple[str, ...]
+    freeze: Callable[[Any], Any] = freeze
 
     def call(self, values: Mapping[str, Any]) -> Any:
         """Call it with the values that it named."""

@@ -8,13 +8,14 @@ from typing import Any, Final
 from deltaspan import _contention, _lineage
 from deltaspan._content import outline, without_content
 from deltaspan._deltas import without_contents
+from deltaspan._guard import EXHAUSTED
 from deltaspan._judging import judge
 from deltaspan._limits import LimitedRead
 from deltaspan._locking import Locks, NotLocked
 from deltaspan._moments import Moment
 from deltaspan._plan import CheckPlan
 from deltaspan._reading import NO_READ, Read
-from deltaspan._records import Timing, Verdict, inconclusive
+from deltaspan._records import Raised, Timing, Verdict, inconclusive
 from deltaspan._redaction import redacted, shown
 from deltaspan._reports import CheckReport
 from deltaspan._strangers import warn_of_strangers
@@ -25,6 +26,10 @@ from deltaspan.typing import Claim
 __all__ = ["ABANDONED", "CheckRun", "Watched"]
 
 ABANDONED: Final = "the window ended before its verdict was reached"
+_EXHAUSTED_NOTE: Final = (
+    "the stack or the memory had no room to compare the two states; let the probe return a flatter or a "
+    "smaller structure, or call the action from fewer nested functions"
+)
 _SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
 _SHARES: Final = 2**32
 _BLIND_TO_STRANGERS: Final = frozenset({"window", "scoped"})
@@ -159,9 +164,12 @@ class CheckRun:
         """Judge the check on its reads; arguments as for `_judging.judge`."""
         if not self.is_read:
             return self._unjudged(_SAMPLED_OUT, tag)
-        return judge(
-            self.plan, self.pre, self.post, values, result, error, overlap, tag, left, self._kin, claim
-        )
+        try:
+            return judge(
+                self.plan, self.pre, self.post, values, result, error, overlap, tag, left, self._kin, claim
+            )
+        except EXHAUSTED as fault:
+            return self._unjudged(inconclusive("incomparable", _EXHAUSTED_NOTE, Raised.of(fault)), tag)
 
     def report(
         self,

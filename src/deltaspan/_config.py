@@ -319,13 +319,13 @@ def override(
 
     Example:
         >>> import deltaspan
-        >>> @deltaspan.expects(deltaspan.change("flows", lambda: 3).by(1))
-        ... def create_flow():
+        >>> @deltaspan.expects(deltaspan.change("n", lambda: 3).by(1))
+        ... def f():
         ...     return "created"
         >>> with deltaspan.override(strict=True):
-        ...     create_flow()
+        ...     f()
         Traceback (most recent call last):
-        deltaspan.exceptions.DeltaCheckFailed: expected flows to change by 1, but it changed by 0 (3 → 3)
+        deltaspan.exceptions.DeltaCheckFailed: f: expected n to change by 1, but it changed by 0 (3 → 3)
     """
     return _overriding(
         _checked(

@@ -13,12 +13,16 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
 
-from deltaspan._deltas import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta
+from deltaspan._deltas import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
+from deltaspan._guard import EXHAUSTED
+from deltaspan._limits import ProbeTimeout
+from deltaspan._locking import NotLocked
 from deltaspan._records import UNREAD, Verdict
 from deltaspan._redaction import reason_in_words
-from deltaspan._render import show
+from deltaspan._render import show, with_noun
 from deltaspan._reports import CheckReport
 from deltaspan._written import Written
+from deltaspan.exceptions import ProbeError
 from deltaspan.typing import Reason
 
 __all__ = ["HIDDEN", "outline", "without_content"]
@@ -28,8 +32,11 @@ HIDDEN: Final = "(content)"
 _NUMBERS: Final = (int, float, complex, Decimal, type(None), range)
 """What is shown of a state that is nothing more; within a row or a document a number is content too."""
 _READ_FAULTS: Final[frozenset[Reason]] = frozenset({"baseline_failed", "probe_failed", "probe_timeout"})
-"""Reasons whose sentence says why a system could not be read, and quotes no state."""
+"""Reasons whose sentence says why a system could not be read."""
+_WORDED_ERRORS: Final = (ProbeError, ProbeTimeout, NotLocked)
+"""Errors whose text was written for reports. That of any other may quote what was being read."""
 _MOST_NAMED: Final = 5
+_MAX_MEMBER_CHARS: Final = 60
 _CURE: Final = "its values are content and not shown; say .showing() to see them"
 
 
@@ -41,7 +48,14 @@ def outline(state: Any) -> Any:
         return f"(text of {len(state)} characters)"
     if isinstance(state, bytes):
         return f"({len(state)} bytes)"
-    return _within(state)
+    return _without_values(state)
+
+
+def _without_values(state: Any) -> Any:
+    try:
+        return _within(state)
+    except EXHAUSTED:
+        return HIDDEN
 
 
 def _within(state: Any) -> Any:
@@ -64,7 +78,7 @@ def without_content(report: CheckReport, *, claims_change: bool, has_computed_op
             baseline gave it.
     """
     verdict, delta = report.verdict, report.delta
-    if verdict.outcome == "skipped" or verdict.reason in _READ_FAULTS:
+    if verdict.outcome == "skipped" or _is_worded(verdict):
         return report._replace(pre=outline(report.pre), post=outline(report.post))
     if delta is not None and isinstance(delta, NumberDelta):
         return report
@@ -73,14 +87,22 @@ def without_content(report: CheckReport, *, claims_change: bool, has_computed_op
     told = _sentence(report, words, expected, claims_change=claims_change)
     hint = getattr(report.expectation, "hint", None)
     told = f"{told}; {hint}" if hint else told
-    written = Written(expected, None if delta is None else _value(delta), told, bool(delta and delta.changed))
+    apart = None if getattr(delta, "apart", None) is None else (HIDDEN, HIDDEN)
+    value, changed = (None, False) if delta is None else (_value(delta), delta.changed)
+    written = Written(expected, value, told, changed, apart, report.origin)
+    note = told.removeprefix(f"{report.metric} ") if delta is None else None
     return report._replace(
-        verdict=Verdict(verdict.outcome, verdict.reason, None if delta is not None else told),
+        verdict=Verdict(verdict.outcome, verdict.reason, note),
         pre=outline(report.pre),
         post=outline(report.post),
         delta=None if delta is None else written,
         expectation=written,
     )
+
+
+def _is_worded(verdict: Verdict) -> bool:
+    fault = verdict.fault
+    return verdict.reason in _READ_FAULTS and (fault is None or isinstance(fault.error, _WORDED_ERRORS))
 
 
 def _sentence(report: CheckReport, words: str | None, expected: object, *, claims_change: bool) -> str:
@@ -103,7 +125,7 @@ def _words(delta: Delta) -> str:
     kinds: list[tuple[str, str]] = []
     if isinstance(delta, MappingDelta):
         kinds = [
-            (verb, _named([show(path.member) for path in islice(entries, _MOST_NAMED)], len(entries)))
+            (verb, _named((show(path.member, _MAX_MEMBER_CHARS) for path in entries), len(entries)))
             for verb, entries in (
                 ("added", delta.added),
                 ("removed", delta.removed),
@@ -121,7 +143,7 @@ def _words(delta: Delta) -> str:
 
 
 def _named(shown: Iterable[str], count: int) -> str:
-    text = ", ".join(shown)
+    text = with_noun("key", ", ".join(islice(shown, _MOST_NAMED)), count)
     return f"{text} and {count - _MOST_NAMED} more" if count > _MOST_NAMED else text
 
 
@@ -131,8 +153,9 @@ def _counted(count: int) -> str:
 
 def _value(delta: Delta) -> Any:
     if isinstance(delta, SequenceDelta):
-        named = {"added": _within(delta.added), "removed": _within(delta.removed)}
+        named = {"added": _without_values(delta.added), "removed": _without_values(delta.removed)}
         return MappingProxyType({**named, "reordered": delta.reordered})
     if isinstance(delta, MappingDelta | SetDelta):
-        return _within(delta.value)
-    return delta.value
+        return _without_values(delta.value)
+    # Of a kind that is not known here nothing may be shown.
+    return delta.value if isinstance(delta, ValueDelta) else HIDDEN

@@ -163,7 +163,9 @@ def _could_end(expectation: ChangeExpectation, delta: TaggedDelta, pre_state: ob
     alone = {key: value for key, value in pre_state.items() if (key,) not in delta.removed}
     alone.update((path[0], value) for path, value in delta.added.items())
     alone.update((path[0], after) for path, (_, after) in delta.modified.items())
-    missing = expectation.ignored.leave_out(difference(MappingProxyType(alone), expectation.end))
+    missing = expectation.ignored.leave_out(
+        difference(MappingProxyType(alone), expectation.end, is_flat=True)
+    )
     return isinstance(missing, MappingDelta) and all(
         path in theirs and equal(value, theirs[path])
         for mine, theirs in (

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from deltaspan._freeze import Path, class_of, record
+from deltaspan._freeze import Array, Hidden, Path, array, class_of, record, structure_of
 from deltaspan._interrupts import let_through
 
 __all__ = ["Unreadable", "Unwritable", "canonical", "decode", "encode"]
@@ -143,7 +143,15 @@ def _pairs(value: Any, keys: tuple[object, ...]) -> list[Any]:
 def _frozen_pairs(value: Any, keys: tuple[object, ...]) -> Any:
     name = class_of(value)
     pairs = _pairs(value, keys)
-    return pairs if name is None else {"record": name, "fields": pairs}
+    if name is None:
+        return pairs
+    structure = structure_of(value)
+    described = {"record": name, "fields": pairs}
+    return described if structure is None else {**described, "structure": structure}
+
+
+def _array_parts(value: Array, keys: tuple[object, ...]) -> list[Any]:
+    return [value.structure, *_in_order(value, keys)]
 
 
 def _moment(value: datetime | time, _keys: object) -> list[Any] | None:
@@ -169,6 +177,10 @@ def _ratio(value: Fraction, keys: tuple[object, ...]) -> list[Any]:
     return [_encode(value.numerator, keys), _encode(value.denominator, keys)]
 
 
+def _hidden(value: Hidden, _keys: object) -> list[str]:
+    return [value.shown, *map(_base64, value.salted)]
+
+
 _WRITERS: Final[dict[type, tuple[str, Callable[[Any, tuple[object, ...]], Any]]]] = {
     float: ("float", lambda value, _: repr(value)),
     bytes: ("bytes", lambda value, _: _base64(value)),
@@ -181,6 +193,8 @@ _WRITERS: Final[dict[type, tuple[str, Callable[[Any, tuple[object, ...]], Any]]]
     UUID: ("uuid", lambda value, _: str(value)),
     frozenset: ("frozenset", _members),
     MappingProxyType: ("mapping", _frozen_pairs),
+    Hidden: ("hidden", _hidden),
+    Array: ("array", _array_parts),
     list: ("list", _in_order),
     dict: ("dict", _pairs),
     set: ("set", _members),
@@ -220,7 +234,16 @@ def _mapping(pairs: Any) -> dict[Any, Any]:
 def _frozen_mapping(written: Any) -> MappingProxyType[Any, Any]:
     if isinstance(written, list):
         return MappingProxyType(_mapping(written))
-    return record(_mapping(written["fields"]), str(written["record"]))
+    structure = written.get("structure")
+    return record(
+        _mapping(written["fields"]), str(written["record"]), None if structure is None else str(structure)
+    )
+
+
+def _array_of(structure: Any, *members: Any) -> Array:
+    if type(structure) is not str:
+        raise Unreadable("the structure of an array is not text")
+    return array(tuple(map(_decode, members)), structure)
 
 
 def _float(text: Any) -> float:
@@ -241,6 +264,12 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
+def _hidden_of(shown: Any, salt: str, digest: str) -> Hidden:
+    if type(shown) is not str:
+        raise Unreadable("what is shown of a hidden value is not text")
+    return Hidden(shown, None, (_bytes(salt), _bytes(digest)))
+
+
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "int": lambda text: int(text, 16),
     "float": _float,
@@ -255,6 +284,8 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "uuid": UUID,
     "frozenset": lambda members: frozenset(map(_decode, members)),
     "mapping": _frozen_mapping,
+    "array": lambda parts: _array_of(*parts),
+    "hidden": lambda parts: _hidden_of(*parts),
     "list": lambda members: list(map(_decode, members)),
     "dict": _mapping,
     "set": lambda members: set(map(_decode, members)),

@@ -8,12 +8,16 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from deltaspan._interrupts import let_through
 
-__all__ = ["class_name", "describe", "guarded", "qualified_name", "safe_str", "say"]
+__all__ = ["EXHAUSTED", "class_name", "describe", "guarded", "qualified_name", "safe_str", "say"]
 
 _log = logging.getLogger("deltaspan")
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+EXHAUSTED: Final = (RecursionError, MemoryError)
+"""What is raised when the stack or the memory has no room left. It says nothing of the value at hand, so it
+must never be taken for an answer such as "not equal"."""
 
 _MOST_REMEMBERED: Final = 256
 _seen: set[tuple[str, str]] = set()

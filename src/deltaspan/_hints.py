@@ -27,6 +27,11 @@ class Hinted:
         """What a report shows as `expected_delta`."""
         return self.expectation.expected
 
+    @property
+    def keeps_others(self) -> bool:
+        """Whether the sentence of the expectation tells of rows of others itself."""
+        return bool(getattr(self.expectation, "keeps_others", False))
+
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
     ) -> str:

@@ -10,7 +10,7 @@ from deltaspan._crediting import doubt_beside_others, doubt_of
 from deltaspan._deltas import Delta, Owned, TaggedDelta, split, without_contents
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
-from deltaspan._guard import class_name, describe
+from deltaspan._guard import EXHAUSTED, class_name, describe
 from deltaspan._hints import Hinted
 from deltaspan._interrupts import let_through
 from deltaspan._limits import ProbeTimeout
@@ -49,7 +49,7 @@ def judge(
     owned: Owned | None = None,
     claim: Claim | None = None,
 ) -> CheckReport:
-    """Judge one check of one run and report it; never raises.
+    """Judge one check of one run and report it.
 
     Args:
         plan: the check.
@@ -63,6 +63,10 @@ def judge(
         left: how many values a generator had yielded when it was closed early; None when it was not.
         owned: knows which tags are this run's or a descendant's; None for states that are not of tagged rows.
         claim: what the action says of itself, or None.
+
+    Raises:
+        RecursionError: the stack has no room to compare the states.
+        MemoryError: nor has the memory.
     """
     try:
         verdict, delta, expectation, attribution = _judged(
@@ -70,6 +74,8 @@ def judge(
         )
     except BaseException as fault:  # a member of a state has methods of its own
         let_through(fault)
+        if isinstance(fault, EXHAUSTED):
+            raise
         note = f"the delta could not be judged: {describe(fault)}"
         verdict, delta = _failed(note, fault), None
         expectation, attribution = plan.expectation, plan.attribution
@@ -116,8 +122,10 @@ def _judged(
         return _abandoned(left, note), delta, expectation, attribution
     if error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
         return _action_failed(delta, pre, post, error), delta, expectation, attribution
+    is_settled = False
     try:
         expectation = _settled(plan, pre, values, result, error, claim)
+        is_settled = True
         delta = _without_ignored(plan, expectation, delta)
         if owned is None:
             verdict = expectation.judge(delta, pre.value, post.value)
@@ -125,6 +133,8 @@ def _judged(
             delta, verdict, attribution = _on_rows(plan, expectation, delta, pre, post, overlap)
     except BaseException as fault:
         let_through(fault)
+        if is_settled and isinstance(fault, EXHAUSTED):
+            raise
         verdict = _failed(f"its expected value could not be computed: {describe(fault)}", fault)
     if overlap.run_count and _unattributed(plan, expectation, verdict):
         verdict = _contended(expectation, delta, pre, post, overlap) or verdict
@@ -155,7 +165,7 @@ def _settled(
 
 
 def _delta_of(plan: CheckPlan, pre: Read, post: Read, owned: Owned | None) -> Delta:
-    delta = difference(pre.value, post.value)
+    delta = difference(pre.value, post.value, is_flat=owned is not None)
     if owned is not None:
         delta = split(delta, owned, counted=plan.counts_rows)
     return _without_ignored(plan, plan.expectation, delta)

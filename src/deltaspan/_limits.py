@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any, Final
 
 from deltaspan._binding import Bound
-from deltaspan._freeze import freeze
 from deltaspan._interrupts import let_through, without_frames
 from deltaspan._moments import Moment, verifying
 from deltaspan._reading import Read
@@ -95,7 +94,8 @@ class LimitedRead(Read):
         try:
             value = await asyncio.wrap_future(submit(self._call))
             # What a thread cannot await is awaited here.
-            value = freeze(await value.awaitable) if type(value) is _Unawaited else value
+            if type(value) is _Unawaited:
+                value = self._probe.freeze(await value.awaitable)
         except BaseException as error:
             let_through(error)
             return self.value, without_frames(error)
@@ -104,7 +104,7 @@ class LimitedRead(Read):
     def _call(self) -> Any:
         verifying.set(self._moment)  # in the context of this call alone
         value = self._probe.call(self._values)
-        return _Unawaited(value) if isawaitable(value) else freeze(value)
+        return _Unawaited(value) if isawaitable(value) else self._probe.freeze(value)
 
     async def _perform_elsewhere(self) -> None:
         """Read on an event loop that is not asyncio's, where nothing known could interrupt a probe."""

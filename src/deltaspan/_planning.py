@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from deltaspan._binding import ArgumentReader, Bound, bind, refuse_shadowing
 from deltaspan._contention import Scope
+from deltaspan._freeze import freeze
 from deltaspan._locking import LockSource
 from deltaspan._plan import CAUSAL_TAG, RESULT, YIELDED, CheckPlan, Options, Plan
 from deltaspan._probes import hint_of, is_blocking, is_content, unscoped_names
@@ -137,6 +140,9 @@ def _plan_check(
 ) -> CheckPlan:
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
+    pruning = getattr(check.expectation, "ignored", NOTHING_IGNORED).pruning
+    if pruning is not None:
+        probe = replace(probe, freeze=partial(freeze, pruning=pruning))
     computed = tuple(
         (path, _bound(call, f"{_role(path, call)} of {owner}", parameters, _offered(path, call, more)))
         for path, call in computed_operands(check.expectation)

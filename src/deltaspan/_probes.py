@@ -16,6 +16,7 @@ __all__ = [
     "leave_unscoped",
     "name_of_probe",
     "probe",
+    "take_settings",
     "unscoped_names",
 ]
 
@@ -99,6 +100,21 @@ def unscoped_names(function: Any) -> frozenset[str]:
 def leave_unscoped(function: Any, names: Iterable[str]) -> None:
     """Note arguments of a probe by which its checks are not scoped."""
     setattr(function, _UNSCOPED, frozenset(names))
+
+
+def take_settings(made: F, function: Any, *, content: bool = True) -> F:
+    """Give a probe that wraps another one the settings of that one, and return it.
+
+    Args:
+        made: the probe that wraps.
+        function: the one that it wraps.
+        content: whether the state of the probe that wraps is content if that of the other one is.
+    """
+    for setting in (_BLOCKING, _HINT, _UNSCOPED, *((_CONTENT,) if content else ())):
+        said = _setting(function, setting)
+        if said:
+            setattr(made, setting, said)
+    return made
 
 
 def name_of_probe(function: Any) -> str | None:

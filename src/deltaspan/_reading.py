@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from deltaspan._binding import Bound
 from deltaspan._discarding import discard
-from deltaspan._freeze import SCALARS, freeze
+from deltaspan._freeze import SCALARS
 from deltaspan._guard import describe, safe_str, say
 from deltaspan._interrupts import let_through, without_frames
 from deltaspan._moments import Moment, verifying
@@ -92,7 +92,7 @@ class Read:
             if type(value) not in SCALARS:
                 if isawaitable(value):
                     return value
-                value = freeze(value)
+                value = probe.freeze(value)
             self.value = value
         except BaseException as error:
             let_through(error)
@@ -126,7 +126,7 @@ class Read:
         began = perf_counter()
         token = verifying.set(self._moment)
         try:
-            self.value = freeze(await awaitable)
+            self.value = self._probe.freeze(await awaitable)
         except BaseException as error:
             let_through(error)
             if issubclass(type(error), asyncio.CancelledError):

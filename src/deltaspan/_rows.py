@@ -6,8 +6,7 @@ and so will a mapping, a named tuple, a record, or a plain tuple by position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from itertools import islice
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from deltaspan._freeze import MAX_NODES, Unfreezable
 from deltaspan._interrupts import let_through
 from deltaspan._render import show
 
-__all__ = ["Field", "as_text", "keyed"]
+__all__ = ["Field", "as_text", "records_by_key", "tags_by_key"]
 
 Field: TypeAlias = str | int | Callable[[Any], Any]
 """What of a row: the name of an item or an attribute, the position of an item, or a callable."""
@@ -23,7 +22,7 @@ Field: TypeAlias = str | int | Callable[[Any], Any]
 _UUID_BYTES: Final = 16
 
 
-def keyed(
+def tags_by_key(
     rows: Any,
     key: Field,
     tag: Field,
@@ -46,18 +45,55 @@ def keyed(
         TypeError: these are no rows.
         Unfreezable: two rows have the same key, a key cannot be one, or there is no end to the rows.
     """
-    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
-        raise TypeError(
-            f"tagged() reads rows, and {source} gave a {type(rows).__name__} (return a list of rows)"
-        )
-    read_key, read_tag = _reader(key, "key", source), _reader(tag, "tag", source)
+    read_tag = _reader(tag, "tag", source)
     read_root = None if root is None else _reader(root, "root", source)
     state: dict[Hashable, object] = {}
-    for row in islice(rows, MAX_NODES + 1):
-        name = read_key(row)
+    for name, row in _by_key(rows, _reader(key, "key", source), source, "tagged"):
         own = as_text(read_tag(row))
+        its_root = None if read_root is None else as_text(read_root(row))
+        if content is not None:
+            state[name] = (own, its_root, content(row, source))
+        else:
+            state[name] = own if read_root is None else (own, its_root)
+    return state
+
+
+def records_by_key(records: Any, key: Field, source: str) -> dict[Hashable, Any]:
+    """Return key → record.
+
+    Args:
+        records: an iterable of records.
+        key: what is unique among them.
+        source: where they come from, for a sentence.
+
+    Raises:
+        TypeError: these are no records.
+        Unfreezable: two records have the same key, one has none, or there is no end to them.
+    """
+    read = _reader(key, "key", source)
+
+    def key_of(record: Any) -> Any:
         try:
-            known = name in state
+            return read(record)
+        except LookupError as error:
+            raise Unfreezable(f"{error.args[0] if error.args else error}; each record needs a key") from None
+
+    return dict(_by_key(records, key_of, source, "keyed"))
+
+
+def _by_key(
+    rows: Any, read_key: Callable[[Any], Any], source: str, word: str
+) -> Iterator[tuple[Hashable, Any]]:
+    """Yield key and row, one by one, so that no more of a row is kept than is needed."""
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise TypeError(
+            f"{word}() reads rows, and {source} gave a {type(rows).__name__} (return a list of rows)"
+        )
+    found: set[Hashable] = set()
+    for row in rows:
+        name = read_key(row)
+        try:
+            known = name in found
         except TypeError:
             raise Unfreezable(
                 f"a row of {source} has the key {show(name)}, which does not hash: let key= give a number or "
@@ -67,14 +103,12 @@ def keyed(
             raise Unfreezable(
                 f"two rows of {source} have the key {show(name)}: let key= name what is unique among them"
             )
-        its_root = None if read_root is None else as_text(read_root(row))
-        if content is not None:
-            state[name] = (own, its_root, content(row, source))
-        else:
-            state[name] = own if read_root is None else (own, its_root)
-    if len(state) > MAX_NODES:
-        raise Unfreezable(f"{source} gave more than {MAX_NODES} rows: read those that the action may write")
-    return state
+        found.add(name)
+        if len(found) > MAX_NODES:
+            raise Unfreezable(
+                f"{source} gave more than {MAX_NODES} rows: read those that the action may write"
+            )
+        yield name, row
 
 
 def as_text(tag: Any) -> str | None:

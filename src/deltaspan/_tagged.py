@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Iterable
-from inspect import isawaitable
 from typing import Any
 
-from deltaspan._binding import is_async, parameters_of
+from deltaspan._binding import is_async
 from deltaspan._fingerprints import fingerprint
-from deltaspan._probes import is_blocking
-from deltaspan._probes import probe as configured
+from deltaspan._probes import take_settings
 from deltaspan._render import show
-from deltaspan._rows import Field, keyed
-from deltaspan._spent import Spent
+from deltaspan._row_probes import AsyncRowProbe, RowProbe, is_field, name_of
+from deltaspan._rows import Field, tags_by_key
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["Tagged", "tagged", "tagged_rows"]
 
 
-class Tagged:
+class Tagged(RowProbe):
     """A probe of key → tag; made by `tagged(...)`.
 
     Args:
@@ -43,40 +40,23 @@ class Tagged:
         *,
         keeps_contents: bool = False,
     ) -> None:
+        super().__init__(probe, words)
         self._probe = whole if keeps_contents else probe
         self._whole = whole
         self._fields = (key, tag, root)
-        self._words = words
-        self._source = _source(probe)
         self._content = fingerprint if keeps_contents else None
-        self._spent = Spent()
-        self.__signature__ = inspect.Signature(parameters_of(probe))
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        rows = self._probe(*args, **kwargs)
-        return self._awaited(rows) if isawaitable(rows) else self._keyed(rows)
-
-    async def _awaited(self, rows: Awaitable[Any]) -> Any:
-        return self._keyed(await rows)
 
     def _keyed(self, rows: Any) -> Any:
-        self._spent.refuse(rows, self._source)
-        return keyed(rows, *self._fields, self._source, self._content)
+        return tags_by_key(rows, *self._fields, self._source, self._content)
 
     def with_contents(self) -> Tagged:
         """Return the probe of the same rows whose state also says whether each row is as it was."""
         made = type(self)(self._probe, *self._fields, self._words, whole=self._whole, keeps_contents=True)
-        return configured(blocking=True)(made) if is_blocking(self) else made
-
-    def __repr__(self) -> str:
-        return self._words
+        return take_settings(made, self)
 
 
-class _TaggedAsync(Tagged):
-    """The same of an async probe, which whoever inspects it finds to be async."""
-
-    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._keyed(await self._probe(*args, **kwargs))
+class _TaggedAsync(AsyncRowProbe, Tagged):
+    pass
 
 
 def tagged(
@@ -149,26 +129,12 @@ def tagged_rows(
         )
     fields = {"key": key, "tag": tag} if root is None else {"key": key, "tag": tag, "root": root}
     for name, field in fields.items():
-        if isinstance(field, bool) or not (callable(field) or isinstance(field, str | int)):
+        if not is_field(field):
             raise DefinitionTypeError(
                 f"tagged({name}=...) takes the name of an item or attribute, a position, or a callable that "
                 f"reads it from a row, not {show(field)}"
             )
-    said = ", ".join(f"{name}={_name_of(field)}" for name, field in fields.items())
+    said = ", ".join(f"{name}={name_of(field)}" for name, field in fields.items())
     kind = _TaggedAsync if is_async(probe) else Tagged
-    made = kind(probe, key, tag, root, f"tagged({_name_of(probe)}, {said})", whole=whole)
-    return configured(blocking=True)(made) if is_blocking(probe) else made
-
-
-def _name_of(value: Any) -> str:
-    name = getattr(value, "__qualname__", None)
-    return name if callable(value) and isinstance(name, str) and name.isidentifier() else repr(value)
-
-
-def _source(probe: Any) -> str:
-    """Return where rows come from: the table that a probe names, or else its own name."""
-    for name in ("table", "__name__"):
-        said = getattr(probe, name, None)
-        if isinstance(said, str) and said and said != "<lambda>":
-            return said
-    return "the probe"
+    made = kind(probe, key, tag, root, f"tagged({name_of(probe)}, {said})", whole=whole)
+    return take_settings(made, probe, content=False)  # its state is of keys and tags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -14,6 +15,9 @@ __all__ = [
     "Attribution",
     "Claim",
     "Contention",
+    "Delta",
+    "EntriesDelta",
+    "MembersDelta",
     "Number",
     "Origin",
     "Outcome",
@@ -21,6 +25,7 @@ __all__ = [
     "Probe",
     "Reason",
     "ReportHook",
+    "RowsDelta",
 ]
 
 Number: TypeAlias = int | float | Decimal | Fraction | timedelta
@@ -64,3 +69,73 @@ class ReportHook(Protocol):
     """Receives the report of each finished run; what it raises is logged and goes no further."""
 
     def __call__(self, report: ActionReport, /) -> object: ...
+
+
+class Delta(Protocol):
+    """The difference of two states, as a predicate receives it under the name `delta`.
+
+    Of two numbers, or two points in time, it is the amount itself. Of states without members it has no more
+    than this. Of the others see `MembersDelta`, `EntriesDelta` and `RowsDelta`.
+    """
+
+    @property
+    def changed(self) -> bool:
+        """Whether the two states differ."""
+        ...
+
+
+class MembersDelta(Delta, Protocol):
+    """What changed in a set or in a sequence."""
+
+    @property
+    def added(self) -> Collection[Any]:
+        """The members that only the post-state has: a frozenset, or of a sequence a tuple in order."""
+        ...
+
+    @property
+    def removed(self) -> Collection[Any]:
+        """The members that only the baseline has, in the same way."""
+        ...
+
+
+class EntriesDelta(Delta, Protocol):
+    """What changed in a mapping or a document.
+
+    An entry at the top level is named by its key. One further down is named by its path, such as
+    `"orders/3/status"`. A removed item of a sequence has the index that it had, any other the one that it
+    has.
+    """
+
+    @property
+    def added(self) -> Mapping[Any, Any]:
+        """Key or path → value, of entries that only the post-state has."""
+        ...
+
+    @property
+    def removed(self) -> Mapping[Any, Any]:
+        """Key or path → value, of entries that only the baseline has."""
+        ...
+
+    @property
+    def modified(self) -> Mapping[Any, tuple[Any, Any]]:
+        """Key or path → (value before, value after), of entries that both have."""
+        ...
+
+
+class RowsDelta(EntriesDelta, Protocol):
+    """What changed in rows read with `tagged(...)`; `added`, `removed` and `modified` are this run's own."""
+
+    @property
+    def amount(self) -> int:
+        """By how many rows of this run the state grew."""
+        ...
+
+    @property
+    def others(self) -> EntriesDelta:
+        """What carries the tag of somebody else."""
+        ...
+
+    @property
+    def untagged(self) -> EntriesDelta:
+        """What carries no tag, or does not say who removed it."""
+        ...

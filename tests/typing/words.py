@@ -8,8 +8,9 @@ from typing import Any
 
 from typing_extensions import assert_type
 
-from deltaspan import change, observe, pattern, tagged, unchanged
+from deltaspan import change, keyed, observe, pattern, tagged, unchanged
 from deltaspan.checks import Change, Check, Pattern, Unchanged
+from deltaspan.typing import EntriesDelta, MembersDelta, RowsDelta
 
 
 @dataclass
@@ -212,3 +213,27 @@ change("x", status).from_("new").to("done").ignoring("a")
 change("x", maybe).satisfying(holds, "more than one")
 change("x", count).satisfying(holds)  # type: ignore[call-arg]
 change("x", count).satisfying("delta > 1", "more than one")  # type: ignore[arg-type]
+
+
+def orders_by_place() -> list[Order]:
+    raise NotImplementedError
+
+
+def is_paid(delta: EntriesDelta) -> bool:
+    return all(after == "paid" for _, after in delta.modified.values())
+
+
+def is_new(delta: MembersDelta) -> bool:
+    return not delta.removed and len(delta.added) == 1
+
+
+def is_mine(delta: RowsDelta) -> bool:
+    return delta.amount == 1 and not delta.others.changed
+
+
+change("orders", keyed(orders_by_place, "id")).adding(3)
+change("orders", keyed(orders_by_place, lambda order: order.status)).satisfying(is_paid, "paid")
+change("orders", orders_by_place).satisfying(is_new, "one more")
+change("orders", tagged(orders_by_place, key="id", tag="tag")).satisfying(is_mine, "mine")
+keyed(count, "id")  # type: ignore[arg-type]
+keyed(orders_by_place, None)  # type: ignore[arg-type]

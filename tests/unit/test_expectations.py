@@ -94,7 +94,7 @@ PASSES = {
     "to a list": (CHANGE.to([1, 2]), [1], [1, 2], "x appended member 2, as expected ([1] → [1, 2])"),
     "to a mapping": (
         CHANGE.to({"a": [2]}), {"a": [1]}, {"a": [2]},
-        "x modified 'a' ([1] → [2]), as expected ({'a': [1]} → {'a': [2]})",
+        "x modified 'a/0' (1 → 2), as expected ({'a': [1]} → {'a': [2]})",
     ),
     "to NaN": (CHANGE.to(NAN), 1.0, NAN, "x changed by nan, as expected (1.0 → nan)"),
     "from and by": (CHANGE.from_(3).by(1), 3, 4, "x changed by 1, as expected (3 → 4)"),

@@ -12,7 +12,7 @@ from itertools import count
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged, window
-from deltaspan._contention import _scopes
+from deltaspan._contention import _metrics
 from deltaspan._locking import _holders
 
 
@@ -96,7 +96,7 @@ class Acting:
 
     def assert_closed(self, recorded):
         assert not self.lock.locked()
-        assert not _scopes
+        assert not _metrics
         assert _holders == {}
         assert current_causal_tag() is None
         assert recorded.span.end_time is not None
@@ -258,7 +258,7 @@ def test_an_interrupt_while_judging_or_reporting_goes_on(place):
 
     assert ran == [1]
     assert len(reports) == 1
-    assert not _scopes
+    assert not _metrics
     assert current_causal_tag() is None
 
 
@@ -299,7 +299,7 @@ def test_an_interrupt_while_a_window_is_opened_by_hand_goes_on():
             opened.capture_baseline()
 
     assert opened.report["rows"].reason == "abandoned"
-    assert not _scopes
+    assert not _metrics
 
 
 def set_from_another_thread(kind, ready):

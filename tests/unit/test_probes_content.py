@@ -11,9 +11,23 @@ import pytest
 from sqlalchemy import create_engine, select, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from deltaspan import change, collect_reports, expects, observe, override, probe, unchanged, window
+from deltaspan import (
+    change,
+    collect_reports,
+    expects,
+    keyed,
+    observe,
+    override,
+    probe,
+    tagged,
+    unchanged,
+    window,
+)
+from deltaspan._content import outline, without_content
+from deltaspan._records import PASS
+from deltaspan._reports import CheckReport
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes import files, http, sql
+from deltaspan.probes import combine, files, http, sql
 
 BEFORE, AFTER = "canary-before", "canary-after"
 
@@ -65,13 +79,21 @@ def rows_of_a_select(engine):
     return sql.query(engine, select(Note))
 
 
+def refuse(state):
+    raise ValueError(f"{state!r} is not liked")
+
+
 CLAIMS = [
     lambda probe: change("x", probe),
     lambda probe: change("x", probe).adding("wrong"),
     lambda probe: change("x", probe).adding(lambda result: result),
     lambda probe: change("x", probe).to(lambda pre_state: pre_state),
     lambda probe: change("x", probe).satisfying(lambda delta: 1 / 0, "divides"),
+    lambda probe: change("x", probe).satisfying(lambda delta, post_state: refuse(post_state), "is liked"),
+    lambda probe: change("x", probe).to(lambda pre_state: refuse(pre_state)),
+    lambda probe: change("x", probe).adding(count=1, where=lambda value: refuse(value)),
     lambda probe: change("x", probe).by(1),
+    lambda probe: change("x", probe).or_unchanged_on_error(),
     lambda probe: unchanged("x", probe),
     lambda probe: observe("x", probe),
 ]
@@ -156,8 +178,8 @@ def test_what_changed_is_named_by_key_and_path(database):
 
     assert check.outcome == "fail"
     assert check.explanation == (
-        "x did not change as expected (modifying '7/body'), for it added 8 and modified '7/body'; its values "
-        "are content and not shown; say .showing() to see them"
+        "x did not change as expected (modifying '7/body'), for it added key 8 and modified '7/body'; its "
+        "values are content and not shown; say .showing() to see them"
     )
     assert check.to_dict()["pre_state"] == {"7": {"id": "(content)", "body": "(content)"}}
     assert check.actual_delta["modified"] == {"7/body": ("(content)", "(content)")}
@@ -243,7 +265,7 @@ def test_a_function_of_ones_own_may_say_that_it_reads_content():
         rows[1] = AFTER
 
     assert "canary" not in str(w.report)
-    assert w.report["x"].explanation == "x modified 1, as expected"
+    assert w.report["x"].explanation == "x modified key 1, as expected"
 
 
 def test_a_baseline_of_content_is_not_handed_over(tmp_path):
@@ -271,6 +293,133 @@ def test_a_check_is_either_redacted_or_showing(tmp_path):
     with pytest.raises(DefinitionValueError, match="is showing and cannot be redacted"):
         check.showing().redacted()
     assert repr(check.showing()).endswith(".showing()")
+
+
+# Errors and claims ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_the_report_of_an_action_that_raises_quotes_no_value(database, claim):
+    engine, act = database
+
+    @expects(claim(sql.records(engine, "notes")))
+    def write():
+        act()
+        raise ValueError(f"cannot use {AFTER}")
+
+    with collect_reports() as reports, pytest.raises(ValueError, match="canary-after"):
+        write()
+    [report] = reports
+    told = [str(report), repr(report), report.feedback(), json.dumps(report["x"].to_dict())]
+
+    assert not [each for each in told if "canary" in each]
+
+
+@pytest.mark.parametrize("answer", [lambda: True, lambda result: refuse(result), lambda: False])
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_no_value_leaves_by_what_the_action_claims(database, recorded, claim, answer):
+    engine, act = database
+    probe = sql.records(engine, "notes")
+    with window("write", claim(probe), claim=answer) as w:
+        act()
+        w.result = AFTER
+
+    assert not [each for each in everything_told(w, recorded, probe) if "canary" in each]
+
+
+@pytest.mark.parametrize("fails_at", [0, 1])
+def test_what_a_probe_of_content_raises_is_told_by_its_class(recorded, fails_at):
+    reads = [dict, dict]
+    reads[fails_at] = lambda: refuse(BEFORE)
+    read = probe(content=True)(lambda: reads.pop(0)())
+    with window("write", change("x", read)) as w:
+        pass
+
+    assert w.report["x"].reason in ("baseline_failed", "probe_failed")
+    assert "(ValueError)" in w.report["x"].explanation
+    assert w.report["x"].explanation.startswith("x: has no verdict, because ")
+    assert not [each for each in everything_told(w, recorded, read) if "canary" in each]
+
+
+def test_a_value_that_a_database_cannot_convert_is_not_quoted():
+    class DataError(Exception):
+        """As a driver of PostgreSQL raises it."""
+
+    def fail():
+        raise DataError(f'invalid input syntax for type integer: "it is "{BEFORE}""')
+
+    with window("write", change("x", sql.query(fail, "SELECT body::int FROM notes"))) as w:
+        pass
+
+    assert w.report["x"].explanation.endswith("DataError: invalid input syntax for type integer: ***")
+
+
+def test_of_a_delta_of_an_unknown_kind_nothing_is_shown():
+    class Opaque:
+        changed = True
+        value = AFTER
+        apart = (AFTER, AFTER)
+
+        def words(self):
+            return AFTER
+
+    expected = change("x", lambda: 3).expectation
+    report = CheckReport("x", PASS, "window", None, (BEFORE,), (AFTER,), Opaque(), expected, 0.0)
+    hidden = without_content(report, claims_change=True, has_computed_operands=False)
+
+    assert "canary" not in f"{hidden} {hidden.actual_delta} {hidden.others} {hidden.to_dict()}"
+    assert hidden.explanation == "x changed, as expected"
+
+
+def test_a_state_that_the_stack_has_no_room_for_is_hidden_as_a_whole():
+    state = ()
+    for _ in range(100_000):
+        state = (state,)
+
+    assert outline(state) == "(content)"
+    while state:  # or it is freed by a recursion that is as deep
+        (state,) = state
+
+
+def test_who_made_a_change_of_content_is_told(database):
+    engine, act = database
+    with window("write", change("x", sql.records(engine, "notes"))) as w:
+        act()
+
+    assert w.report["x"].origin == "this_action"
+
+
+class Rows(list):
+    """A list of rows that also has them as an attribute."""
+
+    @property
+    def rows(self):
+        return list(self)
+
+
+@pytest.mark.parametrize("wrap", [lambda read: keyed(read, "id"), lambda read: combine(read)["rows"]])
+def test_what_is_made_of_content_is_content(recorded, wrap):
+    row = {"id": 1, "body": BEFORE}
+    read = wrap(probe(content=True)(lambda: Rows([dict(row)])))
+    with window("write", change("x", read)) as w:
+        row["body"] = AFTER
+
+    assert w.report.passed
+    assert not [each for each in everything_told(w, recorded, read) if "canary" in each]
+
+
+def test_the_tags_of_rows_are_no_content():
+    rows = [{"id": 1, "tag": None}]
+    read = tagged(
+        probe(content=True, hint="the replica may lag behind")(lambda: list(rows)), key="id", tag="tag"
+    )
+    with window("write", change("x", read).by(1), change("y", read).by(1)) as w:
+        rows.append({"id": 2, "tag": w.causal_tag})
+    with window("write", change("x", read).by(1)) as idle:
+        pass
+
+    assert w.report["x"].post_state == {1: None, 2: w.causal_tag}
+    assert "; the replica may lag behind" in idle.report["x"].explanation
 
 
 # Hints ----------------------------------------------------------------------------------------------------

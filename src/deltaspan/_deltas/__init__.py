@@ -5,6 +5,7 @@ words, and what plain value stands for it in a report.
 """
 
 from deltaspan._deltas._collections import MappingDelta, SequenceDelta, SetDelta
+from deltaspan._deltas._predicates import for_predicate
 from deltaspan._deltas._scalars import Delta, NumberDelta, ValueDelta
 from deltaspan._deltas._tagged import Owned, TaggedDelta, merged, split, without_contents
 from deltaspan._freeze import Path
@@ -19,6 +20,7 @@ __all__ = [
     "SetDelta",
     "TaggedDelta",
     "ValueDelta",
+    "for_predicate",
     "merged",
     "split",
     "without_contents",

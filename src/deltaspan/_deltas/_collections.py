@@ -58,11 +58,12 @@ class SetDelta:
 
 @dataclass(frozen=True, slots=True)
 class MappingDelta:
-    """The difference of two mappings, and of the mappings within them.
+    """The difference of two mappings, and of the mappings and sequences within them.
 
     Entries are keyed by their Path, the tuple of original keys. Where both states hold a mapping at a key,
-    the entries within are compared instead; so are, by index, two sequences of mappings that are equally
-    long. Anything else is one entry with its whole value: an added document is one added entry.
+    the entries within are compared instead. Where both hold a sequence, its items are: a removed item is
+    named by its index in the baseline, all else by the index in the post-state. Anything else is one entry
+    with its whole value: an added document is one added entry.
 
     Attributes:
         added: path → value, of entries that only the post-state has.

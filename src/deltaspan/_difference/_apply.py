@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Literal, TypeAlias
 
 from deltaspan._deltas import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta
 from deltaspan._deltas._numbers import add
+from deltaspan._freeze import Aspect
 
 __all__ = ["apply"]
 
-_GONE: Final = object()
-
-_Edit = tuple[Sequence[object], object]
-"""The keys that are left to go, and what is to be put there, or `_GONE`."""
+_Kind: TypeAlias = Literal["added", "removed", "modified"]
+_Edit: TypeAlias = tuple[Sequence[object], _Kind, object]
+"""The keys that are left to go, what is done there, and the new value."""
 
 
 def apply(delta: Delta, pre: object) -> object:
@@ -48,24 +48,35 @@ def apply(delta: Delta, pre: object) -> object:
             end = len(state) - delta.tail
             return state[: end - len(delta.before)] + delta.after + state[end:]
         case MappingDelta():
-            edits: list[_Edit] = [(path, _GONE) for path in delta.removed]
-            edits += [(path, after) for path, (_, after) in delta.modified.items()]
-            edits += delta.added.items()
+            edits: list[_Edit] = [(path, "removed", None) for path in delta.removed]
+            edits += [(path, "modified", after) for path, (_, after) in delta.modified.items()]
+            edits += [(path, "added", after) for path, after in delta.added.items()]
             return _edited(state, edits)
         case _:
             raise TypeError("a change of a whole value cannot be replayed: use the post-state itself")
 
 
 def _edited(state: Any, edits: list[_Edit]) -> object:
-    fresh: Any = list(state) if isinstance(state, tuple) else dict(state)
+    here: dict[_Kind, dict[Any, object]] = {"added": {}, "removed": {}, "modified": {}}
     below: dict[object, list[_Edit]] = {}
-    for (key, *rest), item in edits:
+    for (key, *rest), kind, item in edits:
+        if type(key) is Aspect:
+            continue  # the result is plain, and equals the post-state by its content
         if rest:
-            below.setdefault(key, []).append((rest, item))
-        elif item is _GONE:
-            del fresh[key]
+            below.setdefault(key, []).append((rest, kind, item))
         else:
-            fresh[key] = item
+            here[kind][key] = item
+    fresh: Any
+    if isinstance(state, tuple):
+        # What stays fills the places between what is added.
+        kept = iter([item for index, item in enumerate(state) if index not in here["removed"]])
+        size = len(state) - len(here["removed"]) + len(here["added"])
+        fresh = [here["added"][index] if index in here["added"] else next(kept) for index in range(size)]
+    else:
+        fresh = {key: item for key, item in state.items() if key not in here["removed"]}
+        fresh.update(here["added"])
+    for key, item in here["modified"].items():
+        fresh[key] = item
     for key, inner in below.items():
         fresh[key] = _edited(fresh[key], inner)
     return tuple(fresh) if isinstance(state, tuple) else MappingProxyType(fresh)

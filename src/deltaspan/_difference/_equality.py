@@ -1,4 +1,4 @@
-"""When two frozen values are equal: by value, for any two values, without ever raising.
+"""When two frozen values are equal: by value, for any two values.
 
 It is Python's equality, but for this:
 
@@ -7,8 +7,11 @@ It is Python's equality, but for this:
 - Sets and keys are trusted: which members two sets share, and which keys two mappings, is Python's answer,
   apart from NaN. So {True} and {1} are equal.
 - Records of different classes differ; a record and a plain mapping are compared by fields.
+- Arrays and frames of different structure differ, and so do frames whose rows are in another order. One that
+  has a structure and one that has none are compared by content.
 - Two aware datetimes are equal if they are the same instant.
-- What raises when it is compared is not equal, unless it is the same object.
+- What raises when it is compared is not equal, unless it is the same object. A stack or a memory without
+  room is no answer: RecursionError and MemoryError go on to the caller.
 """
 
 from __future__ import annotations
@@ -19,13 +22,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deltaspan._deltas._numbers import instant, is_nan, is_number
-from deltaspan._freeze import class_of
+from deltaspan._freeze import Array, class_of, structure_of
+from deltaspan._guard import EXHAUSTED
 from deltaspan._interrupts import let_through
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-__all__ = ["equal", "identity", "same_class", "unpaired"]
+__all__ = ["equal", "identity", "same_class", "same_structure", "unpaired"]
 
 _PLAIN: Final = frozenset({str, int, bytes})
 """Types whose own equality is the answer, told apart from the rest by one look-up."""
@@ -44,11 +48,15 @@ class Unpaired(NamedTuple):
 
 
 def equal(a: object, b: object) -> bool:
-    """Say whether two frozen values are equal, by value; total, symmetric and reflexive.
+    """Say whether two frozen values are equal, by value; symmetric and reflexive.
 
     Args:
         a: a frozen value, as `freeze` returns it.
         b: another.
+
+    Raises:
+        RecursionError: the stack has no room for the comparison.
+        MemoryError: nor has the memory.
 
     Example:
         >>> equal(1, 1.0), equal(True, 1), equal((float("nan"),), (float("nan"),))
@@ -58,6 +66,8 @@ def equal(a: object, b: object) -> bool:
         return True
     try:
         return _equal(a, b)
+    except EXHAUSTED:
+        raise
     except Exception as error:
         let_through(error)
         return False
@@ -71,13 +81,15 @@ def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
         if kind in _PLAIN:
             return bool(a == b)
         if kind is MappingProxyType:
-            return len(a) == len(b) and same_class(a, b) and _equal_mappings(a, b)
+            return len(a) == len(b) and same_class(a, b) and _equal_mappings(a, b) and same_structure(a, b)
         if kind is tuple:
             return len(a) == len(b) and all(map(_equal, a, b))
         if kind is frozenset:
             return len(a) == len(b) and _equal_sets(a, b)
     elif kind is bool or type(b) is bool:
         return False
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and same_structure(a, b) and all(map(_equal, a, b))
     return _equal_leaves(a, b)
 
 
@@ -85,6 +97,20 @@ def same_class(a: Any, b: Any) -> bool:
     """Return whether two mappings may be equal: not if they are records of two classes."""
     mine, other = class_of(a), class_of(b)
     return mine == other or mine is None or other is None
+
+
+def same_structure(a: Any, b: Any) -> bool:
+    """Return whether two values may be equal: not if they are arrays or frames that are made differently.
+
+    The rows of a frame are in order, though a mapping's items are not.
+    """
+    mine = structure_of(a)
+    if mine is None:
+        return True
+    other = structure_of(b)
+    if other is None or mine != other:
+        return other is None
+    return type(a) is Array or list(map(identity, a)) == list(map(identity, b))
 
 
 def _equal_leaves(a: Any, b: Any) -> bool:
@@ -155,7 +181,7 @@ def _free_of_nan(members: list[Any]) -> bool:
     return _NEVER_NAN.issuperset(map(type, members))
 
 
-def identity(value: Any) -> Hashable:
+def identity(value: Any) -> Hashable:  # noqa: PLR0911 - one line a kind
     """Return what equals, and hashes like, the same of another value if and only if the two values are equal.
 
     It makes members that do not hash, such as mappings, countable in linear time.
@@ -169,9 +195,13 @@ def identity(value: Any) -> Hashable:
         return (tuple, *map(identity, value))
     if kind is frozenset:
         return _identity_of_set(value)
+    if kind is Array:
+        return (Array, value.structure, *map(identity, value))
     if kind is MappingProxyType:
         items = frozenset((_identity_of_key(key), identity(item)) for key, item in value.items())
-        return (MappingProxyType, class_of(value), len(value), items)
+        structure = structure_of(value)
+        order = None if structure is None else tuple(map(_identity_of_key, value))
+        return (MappingProxyType, class_of(value), structure, order, len(value), items)
     return _identity_of_leaf(value)
 
 
@@ -202,6 +232,8 @@ def _identity_of_leaf(value: Any) -> Hashable:
         return (datetime, moment)
     try:
         hash(value)
+    except EXHAUSTED:
+        raise
     except Exception as error:
         let_through(error)
         # It cannot be counted by value; the same object is the same value at least.

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from types import MemberDescriptorType
 from typing import Any, NamedTuple
 
-__all__ = ["fields_of", "is_declared", "is_record", "is_transparent", "slots_of"]
+__all__ = ["fields_of", "hidden_fields", "is_declared", "is_record", "is_transparent", "slots_of"]
 
 _NOTES = ("__pydantic_", "__fields_set__")
 _POINTER = object.__basicsize__ // 2
@@ -20,6 +20,7 @@ class _Layout(NamedTuple):
         declared: the fields that a dataclass or attrs class declares; None for any other class.
         slots: name → descriptor, of the slots of all its classes.
         cached: under which names cached properties keep what they computed: to read one changes no state.
+        hidden: the declared fields that its `repr` leaves out, or does not show as they are.
         pydantic: whether it is a pydantic model, which keeps some of its fields in dicts of their own.
         transparent: whether its `__dict__` and slots are all that a value holds.
     """
@@ -27,6 +28,7 @@ class _Layout(NamedTuple):
     declared: tuple[str, ...] | None
     slots: dict[str, MemberDescriptorType]
     cached: frozenset[str]
+    hidden: frozenset[str]
     pydantic: bool
     transparent: bool
 
@@ -46,6 +48,11 @@ def is_record(kind: type) -> bool:
 def is_transparent(kind: type) -> bool:
     """Whether values of this type hold nothing but fields, if they hold anything."""
     return _layout(kind).transparent
+
+
+def hidden_fields(kind: type) -> frozenset[str]:
+    """Return the declared fields that the class itself does not show: those with `repr=False`."""
+    return _layout(kind).hidden
 
 
 def fields_of(record: Any) -> dict[Any, object]:
@@ -92,6 +99,7 @@ def _layout(kind: type) -> _Layout:
             for name, item in vars(base).items()
             if isinstance(item, cached_property)
         ),
+        hidden=_hidden(kind),
         pydantic=any(
             base.__name__ == "BaseModel" and base.__module__.startswith("pydantic") for base in kind.__mro__
         ),
@@ -104,6 +112,22 @@ def _declared(kind: type) -> tuple[str, ...] | None:
         return tuple(field.name for field in dataclasses.fields(kind))
     attrs = (vars(base)["__attrs_attrs__"] for base in kind.__mro__ if "__attrs_attrs__" in vars(base))
     return next((tuple(field.name for field in fields) for fields in attrs), None)
+
+
+def _hidden(kind: type) -> frozenset[str]:
+    # A dataclass and attrs have the mark on the field itself, pydantic has it there or, before 2.0, below it.
+    fields = [*_fields_marked(kind, "__dataclass_fields__"), *_fields_marked(kind, "__pydantic_fields__")]
+    fields += [(field.name, field) for field in getattr(kind, "__attrs_attrs__", ())]
+    if not fields:
+        fields = [
+            (name, getattr(field, "field_info", None)) for name, field in _fields_marked(kind, "__fields__")
+        ]
+    return frozenset(name for name, field in fields if getattr(field, "repr", True) is not True)
+
+
+def _fields_marked(kind: type, attribute: str) -> list[tuple[str, Any]]:
+    found = next((vars(base)[attribute] for base in kind.__mro__ if attribute in vars(base)), None)
+    return list(found.items()) if isinstance(found, dict) else []
 
 
 def slots_of(kind: type) -> dict[str, MemberDescriptorType]:

@@ -37,8 +37,9 @@ from weakref import ProxyTypes, ReferenceType
 from deltaspan._freeze._beside import by_content
 from deltaspan._freeze._fields import is_declared, is_record, is_transparent
 from deltaspan._freeze._refusal import Refusal
-from deltaspan._guard import class_name
+from deltaspan._guard import EXHAUSTED, class_name
 from deltaspan._interrupts import let_through
+from deltaspan._render._hiding import hides_itself
 
 __all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refused"]
 
@@ -59,7 +60,7 @@ _SCALAR_NAMES: Final = frozenset(
     {
         "ipaddress.IPv4Address", "ipaddress.IPv4Interface", "ipaddress.IPv4Network",
         "ipaddress.IPv6Address", "ipaddress.IPv6Interface", "ipaddress.IPv6Network",
-        "re.Pattern", "pandas.NAType", "pandas._libs.missing.NAType",
+        "re.Pattern", "deltaspan._freeze._hidden.Hidden", "pandas.NAType", "pandas._libs.missing.NAType",
     }
 )  # fmt: skip
 """Immutable types of modules that are not imported for this."""
@@ -78,6 +79,7 @@ class Kind(Enum):
     ARRAY = auto()
     SERIES = auto()
     FRAME = auto()
+    HIDDEN = auto()
     REFUSED = auto()
 
 
@@ -89,13 +91,17 @@ def kind_of(kind: type) -> Kind:
     """
     try:
         return _kind_of(kind)
+    except EXHAUSTED:
+        raise  # a refusal would be kept for all values of this type
     except Exception as error:
         let_through(error)
         # A metaclass may answer anything, and raise; what cannot say what it is is not plain state.
         return Kind.REFUSED
 
 
-def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911 - a table of kinds, best first
+def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911, PLR0912 - a table of kinds, best first
+    if hides_itself(kind):
+        return Kind.HIDDEN
     if issubclass(kind, _SCALAR_BASES) or _name(kind) in _SCALAR_NAMES:
         return Kind.SCALAR
     if issubclass(kind, bytearray | memoryview):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from deltaspan._guard import safe_str
+from deltaspan._guard import EXHAUSTED, class_name
+from deltaspan._interrupts import let_through
 
 __all__ = ["Path"]
 
@@ -38,4 +39,12 @@ class Path(tuple[object, ...]):
 
 
 def _escaped(key: object) -> str:
-    return safe_str(key).replace("~", "~0").replace("/", "~1")
+    try:
+        text = str.__str__(str(key))
+    except EXHAUSTED:
+        raise
+    except BaseException as error:
+        let_through(error)
+        # The text of a key may be broken. Where it stands must be said all the same.
+        text = f"<{class_name(type(key))}>"
+    return text.replace("~", "~0").replace("/", "~1")

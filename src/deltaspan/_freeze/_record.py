@@ -1,7 +1,8 @@
-"""A frozen record: the read-only mapping of its fields, which remembers of what class it was.
+"""Frozen values that remember what they were: records their class, frames and arrays their structure too.
 
 Two records of different classes are different values, though their fields be the same: a `Pending()` that
-became a `Paid()` has changed. A plain mapping has no class, and equals a record by its fields.
+became a `Paid()` has changed. A plain mapping has no class, and equals a record by its fields. Two arrays of
+different structure differ as well. A plain tuple has none, and equals an array by its members.
 """
 
 from __future__ import annotations
@@ -9,33 +10,87 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any, Final
 
-__all__ = ["class_of", "record"]
+__all__ = ["ORDER", "STRUCTURE", "Array", "Aspect", "array", "class_of", "record", "structure_of"]
+
+
+class Aspect(str):
+    """The name of a change that is not one of content: no key of a state has this type."""
+
+    __slots__ = ()
+
+
+STRUCTURE: Final = Aspect("(structure)")
+"""That what a frame or an array is made of has changed: columns, names, types, shape."""
+
+ORDER: Final = Aspect("(order)")
+"""That the rows of a frame are in another order."""
 
 _CLASS: Final = object()
 """What a record is asked for its class with; no key of anybody else's."""
+
+_STRUCTURE: Final = object()
+"""What it is asked for its structure with."""
 
 
 class _Fields(dict[Any, Any]):
     """The fields of a record. Seen through a read-only mapping it can still be asked for its class."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "structure")
 
-    def __init__(self, fields: dict[Any, Any], name: str) -> None:
+    def __init__(self, fields: dict[Any, Any], name: str, structure: str | None) -> None:
         super().__init__(fields)
         self.name = name
+        self.structure = structure
 
     def __contains__(self, key: object) -> bool:
-        return key is _CLASS or super().__contains__(key)
+        return key is _CLASS or key is _STRUCTURE or super().__contains__(key)
 
-    def __missing__(self, key: object) -> str:
+    def __missing__(self, key: object) -> str | None:
         if key is _CLASS:
             return self.name
+        if key is _STRUCTURE:
+            return self.structure
         raise KeyError(key)
 
 
-def record(fields: dict[Any, Any], name: str) -> MappingProxyType[Any, Any]:
-    """Return frozen fields as a record of the class with this name."""
-    return MappingProxyType(_Fields(fields, name))
+class Array(tuple[Any, ...]):  # noqa: SLOT001 - a tuple of any length has no room for slots
+    """The members of an array, which remembers what it is made of beside them.
+
+    Attributes:
+        structure: the class, the type of its items, and its shape but for its length, as text.
+    """
+
+    structure: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return array, (tuple(self), self.structure)
+
+
+def array(members: tuple[Any, ...], structure: str) -> Array:
+    """Return frozen members as those of an array with this structure."""
+    made = Array(members)
+    made.structure = structure
+    return made
+
+
+def record(fields: dict[Any, Any], name: str, structure: str | None = None) -> MappingProxyType[Any, Any]:
+    """Return frozen fields as a record of the class with this name.
+
+    Args:
+        fields: name or key → frozen value.
+        name: the qualified name of the class.
+        structure: of a frame or a series, what it is made of beside its cells; None for any other record.
+    """
+    return MappingProxyType(_Fields(fields, name, structure))
+
+
+def structure_of(frozen: Any) -> str | None:
+    """Return what a frame, a series or an array is made of beside its content; None for all else."""
+    if type(frozen) is Array:
+        return frozen.structure
+    if type(frozen) is MappingProxyType:
+        return frozen[_STRUCTURE] if _STRUCTURE in frozen else None  # noqa: SIM401  # only the look-up asks
+    return None
 
 
 def class_of(frozen: MappingProxyType[Any, Any]) -> str | None:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._freeze._beside import beside, by_content, extends_builtin, plain_scalar, shows_what_it_holds
-from deltaspan._freeze._fields import fields_of, is_record
+from deltaspan._freeze._fields import fields_of, hidden_fields, is_record
+from deltaspan._freeze._hidden import Hidden
 from deltaspan._freeze._kinds import SCALARS, Kind, has_keys, kind_of, refused
-from deltaspan._freeze._record import class_of, record
+from deltaspan._freeze._record import Array, array, class_of, record, structure_of
 from deltaspan._freeze._refusal import Refusal, Unfreezable, failed
-from deltaspan._guard import class_name, safe_str
+from deltaspan._freeze._structure import structure_of_array, structure_of_frame, structure_of_series
+from deltaspan._guard import EXHAUSTED, class_name, safe_str
 from deltaspan._interrupts import let_through
+from deltaspan._render._hiding import MASK, secret_of, self_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "freeze"]
+__all__ = ["IGNORED", "MAX_DEPTH", "MAX_NODES", "Pruning", "freeze"]
+
+IGNORED: Final = "(ignored)"
+"""What stands in a sequence for an item that is left out."""
 
 MAX_DEPTH = 100
 """The most containers within one another; few enough that the walk stays clear of the recursion limit."""
@@ -30,10 +36,25 @@ _TRIES = 5
 
 _TOO_MANY = (f"more than {MAX_NODES} values", "return a set, a count or a digest")
 
+_NO_STACK = "found more nesting than the stack has room for: return a flatter structure instead"
+_NO_MEMORY = "found more than the memory has room for: return a count or a digest instead"
+
 T = TypeVar("T")
 
 
-def freeze(value: object) -> object:
+class Pruning(Protocol):
+    """Knows what is left out of a state."""
+
+    def leaves_out(self, keys: Sequence[object], key: object) -> bool:
+        """Return whether what is at `key`, below the keys that lead there, is left out."""
+        ...
+
+    def reaches(self, depth: int) -> bool:
+        """Return whether anything may be left out below this many keys."""
+        ...
+
+
+def freeze(value: object, pruning: Pruning | None = None) -> object:
     """Take a deep, immutable snapshot of a value.
 
     Scalars, and whatever else cannot change, come back as they are. Lists, tuples, deques, arrays and dict
@@ -41,16 +62,23 @@ def freeze(value: object) -> object:
     of a fresh dict, whose keys are trusted; bytearrays and memoryviews become bytes. A record (dataclass,
     attrs, pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private
     ones too: a field left out would be a change unseen. Properties are not read, cached ones are left out.
-    numpy and pandas values become plain numbers, tuples and mappings.
+    Arrays, series and frames become tuples and mappings that remember their structure: the types of items,
+    columns in order, names, the index, the shape. The order of a frame's rows is state as well.
+    A number of numpy becomes a plain one: its type is no state, as little as that of 1 and 1.0.
+    A named tuple is its members, as it is to Python, and its names are no state.
 
     What subclasses a built-in and has attributes of its own becomes a record of them, with its content as the
     field `(content)`; members of enumerations are constants and come back as they are.
     What only behaves like a collection becomes a record of its fields, or its content if it has none.
+    What hides itself, such as pydantic's SecretStr or a field with `repr=False`, becomes a digest, which
+    compares by content and shows what the value shows of itself.
     The order of a mapping's keys is no state, not even an OrderedDict's: return `list(mapping)` to check it.
     Nor is what governs later changes of a built-in: `maxlen` of a deque, `default_factory` of a defaultdict.
 
     Args:
         value: anything.
+        pruning: knows what is left out: it is not walked, and no reason to refuse the state. None leaves out
+            nothing. An item of a sequence that is left out is `IGNORED`, so that the others keep their index.
 
     Returns:
         The snapshot: equal in content, sharing nothing mutable with the value. Freezing it again changes
@@ -67,19 +95,22 @@ def freeze(value: object) -> object:
         (mappingproxy({'id': 1, 'tags': frozenset({'new'})}),)
     """
     try:
-        if type(value) in SCALARS:
-            return value
-        return _Walk().copy(value, 0)
-    except Refusal as refusal:
-        raise Unfreezable(refusal.sentence()) from None
-    except RecursionError:
-        raise Unfreezable(
-            "found more nesting than the stack has room for: return a flatter structure instead"
-        ) from None
-    except Exception as error:
-        let_through(error)
-        # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
-        raise Unfreezable(failed(value, error).sentence()) from None
+        try:
+            if type(value) in SCALARS:
+                return value
+            walk = _Walk() if pruning is None else _PrunedWalk(pruning)
+            return walk.copy(value, 0)
+        except Refusal as refusal:
+            raise Unfreezable(refusal.sentence()) from None
+        except (Unfreezable, *EXHAUSTED):
+            raise
+        except Exception as error:
+            let_through(error)
+            # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
+            raise Unfreezable(failed(value, error).sentence()) from None
+    except EXHAUSTED as error:
+        # Nothing is called here that would need more of what has run out.
+        raise Unfreezable(_NO_STACK if type(error) is RecursionError else _NO_MEMORY) from None
 
 
 class _Walk:
@@ -156,6 +187,8 @@ class _Walk:
         return plain if held is None else held
 
     def read_iterable(self, value: Any, depth: int) -> object:
+        if type(value) is Array:
+            return array(self._sequence(value, tuple(value), depth), value.structure)
         members = _read(value, lambda it: tuple(self._bounded(it)))
         shows_what_it_holds(value, members)
         held = self._held(value, members, depth)
@@ -175,7 +208,7 @@ class _Walk:
         if type(value) is MappingProxyType:
             frozen = self._mapping(value, fields, depth)
             name = class_of(value)
-            return frozen if name is None else record(fields, name)
+            return frozen if name is None else record(fields, name, structure_of(value))
         shows_what_it_holds(value, fields)
         held = self._held(value, fields, depth)
         return self._mapping(value, fields, depth) if held is None else held
@@ -194,12 +227,21 @@ class _Walk:
     def _recorded(self, value: Any, fields: dict[Any, Any], depth: int) -> object:
         kind = type(value)
         self._mapping(value, fields, depth)
+        for name in hidden_fields(kind):
+            if name in fields and type(fields[name]) is not Hidden:
+                fields[name] = Hidden.of(fields[name], MASK)
         return record(fields, f"{kind.__module__}.{kind.__qualname__}")
 
     def read_record(self, value: Any, depth: int) -> object:
         return self._recorded(value, _read(value, fields_of), depth)
 
+    def read_hidden(self, value: Any, depth: int) -> object:
+        held = self.copy(_read(value, secret_of), depth + 1)
+        return Hidden.of(held, _read(value, self_shown))
+
     def read_bytes(self, value: Any, depth: int) -> object:
+        if isinstance(value, memoryview) and (value.format != "B" or value.ndim != 1):
+            return self.read_array(value, depth)  # bytes say neither what they are nor in what shape
         content = _read(value, lambda it: memoryview(it).tobytes())
         held = self._held(value, content, depth)
         return content if held is None else held
@@ -213,15 +255,25 @@ class _Walk:
         if type(result) is type(value) and not by_content(type(value)):
             name = class_name(type(value))
             raise Refusal(f"a {name} whose tolist() returns a {name}", "return plain values")
+        if type(result) is list:
+            result = array(tuple(result), _read(value, structure_of_array))
         held = self._held(value, result, depth)
         return self._converted(value, result, depth) if held is None else held
 
     def read_series(self, value: Any, depth: int) -> object:
         unique = _read(value, lambda it: it.index.is_unique)
-        return self._converted(value, _read(value, lambda it: it.to_dict() if unique else it.tolist()), depth)
+        content = _read(value, lambda it: it.to_dict() if unique else it.tolist())
+        return self._structured(value, content, _read(value, structure_of_series), depth)
 
     def read_frame(self, value: Any, depth: int) -> object:
-        return self._converted(value, _read(value, _frame_rows), depth)
+        return self._structured(value, _read(value, _frame_rows), _read(value, structure_of_frame), depth)
+
+    def _structured(self, value: object, content: Any, structure: str, depth: int) -> object:
+        if isinstance(content, dict):
+            kind = type(value)
+            self._mapping(value, content, depth)
+            return record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
+        return array(self._sequence(value, tuple(content), depth), structure)
 
     def read_refused(self, value: Any, _depth: int) -> object:
         raise refused(type(value))
@@ -250,6 +302,64 @@ class _Walk:
         return islice(members, self._left + 1)
 
 
+class _PrunedWalk(_Walk):
+    """One copy without what is left out.
+
+    Args:
+        pruning: knows what is left out.
+    """
+
+    __slots__ = ("_keys", "_pruning")
+
+    def __init__(self, pruning: Pruning) -> None:
+        super().__init__()
+        self._pruning = pruning
+        self._keys: list[object] = []
+
+    def copy(self, value: Any, depth: int) -> object:
+        if type(value) is dict and depth <= MAX_DEPTH and self._pruning.reaches(len(self._keys)):
+            # The shortcut for mappings of scalars looks at no key.
+            return self._mapping(value, value.copy(), depth)
+        return super().copy(value, depth)
+
+    def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
+        keys, pruning = self._keys, self._pruning
+        if not pruning.reaches(len(keys)):
+            return super()._mapping(holder, fresh, depth)
+        for key in [key for key in fresh if pruning.leaves_out(keys, key)]:
+            del fresh[key]
+        self._spend(len(fresh))
+        for key, item in fresh.items():
+            fresh[key] = self._below(holder, key, item, depth)
+        return MappingProxyType(fresh)
+
+    def _sequence(self, holder: object, members: tuple[Any, ...], depth: int) -> tuple[object, ...]:
+        keys, pruning = self._keys, self._pruning
+        if not pruning.reaches(len(keys)):
+            return super()._sequence(holder, members, depth)
+        self._spend(len(members))
+        # Members of a sequence that is the whole state are named by value, so the difference leaves them out.
+        return tuple(
+            [
+                IGNORED
+                if keys and pruning.leaves_out(keys, index)
+                else self._below(holder, index, item, depth)
+                for index, item in enumerate(members)
+            ]
+        )
+
+    def _below(self, holder: object, key: object, item: Any, depth: int) -> object:
+        if type(item) in SCALARS:
+            return item
+        self._keys.append(key)
+        try:
+            return self.copy(item, depth + 1)
+        except Refusal as refusal:
+            raise refusal.within(holder, key) from None
+        finally:
+            self._keys.pop()
+
+
 _READERS: Mapping[Kind, Callable[[_Walk, Any, int], object]] = {
     Kind.SCALAR: _Walk.read_scalar,
     Kind.SEQUENCE: _Walk.read_iterable,
@@ -261,6 +371,7 @@ _READERS: Mapping[Kind, Callable[[_Walk, Any, int], object]] = {
     Kind.ARRAY: _Walk.read_array,
     Kind.SERIES: _Walk.read_series,
     Kind.FRAME: _Walk.read_frame,
+    Kind.HIDDEN: _Walk.read_hidden,
     Kind.REFUSED: _Walk.read_refused,
 }
 
@@ -270,7 +381,7 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
     for attempt in range(_TRIES):
         try:
             return reader(value)
-        except Refusal:  # noqa: PERF203 - each try needs its own
+        except (Refusal, *EXHAUSTED):  # noqa: PERF203 - each try needs its own
             raise
         except RuntimeError as error:
             # "changed size during iteration", "mutated during iteration": the next read may find it at rest.

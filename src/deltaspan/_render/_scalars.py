@@ -19,6 +19,7 @@ from uuid import UUID
 
 from deltaspan._guard import class_name
 from deltaspan._interrupts import let_through
+from deltaspan._render._hiding import hides_itself, self_shown
 
 MAX_DECIMAL_BITS = 2126
 """Larger integers (over 640 digits) are hexadecimal text: Python may refuse to write their decimals."""
@@ -54,6 +55,10 @@ _SHAPES: dict[type, Shape] = {
 def shape_of(kind: type) -> Shape:
     # By the class and not by isinstance, which asks the object what it pretends to be.
     if kind in _SCALARS:
+        return None
+    if kind in _SHAPES:
+        return _SHAPES[kind]
+    if hides_itself(kind):
         return None
     return next((_SHAPES[base] for base in kind.__mro__ if base in _SHAPES), None)
 
@@ -121,6 +126,8 @@ def as_scalar(value: object) -> Scalar:
 
 
 def _scalar_of(value: object, kind: type) -> Scalar:
+    if kind not in _SCALARS and hides_itself(kind):
+        return self_shown(value)
     for base in kind.__mro__:
         if base in _SCALARS:
             return _SCALARS[base](value)

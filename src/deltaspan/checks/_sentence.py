@@ -119,8 +119,9 @@ class Sentence(Check[S_co]):
         Args:
             predicate: a callable that names what it needs: `delta`, `pre_state`, `post_state`, `result`,
                 `causal_tag`, the action's parameters. `delta` is the amount for numbers, otherwise a record
-                with what its kind of state has: `changed`, `added`, `removed`, `modified`. What it returns
-                is taken as true or false; when it raises, the check is inconclusive.
+                with `changed` and, of a collection, `added`, `removed` and, of a mapping, `modified`; see
+                `deltaspan.typing`. What it returns is taken as true or false. If it raises, the check is
+                inconclusive.
             description: what it demands, for reports: it is all that they can say of a predicate.
 
         Raises:
@@ -144,8 +145,9 @@ class Sentence(Check[S_co]):
     def ignoring(self: C, *patterns: object) -> C:
         """Leave keys, members or paths out entirely, before anything is judged.
 
-        What lies below an ignored key is left out with it. It may be said again, to leave out more. A state
-        without members has nothing to leave out.
+        What lies below an ignored key is left out with it, and is not read: it refuses no state and no report
+        shows it. What a callable computes is left out of the delta alone. It may be said again, to leave out
+        more. A state without members has nothing to leave out.
 
         Args:
             patterns: keys, members and glob patterns over paths, as for `only`.

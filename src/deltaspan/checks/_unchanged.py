@@ -21,7 +21,7 @@ class Unchanged(Check[S_co]):
     __slots__ = ()
 
     def ignoring(self: U, *patterns: object) -> U:
-        """Leave keys, members or paths out entirely, before anything is judged; as for `change`.
+        """Leave keys, members or paths out entirely, before anything is read; as for `change`.
 
         Example:
             >>> from deltaspan import unchanged, window
@@ -29,7 +29,7 @@ class Unchanged(Check[S_co]):
             >>> with window("read", unchanged("doc", lambda: doc).ignoring("seen")) as w:
             ...     doc["seen"] = 2
             >>> w.report["doc"].explanation
-            "doc did not change, ignoring 'seen', as expected"
+            "doc did not change, ignoring 'seen', as expected ({'title': 'a'} → {'title': 'a'})"
         """
         expectation = self.expectation
         assert isinstance(expectation, NoChange)  # noqa: S101  # `unchanged` makes no other

@@ -8,6 +8,7 @@ from typing import Any
 
 from deltaspan._deltas import Delta, MappingDelta, TaggedDelta
 from deltaspan._difference import difference, equal
+from deltaspan._freeze import freeze
 from deltaspan._records import FAIL, PASS, UNREAD, Raised, Verdict, inconclusive
 from deltaspan._render import show, whole
 from deltaspan.expectations._ends import instead
@@ -143,6 +144,7 @@ class ChangeExpectation:
     def _same(self, expected: object, state: object) -> bool:
         if not self.ignored.patterns:
             return equal(expected, state)
+        expected = freeze(expected, self.ignored.pruning)  # as the state was read
         return not self.ignored.leave_out(difference(expected, state)).changed
 
 

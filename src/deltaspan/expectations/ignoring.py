@@ -14,6 +14,7 @@ from deltaspan.expectations._naming import listed
 from deltaspan.expectations.matching import Names
 from deltaspan.expectations.operands import any_computed
 from deltaspan.expectations.patterns import demanded
+from deltaspan.expectations.pruning import PatternPruning
 
 __all__ = ["NOTHING_IGNORED", "Ignored"]
 
@@ -26,14 +27,19 @@ class Ignored:
 
     Attributes:
         patterns: patterns, and members that are not text; callables compute some.
+        pruning: leaves out of a state, before it is copied, what the patterns name that no callable computes.
+            What computed patterns name is left out of the delta alone.
     """
 
     patterns: tuple[object, ...] = ()
+    pruning: PatternPruning | None = field(init=False, repr=False, compare=False)
     _names: Names | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = None if any_computed(self.patterns) else Names(self.patterns, deep=True)
+        known = [pattern for pattern in self.patterns if not callable(pattern)]
         object.__setattr__(self, "_names", names)
+        object.__setattr__(self, "pruning", PatternPruning(known) if known else None)
 
     @property
     def words(self) -> str:

@@ -12,7 +12,7 @@ from inspect import isawaitable
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from deltaspan._deltas import Delta, NumberDelta
+from deltaspan._deltas import Delta, for_predicate
 from deltaspan._difference import identity
 from deltaspan._discarding import discard
 from deltaspan._freeze import freeze
@@ -93,8 +93,7 @@ class Question:
 
     def holds(self, delta: Delta, states: States) -> bool:
         """Ask it; whatever it raises goes on to the caller."""
-        moved = delta.amount if isinstance(delta, NumberDelta) else delta
-        return self._answer({DELTA: moved, PRE_STATE: states[0], POST_STATE: states[1]})
+        return self._answer({DELTA: for_predicate(delta), PRE_STATE: states[0], POST_STATE: states[1]})
 
     def holds_of(self, kind: str, entry: Any, given: Mapping[str, object]) -> bool:
         """Ask it about one entry of a kind, once, however often the answer is needed.

@@ -45,6 +45,9 @@ _QUOTES: Final = re.compile(r"\n(?:LINE \d|DETAIL:|CONTEXT:)")
 _NEAR: Final = re.compile(r" near (?=['\"\\]).*(?= at line \d)")
 """How MySQL shows where a statement is wrong, in which its driver has written the parameters."""
 
+_QUOTED: Final = re.compile(r"""['"«»„“”‚‘’].*['"«»„“”‚‘’]""")  # noqa: RUF001  # of messages in any language
+"""A value in an error, which may hold quotes itself."""
+
 _MOST_OF_ASYNCPG: Final = 40
 """To how much of its `repr` asyncpg shortens a parameter that it cannot convert."""
 
@@ -187,7 +190,8 @@ def asking(
     secrets = frozenset() if password is None else frozenset({password, *secrets_of(f"x://:{password}@x")})
 
     def failure(error: Exception, values: Mapping[str, Any]) -> ProbeError:
-        told = str(error) if isinstance(error, ProbeError) else _told(error, values.values())
+        is_worded = isinstance(error, ProbeError)
+        told = str(error) if is_worded else _told(error, values.values(), quotes=not content)
         return ProbeError(without(f"{words} could not be read: {told}", secrets))
 
     def asked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,8 +231,14 @@ def asking(
     return made
 
 
-def _told(error: Exception, values: Collection[Any]) -> str:
-    """Return what the database said, without the statement and the parameters that SQLAlchemy adds to it."""
+def _told(error: Exception, values: Collection[Any], *, quotes: bool) -> str:
+    """Return what the database said, without the statement and the parameters that SQLAlchemy adds to it.
+
+    Args:
+        error: what was raised.
+        values: those of the parameters, which are hidden.
+        quotes: whether it may quote a value that the database read.
+    """
     cause: BaseException = error
     if isinstance(error, StatementError):
         if error.orig is None:
@@ -237,6 +247,8 @@ def _told(error: Exception, values: Collection[Any]) -> str:
     text = " ".join(_primary(cause).split())
     if values:
         text = _NEAR.sub("", text)
+    if not quotes and _is_about_data(cause):
+        text = _QUOTED.sub("***", text)
     name = type(cause).__name__
     return _hidden(f"{name}: {text}" if text else name, values)
 
@@ -248,6 +260,13 @@ def _primary(error: BaseException) -> str:
         said = error.args[0].get("M")  # of pg8000
     text = str(error) if said is None else str(said)
     return _QUOTES.split(text, maxsplit=1)[0]
+
+
+def _is_about_data(error: BaseException) -> bool:
+    """Return whether a database could not convert a value, which its text then quotes."""
+    if error.args and isinstance(error.args[0], Mapping):
+        return str(error.args[0].get("C", "")).startswith("22")  # of pg8000
+    return any(kind.__name__ == "DataError" for kind in type(error).__mro__)
 
 
 def _is_adapted(error: BaseException) -> bool:

@@ -1,0 +1,251 @@
+"""The difference of sequences within documents, item by item."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deltaspan import change, unchanged, window
+from deltaspan._difference import apply, difference, equal
+from deltaspan._difference._alignment import MAX_ALIGNED, align
+from deltaspan._difference._differ import MAX_ITEMS
+from deltaspan._freeze import freeze
+
+
+def delta_of(before, after):
+    return difference(freeze({"tx": before}), freeze({"tx": after}))
+
+
+def named(entries):
+    return [path.text for path in entries]
+
+
+def records(*ids):
+    return [{"id": each, "status": "new"} for each in ids]
+
+
+# What is found -------------------------------------------------------------------------------------------
+
+
+def test_an_appended_item_is_added_at_its_index():
+    delta = delta_of(records(1, 2), records(1, 2, 3))
+    assert (named(delta.added), delta.removed, delta.modified) == (["tx/2"], {}, {})
+
+
+def test_an_item_inserted_in_the_middle_is_added_and_its_followers_are_unchanged():
+    delta = delta_of(records(1, 2, 3), records(1, 9, 2, 3))
+    assert (named(delta.added), delta.removed, delta.modified) == (["tx/1"], {}, {})
+
+
+def test_an_item_removed_from_the_middle_is_named_by_the_index_that_it_had():
+    delta = delta_of(records(1, 2, 3), records(1, 3))
+    assert (delta.added, named(delta.removed), delta.modified) == ({}, ["tx/1"], {})
+
+
+def test_a_field_of_an_item_is_modified_at_its_path():
+    after = records(1, 2)
+    after[0]["status"] = "paid"
+    delta = delta_of(records(1, 2), after)
+    assert (delta.added, delta.removed, named(delta.modified)) == ({}, {}, ["tx/0/status"])
+
+
+def test_an_append_beside_a_forged_old_record_shows_both():
+    after = records(1, 2, 3)
+    after[0]["status"] = "forged"
+    delta = delta_of(records(1, 2), after)
+    assert (named(delta.added), delta.removed, named(delta.modified)) == (["tx/2"], {}, ["tx/0/status"])
+
+
+def test_a_queue_that_moves_on_loses_its_first_item_and_gains_a_last_one():
+    delta = delta_of(records(*range(20)), records(*range(1, 21)))
+    assert (named(delta.added), named(delta.removed), delta.modified) == (["tx/19"], ["tx/0"], {})
+
+
+def test_items_inserted_at_two_places_are_each_named():
+    delta = delta_of([1, 2, 3, 4], [1, "a", 2, 3, "b", 4])
+    assert (named(delta.added), delta.removed, delta.modified) == (["tx/1", "tx/4"], {}, {})
+
+
+def test_sequences_within_sequences_are_compared_item_by_item():
+    delta = delta_of([[1, 2], [3]], [[1, 2], [3, 4]])
+    assert (named(delta.added), delta.modified) == (["tx/1/1"], {})
+
+
+def test_a_sequence_that_became_a_mapping_is_modified_as_a_whole():
+    assert named(delta_of([1], {0: 1}).modified) == ["tx"]
+
+
+def test_an_item_that_nobody_touched_but_that_is_not_a_number_is_unchanged():
+    assert not delta_of([math.nan, 1], [float("nan"), 1]).changed
+
+
+def test_true_in_place_of_one_is_a_modified_item():
+    assert named(delta_of([1, 2], [True, 2]).modified) == ["tx/0"]
+
+
+def test_more_changed_items_than_are_named_make_one_modified_entry():
+    count = MAX_ITEMS + 1
+    delta = delta_of(list(range(count)), list(range(1, count + 1))[::-1])
+    assert named(delta.modified) == ["tx"]
+    delta = delta_of([], list(range(count)))
+    assert (delta.added, named(delta.modified)) == ({}, ["tx"])
+
+
+def test_many_changed_fields_are_each_named():
+    count = MAX_ITEMS + 1
+    delta = delta_of([{"n": 0} for _ in range(count)], [{"n": 1} for _ in range(count)])
+    assert len(delta.modified) == count
+
+
+def test_a_stretch_too_long_to_be_searched_is_compared_by_position():
+    count = MAX_ALIGNED
+    before = [{"id": number} for number in range(count)]
+    after = [{"id": -1}, *before[:-2], {"id": -2}]
+    delta = delta_of(before, after)
+    assert (delta.added, delta.removed) == ({}, {})
+    assert len(delta.modified) == count
+
+
+def test_a_long_run_of_equal_items_is_aligned_within_bounds():
+    pairs, removed, added = align((0,) * 400, (1, *(0,) * 300, 2))
+    assert len(pairs) + len(removed) == 400
+    assert len(pairs) + len(added) == 302
+
+
+# What checks make of it ------------------------------------------------------------------------------------
+
+
+def outcome(check, act):
+    doc = {"tx": records(1, 2), "owner": "ada"}
+    with window("act", check(lambda: doc)) as w:
+        act(doc)
+    return w.report["doc"].outcome
+
+
+def append(doc):
+    doc["tx"] += records(3)
+
+
+def append_and_forge(doc):
+    append(doc)
+    doc["tx"][0]["status"] = "forged"
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda read: change("doc", read).adding("tx/2"),
+        lambda read: change("doc", read).adding("tx/*"),
+        lambda read: change("doc", read).adding(count=1),
+        lambda read: change("doc", read).only("tx/2"),
+        lambda read: unchanged("doc", read).ignoring("tx/2"),
+    ],
+    ids=["adding", "a pattern", "count", "only", "ignoring"],
+)
+def test_a_check_on_an_appended_item_passes_an_append_and_catches_a_forged_item(say):
+    assert outcome(say, append) == "pass"
+    assert outcome(say, append_and_forge) == "fail"
+
+
+def test_a_check_on_all_below_a_key_covers_every_item():
+    assert outcome(lambda read: change("doc", read).only("tx"), append_and_forge) == "pass"
+    assert outcome(lambda read: change("doc", read).only("tx/**"), append_and_forge) == "pass"
+
+
+def test_the_explanation_names_the_forged_item():
+    doc = {"tx": records(1, 2)}
+    with window("act", change("doc", lambda: doc).adding("tx/2")) as w:
+        append_and_forge(doc)
+    assert "modified 'tx/0/status' ('new' → 'forged'), which was not declared" in w.report["doc"].explanation
+
+
+def test_amounts_by_key_reach_the_numbers_of_a_sequence():
+    doc = {"scores": [1, 2]}
+    with window("act", change("doc", lambda: doc).by({"scores/1": 3})) as w:
+        doc["scores"][1] = 5
+    assert w.report["doc"].passed
+
+
+# Against an oracle -----------------------------------------------------------------------------------------
+
+leaves = st.sampled_from([0, 1, True, 1.0, "a", "b", None, float("nan")])
+documents = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=5), st.dictionaries(st.sampled_from(["a", "b", 0, 1]), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+sequences = st.lists(documents, max_size=8)
+
+
+def longest_common(before, after):
+    """Return the length of the longest common subsequence, by the textbook's table."""
+    row = [0] * (len(after) + 1)
+    for mine in before:
+        previous, row = row, [0]
+        for index, theirs in enumerate(after):
+            row.append(previous[index] + 1 if equal(mine, theirs) else max(previous[index + 1], row[index]))
+    return row[-1]
+
+
+@given(sequences, sequences)
+def test_a_delta_of_nested_sequences_applied_to_the_baseline_gives_the_post_state(before, after):
+    pre, post = freeze({"tx": before}), freeze({"tx": after})
+    assert equal(apply(difference(pre, post), pre), post)
+
+
+@given(sequences)
+def test_equal_nested_sequences_have_an_empty_delta(items):
+    pre, post = freeze({"tx": items}), freeze({"tx": copy.deepcopy(items)})
+    delta = difference(pre, post)
+    assert (delta.changed, delta.added, delta.removed, delta.modified) == (False, {}, {}, {})
+
+
+@given(sequences, sequences)
+def test_nested_sequences_differ_exactly_when_they_are_not_equal(before, after):
+    pre, post = freeze({"tx": before}), freeze({"tx": after})
+    assert difference(pre, post).changed is not equal(pre, post)
+
+
+@given(sequences, sequences)
+def test_every_entry_says_what_is_really_there(before, after):
+    pre, post = freeze({"tx": before}), freeze({"tx": after})
+    delta = difference(pre, post)
+    for path, item in delta.added.items():
+        assert found_at(post, path) is item
+    for path, (_, now) in delta.modified.items():
+        assert found_at(post, path) is now
+
+
+def found_at(state, path):
+    for key in path:
+        state = state[key]
+    return state
+
+
+@given(sequences, sequences)
+@settings(max_examples=200)
+def test_an_alignment_keeps_as_many_equal_items_as_the_textbook(before, after):
+    mine, theirs = freeze(before), freeze(after)
+    pairs, removed, added = align(mine, theirs)
+    kept = len(mine) - len(pairs) - len(removed)
+    assert kept == len(theirs) - len(pairs) - len(added)
+    assert kept == longest_common(mine, theirs)
+    assert pairs == sorted(pairs)
+
+
+@given(sequences, st.integers(0, 8), documents)
+def test_one_inserted_item_is_one_added_entry(items, index, item):
+    place = min(index, len(items))
+    delta = delta_of(items, [*items[:place], item, *items[place:]])
+    assert (len(delta.added), delta.removed, delta.modified) == (1, {}, {})
+
+
+@given(sequences, sequences)
+def test_the_same_two_states_give_the_same_delta(before, after):
+    assert named(delta_of(before, after).modified) == named(delta_of(before, after).modified)
