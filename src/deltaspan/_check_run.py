@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from deltaspan import _contention, _lineage
+from deltaspan._content import outline, without_content
 from deltaspan._deltas import without_contents
 from deltaspan._guard import EXHAUSTED
 from deltaspan._judging import judge
@@ -139,7 +140,9 @@ class CheckRun:
         state, redaction = self.pre.value, self.plan.redaction
         if self.plan.is_tagged:
             state = without_contents(state)
-        return state if redaction is None else shown(state, redaction)
+        if redaction is not None:
+            return shown(state, redaction)
+        return outline(state) if self.plan.hides_content else state
 
     def read_again(self, moment: Moment) -> Read:
         """Return a fresh read of the post-state, which replaces the last one."""
@@ -221,11 +224,13 @@ class CheckRun:
             timing = Timing(self.attempts, self.settle_seconds, self._lock_seconds)
             seconds = report.probe_seconds + self._probe_seconds
             report = report._replace(probe_seconds=seconds, timing=timing)
-        redaction = self.plan.redaction
-        return (
-            report
-            if redaction is None
-            else redacted(report, redaction, claims_change=self.plan.claims_change)
+        plan = self.plan
+        if plan.redaction is not None:
+            return redacted(report, plan.redaction, claims_change=plan.claims_change)
+        if not (plan.is_content and plan.hides_content):  # a field costs less than a property
+            return report
+        return without_content(
+            report, claims_change=plan.claims_change, has_computed_operands=bool(plan.computed)
         )
 
 

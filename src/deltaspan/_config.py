@@ -42,7 +42,10 @@ ON_INCONCLUSIVE: Final = "DELTASPAN_ON_INCONCLUSIVE"
 STRICT: Final = "DELTASPAN_STRICT"
 """`true` raises for both, failed checks and those without a verdict."""
 CAPTURE_STATE: Final = "DELTASPAN_CAPTURE_STATE"
-"""`full` (default), `summary` (kind and size of a state, no content) or `none`."""
+"""`full` (default), `summary` (kind and size of a state, no content) or `none`.
+
+If `full` is said, and not just the default, the content that ready-made probes read leaves too.
+"""
 MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters; 1024 by default, 16 at least."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
@@ -68,6 +71,7 @@ class Settings:
         max_state_chars: bound of one state on the wire, in characters.
         event_signal: how the events of checks leave.
         propagate: whether the causal tag leaves the process in baggage.
+        shows_content: whether values that ready-made probes read as content leave; only if `full` is said.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
     """
@@ -80,6 +84,7 @@ class Settings:
     max_state_chars: int = 1024
     event_signal: EventSignal = "span"
     propagate: bool = True
+    shows_content: bool = False
     span_events: bool = field(init=False)
     log_events: bool = field(init=False)
 
@@ -99,7 +104,8 @@ class Settings:
             if found.get("strict") and layer.get("strict") is False:
                 found.update(_LENIENT)
             found.update(layer)
-        return cls(**found)
+        # Not by default: what is in rows, documents and files leaves only if somebody asked for it.
+        return cls(**found, shows_content=found.get("capture_state") == "full")
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:

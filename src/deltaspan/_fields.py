@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from string import Formatter
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["Template", "fields_of", "filled", "parts_of"]
+__all__ = ["Template", "fields_of", "filled", "is_of_one_length", "parts_of", "places_of", "relative_fault"]
+
+_SEPARATORS: Final = re.compile(r"[\\/]" if os.name == "nt" else "/")
 
 Template: TypeAlias = "str | os.PathLike[str]"
 """Text with fields, in which `{{` is a brace; or a path, which is meant as it is written."""
@@ -27,12 +30,40 @@ def fields_of(*templates: Template) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for template in templates for _, name in parts_of(template) if name))
 
 
+def places_of(template: Template) -> Iterator[tuple[str, str, str]]:
+    """Yield `(before, name, after)` for each field: the text on either side of it, with fields as one NUL."""
+    parts = [(literal, name) for literal, name in parts_of(template)]
+    texts = [literal + ("" if name is None else "\0") for literal, name in parts]
+    for index, (literal, name) in enumerate(parts):
+        if name is not None:
+            yield "".join(texts[:index]) + literal, name, "".join(texts[index + 1 :])
+
+
+def is_of_one_length(name: str) -> bool:
+    """Return whether no value of a field begins or ends another one: so it is with causal tags."""
+    return name == "causal_tag"
+
+
+def relative_fault(name: str, text: str) -> str | None:
+    """Return why a text cannot be part of a path behind other parts of it; None if it can.
+
+    Args:
+        name: the field.
+        text: its value.
+    """
+    parts = _SEPARATORS.split(text)
+    if ".." in parts or parts[0] == "" or parts == ["."]:
+        return f"the field {{{name}}} is {text!r}, which would lead the path to another place"
+    return None
+
+
 def filled(template: Template, values: Mapping[str, Any]) -> str:
     """Return the text with each field replaced by its value.
 
     Raises:
         TypeError: a value is neither text, nor a number, a UUID or a path; or it is text of two kinds, as
             members of an enum can be.
+        ValueError: a value is empty text, which would name a larger place: `lake/{tenant}` the whole lake.
     """
     return "".join(
         literal + ("" if name is None else _text(name, values[name])) for literal, name in parts_of(template)
@@ -78,5 +109,7 @@ def _text(name: str, value: Any) -> str:
                 f"the field {{{name}}} takes plain text: a {type(value).__name__} may be written as {own!r} "
                 f"or as {text!r}; pass its value"
             )
+        if not text:
+            raise ValueError(f"the field {{{name}}} is empty text, which would name another, larger place")
         return text
     raise TypeError(f"the field {{{name}}} takes text, a number or a path, not a {type(value).__name__}")

@@ -127,7 +127,7 @@ class WindowRun(Run):
         if not is_stale or report.outcome == "skipped" or report.reason == "abandoned":
             return report
         note = f"the baseline was {age:.1f} s old, and max_age is {self._max_age:g} s"
-        if plan.redaction is None and report.delta is not None:
+        if plan.redaction is None and not plan.hides_content and report.delta is not None:
             happened = report.delta.words() if report.delta.changed else "did not change"
             note += f"; the state {happened} since{transition(report.pre, report.post)}, by whomever"
         return report._replace(verdict=inconclusive("stale_baseline", note))

@@ -135,6 +135,12 @@ def written_check(action: str, plan: CheckPlan, pre: Read) -> dict[str, Any]:
         raise _refusal(
             action, f"check {metric!r} is redacted, and its baseline would be in the text", "verify it here"
         )
+    if plan.hides_content:
+        raise _refusal(
+            action,
+            f"check {metric!r} reads content, and its baseline would be in the text",
+            "verify it here, or say .showing() on the check",
+        )
     if plan.lock is not None:
         raise _refusal(
             action, f"check {metric!r} holds a lock, which belongs to this process", "verify it here"

@@ -12,6 +12,7 @@ from deltaspan._deltas import Delta, Owned, TaggedDelta, split, without_contents
 from deltaspan._difference import difference
 from deltaspan._freeze import Unfreezable
 from deltaspan._guard import EXHAUSTED, class_name, describe
+from deltaspan._hints import Hinted
 from deltaspan._interrupts import let_through
 from deltaspan._limits import ProbeTimeout
 from deltaspan._locking import NotLocked
@@ -22,7 +23,7 @@ from deltaspan._records import OBSERVED, UNREAD, Raised, Verdict, inconclusive
 from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
 from deltaspan.expectations import ChangeExpectation, Expectation, NoChange
-from deltaspan.expectations.base import States
+from deltaspan.expectations.base import Explained, States
 from deltaspan.expectations.ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations.keeping import claimed_removals
 from deltaspan.expectations.operands import (
@@ -86,6 +87,14 @@ def judge(
         note = f"the delta could not be judged: {describe(fault)}"
         verdict, delta = _failed(note, fault), None
         expectation, attribution = plan.expectation, plan.attribution
+    explained: Explained = expectation
+    if (
+        plan.hint is not None
+        and verdict.outcome == "fail"
+        and plan.claims_change
+        and not (delta and delta.changed)
+    ):
+        explained = Hinted(expectation, plan.hint)
     return CheckReport(
         plan.metric,
         verdict,
@@ -94,7 +103,7 @@ def judge(
         pre.value if owned is None else without_contents(pre.value),
         post.value if owned is None else without_contents(post.value),
         delta,
-        expectation,
+        explained,
         pre.seconds + post.seconds,
     )
 

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable
 from typing import Any
 
 from deltaspan._binding import is_async
-from deltaspan._probes import is_blocking
-from deltaspan._probes import probe as configured
+from deltaspan._probes import take_settings
 from deltaspan._render import show
 from deltaspan._row_probes import AsyncRowProbe, RowProbe, is_field, name_of
 from deltaspan._rows import Field, records_by_key
@@ -69,4 +68,4 @@ def keyed(
         )
     kind = _AsyncKeyed if is_async(read) else _Keyed
     made = kind(read, key, f"keyed({name_of(read)}, {name_of(key)})")
-    return configured(blocking=True)(made) if is_blocking(read) else made
+    return take_settings(made, read)

@@ -89,6 +89,8 @@ class CheckPlan:
         patience: how long its post-state is looked at again.
         lock: where its lock comes from.
         redaction: turns a state into what may be shown of it.
+        is_content: whether what is read is content, whose values are shown only where the process says so.
+        hint: what keeps a change from being seen, in words.
         sample_rate: the share of runs in which it is read.
         ignores_rivals: whether it is judged although another action may have made the delta.
         is_tagged: whether its state is of rows, of which each is credited to whoever wrote it.
@@ -112,6 +114,8 @@ class CheckPlan:
     patience: Patience | None
     lock: LockSource | None
     redaction: Callable[[Any], Any] | None
+    is_content: bool
+    hint: str | None
     sample_rate: float
     ignores_rivals: bool
     is_tagged: bool
@@ -130,6 +134,11 @@ class CheckPlan:
         if not has_failed or self.patience is None or not self.unchanged_on_error:
             return self.patience
         return replace(self.patience, holding=True)
+
+    @property
+    def hides_content(self) -> bool:
+        """Whether the values of its states are kept out of everything that leaves."""
+        return self.is_content and not settings().shows_content
 
     @property
     def bounds(self) -> list[Bound]:

@@ -13,7 +13,7 @@ from deltaspan._contention import Scope
 from deltaspan._freeze import freeze
 from deltaspan._locking import LockSource
 from deltaspan._plan import CAUSAL_TAG, RESULT, YIELDED, CheckPlan, Options, Plan
-from deltaspan._probes import is_blocking
+from deltaspan._probes import hint_of, is_blocking, is_content, unscoped_names
 from deltaspan._tagged import Tagged
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import Check, is_context_manager
@@ -151,7 +151,8 @@ def _plan_check(
         if bound.is_async:
             role = _role(path, bound.function)
             raise DefinitionTypeError(f"{role} of {owner} is async; compute it without waiting")
-    scope_names = tuple(sorted(name for name in probe.names if name != CAUSAL_TAG and name not in _RECEIVERS))
+    apart = {CAUSAL_TAG, *_RECEIVERS, *unscoped_names(check.probe)}
+    scope_names = tuple(sorted(name for name in probe.names if name not in apart))
     said = check.modifiers
     lock = _lock_source(said.lock, owner, parameters)
     claims_nothing = isinstance(check.expectation, NoClaim)
@@ -174,6 +175,8 @@ def _plan_check(
         patience=said.patience,
         lock=lock,
         redaction=said.redaction,
+        is_content=is_content(check.probe) and not said.showing,
+        hint=hint_of(check.probe),
         sample_rate=said.sample_rate,
         ignores_rivals=options.on_contention == "ignore",
         is_tagged=is_tagged,

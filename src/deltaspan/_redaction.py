@@ -12,7 +12,7 @@ from deltaspan._reports import CheckReport
 from deltaspan._written import Written
 from deltaspan.typing import Outcome
 
-__all__ = ["REDACTED", "redacted", "shown"]
+__all__ = ["REDACTED", "reason_in_words", "redacted", "shown"]
 
 REDACTED: Final = "(redacted)"
 
@@ -79,8 +79,15 @@ def _told(report: CheckReport, *, claims_change: bool, changed: bool) -> str:
         if verdict.outcome == "observed":
             return "was observed; no claim was made"
         return _CLAIMED[verdict.outcome, changed] if claims_change else _UNCHANGED[verdict.outcome]
+    return f"has no verdict, because {reason_in_words(report)}"
+
+
+def reason_in_words(report: CheckReport) -> str:
+    """Return why a check has no verdict, without quoting a state."""
+    verdict = report.verdict
+    assert verdict.reason is not None  # noqa: S101  # it has no verdict
     # The class of an exception says nothing of a state, as its message may.
     kind = "" if verdict.fault is None else f" ({verdict.fault.name})"
     is_tagged = verdict.reason == "contended" and report.attribution == "causal_tag"
     why = _UNSIGNED if is_tagged else REDACTED_REASONS[verdict.reason]
-    return f"has no verdict, because {why}{kind}"
+    return f"{why}{kind}"

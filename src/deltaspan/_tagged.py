@@ -7,8 +7,7 @@ from typing import Any
 
 from deltaspan._binding import is_async
 from deltaspan._fingerprints import fingerprint
-from deltaspan._probes import is_blocking
-from deltaspan._probes import probe as configured
+from deltaspan._probes import take_settings
 from deltaspan._render import show
 from deltaspan._row_probes import AsyncRowProbe, RowProbe, is_field, name_of
 from deltaspan._rows import Field, tags_by_key
@@ -53,7 +52,7 @@ class Tagged(RowProbe):
     def with_contents(self) -> Tagged:
         """Return the probe of the same rows whose state also says whether each row is as it was."""
         made = type(self)(self._probe, *self._fields, self._words, whole=self._whole, keeps_contents=True)
-        return configured(blocking=True)(made) if is_blocking(self) else made
+        return take_settings(made, self)
 
 
 class _TaggedAsync(AsyncRowProbe, Tagged):
@@ -146,4 +145,4 @@ def tagged_rows(
         words = f"tagged({name_of(probe)}, {said})"
     kind = _TaggedAsync if is_async(probe) else Tagged
     made = kind(probe, key, tag, root, words, whole=whole)
-    return configured(blocking=True)(made) if is_blocking(probe) else made
+    return take_settings(made, probe, content=False)  # its state is of keys and tags

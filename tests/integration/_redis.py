@@ -9,7 +9,7 @@ import pytest
 
 from integration._services import HOST, free_port, program, running
 
-PASSWORD = "s3cr/t"  # noqa: S105  # of a server that lives for one test run
+PASSWORD = "s3cr/t-word"  # noqa: S105  # of a server that lives for one test run
 
 
 @contextlib.contextmanager

@@ -165,7 +165,8 @@ def test_a_missing_folder_reference_or_repository_is_told_in_gits_words(repo, tm
     assert "bad revision 'nope'" in said(git.commits(repo.path, "nope"))
     assert "Not a valid object name nope" in said(git.files(repo.path, "nope"))
     assert "not a git repository" in said(git.status(tmp_path))
-    assert "the path of the repository is empty" in said(git.status(""))
+    with pytest.raises(DefinitionValueError, match="a place to read is not empty text"):
+        git.status("")
 
 
 def test_a_broken_branch_is_not_taken_for_one_without_commits(repo):
@@ -244,7 +245,7 @@ def test_a_check_on_what_cannot_be_read_is_inconclusive(tmp_path):
 
 
 def test_a_wrong_definition_is_refused_where_it_is_written():
-    with pytest.raises(DefinitionTypeError, match="expected text or a path, not 3"):
+    with pytest.raises(DefinitionTypeError, match=r"a place to read is text or a pathlib\.Path, not 3"):
         git.commits(3)
     with pytest.raises(DefinitionValueError, match="write it twice"):
         git.commits("{repo", "HEAD")

@@ -246,3 +246,21 @@ def test_what_the_action_changed_besides_is_told_by_key(client):
 
     assert w.report["stock"].outcome == "fail"
     assert "stock:egg" in w.report["stock"].explanation
+
+
+@pytest.mark.parametrize("tenant", ["*", "?", "[a-z]", "\\", "a*", "acme:*", "^a", "{tenant}", "-"])
+def test_a_hostile_argument_matches_its_own_keys_alone(client, read, tenant):
+    client.mset({f"cart:{tenant}:1": 1, "cart:acme:1": 1, "cart:a:2": 1, "cart:other:1": 1})
+
+    assert read(probes.keys, "cart:{tenant}:*", tenant=tenant) == {f"cart:{tenant}:1"}
+
+
+def test_no_value_of_a_key_is_shown_unless_it_is_asked_for(client):
+    client.hset("cart:1", mapping={"name": "canary-before"})
+    probe = probes.values(client, "cart:*")
+    with window("act", change("x", probe), change("y", probe).showing()) as w:
+        client.hset("cart:1", mapping={"name": "canary-after"})
+
+    assert w.report["x"].explanation == "x modified 'cart:1/name', as expected"
+    assert "canary" not in str(w.report["x"])
+    assert "canary-after" in str(w.report["y"])

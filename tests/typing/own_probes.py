@@ -4,7 +4,7 @@ from typing import Any
 
 from typing_extensions import assert_type
 
-from deltaspan import change
+from deltaspan import change, probe
 from deltaspan.checks import Change
 from deltaspan.typing import Probe
 
@@ -22,6 +22,12 @@ def made() -> Probe[int]:
     return count_orders
 
 
+@probe(content=True, hint="the replica may lag behind")
+def read_notes() -> dict[int, str]:
+    raise NotImplementedError
+
+
+assert_type(change("notes", read_notes).adding(1).showing(), Change[dict[int, str]])
 counts: Probe[int] = count_orders
 lengths: Probe[int] = Length()
 anything: Probe[object] = count_orders

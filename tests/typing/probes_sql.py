@@ -4,14 +4,31 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 from typing_extensions import assert_type
 
 from deltaspan import change, unchanged
 from deltaspan.checks import Change, Unchanged
 from deltaspan.probes import sql
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Flow(Base):
+    __tablename__ = "flows"
+    id: Mapped[int] = mapped_column(primary_key=True)
+
+
+def given(session: Session) -> Session:
+    return session
+
+
+def given_later(session: AsyncSession) -> AsyncSession:
+    return session
 
 
 def check(
@@ -25,6 +42,14 @@ def check(
     assert_type(change("x", sql.rows(lambda: sqlite3.connect(""), "flows")), Change[int])
     assert_type(change("x", sql.rows(later, "flows")), Change[int])
     assert_type(change("x", sql.rows(later_session, "flows")), Change[int])
+    assert_type(change("x", sql.rows(given, Flow)), Change[int])
+    assert_type(change("x", sql.rows(given_later, Flow.__table__)), Change[int])
+    assert_type(change("x", sql.rows(sessionmaker(engine), Flow)), Change[int])
+    assert_type(change("x", sql.rows(async_sessionmaker(later), Flow)), Change[int])
+    change("x", sql.records(given, Flow)).adding(7).showing()
+    change("x", sql.scalar(given, select(Flow.id))).by(1)
+    change("x", sql.query(later, select(Flow))).adding({"id": 1})
+    sql.query(engine, 3)  # type: ignore[call-overload]
     change("x", sql.rows(engine, "flows")).adding(1)  # type: ignore[misc]
     change("x", sql.rows(later, "flows")).adding(1)  # type: ignore[misc]
     sql.rows("sqlite://", "flows")  # type: ignore[call-overload]

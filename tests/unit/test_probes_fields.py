@@ -35,7 +35,13 @@ def test_a_value_is_not_read_for_fields_again():
     assert filled("{a}", {"a": "{b}", "b": "secret"}) == "{b}"
 
 
-@given(st.text())
+@pytest.mark.parametrize("value", ["", type("Empty", (str,), {})()])
+def test_an_empty_value_is_refused_as_it_would_name_a_larger_place(value):
+    with pytest.raises(ValueError, match=r"the field \{tenant\} is empty text"):
+        filled("lake/{tenant}", {"tenant": value})
+
+
+@given(st.text(min_size=1))
 def test_a_value_stands_there_as_it_is(value):
     assert filled("<{a}>", {"a": value}) == f"<{value}>"
 

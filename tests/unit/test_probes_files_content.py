@@ -106,7 +106,7 @@ def test_lines_can_be_counted(log):
 
 
 def test_a_delta_shows_the_lines(log):
-    report = judged(log, change("log", lines(log)).adding("x"), "y")
+    report = judged(log, change("log", lines(log)).adding("x").showing(), "y")
 
     assert report["log"].actual_delta["added"] == ("y",)
     assert report["log"].explanation == (
@@ -140,10 +140,10 @@ def test_bytes_that_are_not_utf_8_are_lines_all_the_same(log):
 
 def test_each_of_two_windows_that_overlap_sees_what_came_since_its_own_baseline(log):
     probe = lines(log)
-    outer = window("outer", observe("log", probe))
+    outer = window("outer", observe("log", probe).showing())
     outer.capture_baseline()
     append(log, "a")
-    inner = window("inner", observe("log", probe))
+    inner = window("inner", observe("log", probe).showing())
     inner.capture_baseline()
     append(log, "b")
 
@@ -254,7 +254,7 @@ def test_what_has_no_lines_is_an_error(tmp_path):
 
 
 def test_a_window_that_goes_to_another_process_is_refused(log):
-    opened = window("run", observe("log", lines(log)))
+    opened = window("run", observe("log", lines(log)).showing())
     opened.capture_baseline()
 
     with pytest.raises(DefinitionValueError, match="a range at 0"):

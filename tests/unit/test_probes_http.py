@@ -9,14 +9,14 @@ import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import httpx
 import pytest
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
-from deltaspan.probes import http
+from deltaspan.probes import http, prometheus
 from deltaspan.testing import check_probe, check_probe_async
 
 
@@ -103,7 +103,7 @@ def test_an_argument_of_the_action_scopes_the_check_and_is_encoded(api):
         change("plan", http.json(f"{api.url}/tenants/{{tenant}}", pointer="/plan")).to("paid"),
         unchanged(
             "seen", http.json(f"{api.url}/tenants/{{tenant}}", pointer="/query", params={"t": "{tenant}"})
-        ),
+        ).showing(),
     )
     def upgrade(tenant):
         plans["/tenants/a%2Fb%20c"] = "paid"
@@ -120,8 +120,57 @@ def test_an_argument_of_the_action_scopes_the_check_and_is_encoded(api):
 def test_an_argument_that_would_lead_to_another_document_is_inconclusive(api, tenant):
     said = fault_of(http.json(f"{api.url}/tenants/{{tenant}}/plan"), tenant=tenant)
 
-    assert f"the field {{tenant}} is {tenant!r}, which would lead the URL to another place" in said
+    assert f"'{{tenant}}' of the path {tenant!r}, which would lead the URL to another place" in said
     assert api.asked == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://{host}/x",
+        "https://{host}.com",
+        "https://api.example.com{host}/x",
+        "https://host:{port}/x",
+        "https://{user}@api.example.com/x",
+        "https://{x}@y.api.example.com/x",
+        "{scheme}://api.example.com",
+    ],
+)
+def test_an_argument_never_says_to_which_host_credentials_go(url):
+    with pytest.raises(DefinitionValueError, match="to which host headers and credentials go"):
+        http.json(url)
+
+
+def test_an_argument_may_name_a_host_below_a_domain_that_is_written():
+    assert "{region}.api.example.com" in repr(http.json("https://{region}.api.example.com/x"))
+
+
+@pytest.mark.parametrize("options", [{"headers": {"X-Tenant": "{tenant}"}}, {"params": {"{name}": "x"}}])
+def test_a_field_where_none_is_filled_is_refused(api, options):
+    with pytest.raises(DefinitionValueError, match="take no fields"):
+        http.json(api.url, **options)
+
+
+@pytest.mark.parametrize(
+    "tenant", ["../admin", "a?b=c", "a#b", "a/b", "http://evil", "a\r\nX: y", "%2e%2e", "{x}", "a\\b", "*"]
+)
+def test_a_hostile_argument_stays_one_part_of_the_path(api, tenant):
+    seen = []
+    api.answer = lambda path, query: (seen.append((path, query)), (200, {}, {}))[1]
+    http.json(f"{api.url}/t/{{tenant}}/x")(tenant=tenant)
+
+    [(path, query)] = seen
+    assert (path.split("/")[1::2], unquote(path.split("/")[2]), query) == (["t", "x"], tenant, {})
+
+
+def test_two_arguments_together_lead_nowhere_else(api):
+    said = fault_of(http.json(f"{api.url}/t/{{a}}{{b}}/x"), a=".", b=".")
+
+    assert "which would lead the URL to another place" in said
+
+
+def test_an_empty_argument_is_inconclusive(api):
+    assert "the field {tenant} is empty text" in fault_of(http.json(f"{api.url}/t/{{tenant}}"), tenant="")
 
 
 def test_an_argument_that_the_action_lacks_is_refused_at_decoration(api):
@@ -393,6 +442,78 @@ def test_an_answer_that_never_ends_is_given_up(dripping):
     )
 
 
+def hint_for_ever(connection):
+    with connection, contextlib.suppress(OSError):
+        connection.recv(65536)
+        while True:
+            connection.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n")
+            time.sleep(0.05)
+
+
+def write_a_head_for_ever(connection):
+    with connection, contextlib.suppress(OSError):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        for number in range(1000):
+            connection.sendall(b"X-%d: y\r\n" % number)
+            time.sleep(0.05)
+
+
+def read_without_an_answer(connection):
+    with connection, contextlib.suppress(OSError):
+        while connection.recv(65536):
+            pass
+
+
+@pytest.fixture(params=[hint_for_ever, write_a_head_for_ever, read_without_an_answer])
+def endless(request):
+    """Run a server whose head never ends."""
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=request.param, args=[server.accept()[0]], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_head_that_never_ends_is_given_up_within_the_timeout(endless, scheme):
+    began = time.monotonic()
+    said = fault_of(http.json(f"{scheme}://{endless}", timeout=0.3, retries=0))
+
+    assert "Timeout" in said or "SSL" in said
+    assert time.monotonic() - began < 2
+
+
+async def test_an_async_head_that_never_ends_is_given_up_within_the_timeout(endless):
+    began = time.monotonic()
+    async with httpx.AsyncClient() as client:
+        with pytest.raises(ProbeError, match="ReadTimeout"):
+            await http.json(f"http://{endless}", timeout=0.3, retries=0, client=client)()
+
+    assert time.monotonic() - began < 2
+
+
+def test_a_query_to_a_prometheus_that_never_answers_is_given_up_within_the_timeout(endless):
+    began = time.monotonic()
+
+    assert "ReadTimeout" in fault_of(prometheus.value(f"http://{endless}", "up", timeout=0.3, retries=0))
+    assert time.monotonic() - began < 2
+
+
+def test_a_read_that_was_given_up_leaves_no_thread_behind(endless):
+    fault_of(http.json(f"http://{endless}", timeout=0.3, retries=1))
+    ends = time.monotonic() + 5
+    while time.monotonic() < ends and any(each.name == "deltaspan-http" for each in threading.enumerate()):
+        time.sleep(0.05)
+
+    assert not [each for each in threading.enumerate() if each.name == "deltaspan-http"]
+
+
 async def test_an_async_answer_that_never_ends_is_given_up(dripping):
     async with httpx.AsyncClient() as client:
         with pytest.raises(ProbeError, match="the answer was not whole after"):
@@ -455,8 +576,8 @@ def test_a_token_that_was_read_with_its_line_end_is_not_quoted(api, read):
 
 @pytest.mark.parametrize("read", [read_with_headers, read_with_headers_of_the_client])
 def test_a_token_is_hidden_where_it_comes_back_without_its_scheme(api, read):
-    api.answer = lambda path, query: (200, {"Content-Type": "not-for-t0ken"}, b"no")
-    said = read(api.url, {"Authorization": "Bearer t0ken"})
+    api.answer = lambda path, query: (200, {"Content-Type": "not-for-t0ken-long"}, b"no")
+    said = read(api.url, {"Authorization": "Bearer t0ken-long"})
 
     assert "the answer is no JSON (not-for-***, 2 bytes)" in said
 
@@ -464,7 +585,7 @@ def test_a_token_is_hidden_where_it_comes_back_without_its_scheme(api, read):
 def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
     api.answer = lambda path, query: (302, {"Location": f"/login/{query['key']}"}, b"")
 
-    assert "302 Found to /login/***" in fault_of(http.json(f"{api.url}/x?size=20&key=s3%2Dcret"))
+    assert "302 Found to /login/***" in fault_of(http.json(f"{api.url}/x?size=20&key=s3%2Dcret5"))
 
 
 def test_a_word_for_what_is_wrong_at_definition():

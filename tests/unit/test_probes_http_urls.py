@@ -30,7 +30,7 @@ def test_a_client_with_a_base_url_says_it(read):
 
 
 @READS
-@pytest.mark.parametrize("url", ["http://host", "HTTPS://host/x", "http://{host}/x"])
+@pytest.mark.parametrize("url", ["http://host", "HTTPS://host/x", "http://{host}.example.com/x"])
 def test_with_its_scheme_it_says_it_by_itself(read, url):
     assert url in repr(read(url))
 

@@ -123,7 +123,7 @@ def test_a_probe_reads_as_it_was_written(orders):
 
 
 def test_the_password_of_the_client_is_hidden_wherever_an_error_repeats_it():
-    refused = {"username": "ann", "password": "refused", "serverSelectionTimeoutMS": 50}
+    refused = {"username": "ann", "password": "Connection refused", "serverSelectionTimeoutMS": 50}
     with MongoClient("127.0.0.1", 1, **refused) as client, pytest.raises(ProbeError) as caught:
         mongodb.count(client["shop"]["orders"])()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deltaspan import change, collect_reports, expects, window
 from deltaspan.exceptions import ProbeError
-from deltaspan.probes._secrets import secrets_of, without
+from deltaspan.probes._secrets import SHORTEST, secrets_of, without
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 DSN = "postgresql://ann:s3cr%2Ft@db:5432/shop"
@@ -35,7 +35,7 @@ def test_what_has_no_password_has_no_secret(url):
     assert secrets_of(url) == frozenset()
 
 
-@given(st.text(min_size=1), st.text(), st.text())
+@given(st.text(min_size=SHORTEST), st.text(), st.text())
 def test_no_text_shows_a_secret_however_a_url_writes_it(secret, before, after):
     shown = without(f"{before}{secret}{after}", {secret})
 
@@ -97,7 +97,7 @@ def test_a_password_that_should_have_been_encoded_in_its_url_is_hidden_all_the_s
     assert without(f"GET {url} failed", ()) == "GET https://***@host/shop failed"
 
 
-@given(st.text(min_size=1))
+@given(st.text(min_size=SHORTEST))
 def test_no_secret_shows_however_it_is_quoted(secret):
     quoted = [
         repr(secret)[1:-1],
@@ -111,6 +111,25 @@ def test_no_secret_shows_however_it_is_quoted(secret):
     ]
 
     assert [without(form, {secret}) for form in quoted] == ["***"] * len(quoted)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("GET http://host/servers?limit=1&a=12 failed", "GET http://host/servers?***&a=12 failed"),
+        ("GET http://127.0.0.1:1/x: [Errno 111]", "GET http://127.0.0.1:1/x: [Errno 111]"),
+        ("X-Api-Key: 1", "X-Api-Key: ***"),
+        ("{'Authorization': 'Bearer 1'}", "{'Authorization': 'Bearer ***'}"),
+        ("the password '1' is wrong", "the password '***' is wrong"),
+        ("https://ann:1@host/1", "https://***@host/1"),
+    ],
+)
+def test_a_short_secret_is_hidden_in_its_place_and_leaves_other_text_as_it_is(text, shown):
+    assert without(text, {"1", "limit=1"}) == shown
+
+
+def test_a_secret_of_the_shortest_length_is_hidden_wherever_it_stands():
+    assert without("12345678 and 1234567", {"12345678", "1234567"}) == "*** and 1234567"
 
 
 def test_a_text_without_an_end_is_cut():

@@ -119,6 +119,7 @@ def test_a_database_of_a_connection_that_a_function_opens_is_the_same(engine, pa
 
 
 def test_a_database_without_tables_is_empty_and_its_first_table_shows(tmp_path):
+    (tmp_path / "empty.sqlite").touch()
     empty = create_engine(f"sqlite:///{tmp_path / 'empty.sqlite'}")
 
     assert found(empty, sql.database(empty), "CREATE TABLE t (a)") == ("fail", {"added": ["t"]})

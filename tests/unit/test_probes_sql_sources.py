@@ -7,14 +7,14 @@ import threading
 from contextlib import closing
 
 import pytest
-from sqlalchemy import create_engine, text
-from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
+from sqlalchemy import bindparam, create_engine, select, text
+from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, scoped_session, sessionmaker
 from sqlalchemy.pool import StaticPool
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan._probes import is_blocking
-from deltaspan.exceptions import DefinitionTypeError, ProbeError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import sql
 
 INSERT = text("INSERT INTO flows (name) VALUES ('new')")
@@ -355,6 +355,245 @@ async def test_an_async_connection_of_a_driver_is_refused(path):
             sql.rows(connection, "flows")
 
 
-def test_what_makes_sessions_is_refused(engine):
-    with pytest.raises(DefinitionTypeError, match="nowhere to read from"):
-        sql.rows(sessionmaker(engine), "flows")
+def test_what_makes_sessions_is_read_as_its_engine_is(engine):
+    sessions = sessionmaker(engine)
+    with sessions() as session:
+        session.add(Flow(name="pending"))
+        session.flush()
+
+        assert sql.rows(sessions, Flow)() == 0
+
+        session.commit()
+
+    assert sql.rows(sessions, Flow)() == 1
+
+
+# Given by the action ----------------------------------------------------------------------------------------
+
+HINT = "if the action has not committed its work, it is not seen here: commit it"
+
+
+def test_work_that_is_not_committed_is_not_seen_over_an_engine_and_the_sentence_says_so(engine):
+    @expects(change("flows", sql.rows(engine, "flows")).by(1))
+    def create(session):
+        session.add(Flow(name="new"))
+        session.flush()
+
+    with collect_reports() as reports, Session(engine) as session:
+        create(session)
+
+    assert reports[0].outcome == "fail"
+    assert HINT in reports[0]["flows"].explanation
+    assert "sql.rows(lambda session: session, ...)" in reports[0].feedback()
+
+
+def test_a_session_that_is_an_argument_is_read_inside_its_transaction(engine):
+    @expects(
+        change("flows", sql.rows(lambda session: session, Flow)).by(1),
+        change("names", sql.records(lambda session: session, Flow, columns=["name"])).adding(count=1),
+        change("last", sql.scalar(lambda session: session, "SELECT max(name) FROM flows")).to("new"),
+    )
+    def create(session):
+        session.add(Flow(name="new"))
+        session.flush()
+
+    with collect_reports() as reports, Session(engine) as session:
+        create(session)
+        is_open = session.in_transaction()
+        session.rollback()
+
+    assert [check.outcome for check in reports[0]] == ["pass", "pass", "pass"]
+    assert is_open
+    assert sql.rows(engine, "flows")() == 0
+
+
+def test_a_read_inside_a_session_flushes_nothing_and_the_sentence_says_so(engine):
+    @expects(change("flows", sql.rows(lambda session: session, Flow)).by(1))
+    def create(session):
+        session.execute(INSERT.bindparams())
+        session.rollback()
+        session.begin()
+        session.add(Flow(name="pending"))
+
+    with collect_reports() as reports, Session(engine) as session:
+        create(session)
+        pending = [each.name for each in session.new]
+
+    assert pending == ["pending"]
+    assert "if the session has not flushed its work, it is not seen here" in reports[0]["flows"].explanation
+
+
+@pytest.mark.parametrize("kind", ["connection", "engine", "driver"])
+def test_any_source_may_be_an_argument(engine, path, kind):
+    probe = sql.rows(lambda db: db, "flows")
+    with engine.connect() as connection, closing(sqlite3.connect(path)) as driver:
+        given = {"connection": connection, "engine": engine, "driver": driver}[kind]
+
+        assert probe(db=given) == 0
+
+
+async def test_an_async_session_that_is_an_argument_is_awaited(engine, path):
+    there = create_async_engine(f"sqlite+aiosqlite:///{path}")
+
+    @expects(change("flows", sql.rows(lambda session: session, Flow)).by(1))
+    async def create(session):
+        session.add(Flow(name="new"))
+        await session.flush()
+
+    with collect_reports() as reports:
+        async with AsyncSession(there) as session:
+            await create(session)
+    await there.dispose()
+
+    assert reports[0].passed
+
+
+def test_a_session_does_not_scope_a_check_as_two_of_them_see_the_same_rows(engine):
+    @expects(
+        change("flows", sql.rows(lambda session: session, Flow)).by(1),
+        change("mine", sql.rows(lambda session: session, Flow, where="name = :name")).by(1),
+    )
+    def create(session, name):
+        session.add(Flow(name=name))
+        session.flush()
+
+    with collect_reports() as reports, Session(engine) as session:
+        create(session, "acme")
+
+    assert [check.attribution for check in reports[0]] == ["window", "scoped"]
+
+
+def test_what_is_given_and_cannot_be_read_is_inconclusive():
+    probe = sql.rows(lambda session: session, "flows")
+
+    with pytest.raises(ProbeError, match="'int' is nowhere to read from"):
+        probe(session=3)
+    with pytest.raises(ProbeError, match="returns an engine, a session or a connection"):
+        probe(session=lambda: None)
+
+
+def test_an_argument_that_the_action_lacks_is_refused(engine):
+    with pytest.raises(DefinitionTypeError, match="needs 'sesion', which does not exist; did you mean"):
+
+        @expects(change("flows", sql.rows(lambda sesion: sesion, "flows")).by(1))
+        def create(session):
+            """Create nothing."""
+
+
+def test_a_function_whose_parameters_have_defaults_opens_a_connection(engine, path):
+    assert sql.rows(lambda name=path: sqlite3.connect(name), "flows")() == 0
+
+
+# What makes sessions, mapped classes, select() ------------------------------------------------------------
+
+
+def test_a_scoped_session_is_read_as_the_session_of_this_thread(engine):
+    sessions = scoped_session(sessionmaker(engine))
+    probe = sql.rows(sessions, Flow)
+
+    assert probe() == 0
+    assert not sessions.registry.has()
+
+    sessions.add(Flow(name="new"))
+    sessions.flush()
+
+    assert probe() == 1
+    sessions.remove()
+
+
+async def test_what_makes_async_sessions_is_read_as_its_engine_is(engine, path):
+    there = create_async_engine(f"sqlite+aiosqlite:///{path}")
+
+    assert await sql.rows(async_sessionmaker(there), Flow)() == 0
+    await there.dispose()
+
+
+def test_what_makes_sessions_may_be_bound_later(engine):
+    sessions = sessionmaker()
+    probe = sql.rows(sessions, Flow)
+
+    with pytest.raises(ProbeError, match="has no bind= to read over"):
+        probe()
+    sessions.configure(bind=engine)
+    assert probe() == 0
+
+
+def test_a_class_or_a_table_stands_for_its_name(engine):
+    assert sql.rows(engine, Flow)() == sql.rows(engine, Flow.__table__)() == 0
+    assert repr(sql.rows(engine, Flow)) == "rows(engine, Flow)"
+
+
+class Kind(Base):
+    __tablename__ = "kinds"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    __mapper_args__ = {"polymorphic_on": "kind", "polymorphic_identity": "kind"}  # noqa: RUF012
+
+
+class Special(Kind):
+    __mapper_args__ = {"polymorphic_identity": "special"}  # noqa: RUF012
+
+
+def test_a_class_that_shares_its_table_is_refused(engine):
+    with pytest.raises(DefinitionValueError, match="Special shares the table 'kinds' with other classes"):
+        sql.rows(engine, Special)
+    with pytest.raises(DefinitionTypeError, match="by a class that is mapped to one"):
+        sql.rows(engine, int)
+
+
+def test_a_select_is_a_statement_and_its_parameters_are_arguments(engine):
+    with engine.begin() as connection:
+        connection.execute(INSERT)
+    named = select(Flow.id).where(Flow.name == bindparam("name"))
+
+    assert sql.scalar(engine, named)(name="new") == 1
+    assert sql.scalar(engine, named, params={"name": "other"})() is None
+    assert sql.query(engine, select(Flow).where(Flow.name == "new"))() == ({"id": 1, "name": "new"},)
+    with pytest.raises(DefinitionTypeError, match=r"a select\(\) is read over SQLAlchemy"):
+        sql.query(sqlite3.connect(":memory:"), named)
+
+
+# A database that is not there -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///{}", "sqlite:///file:{}?uri=true", "sqlite:///file:{}?mode=rwc&uri=true"]
+)
+def test_a_read_does_not_create_the_file_of_a_database(tmp_path, url):
+    new = create_engine(url.format(tmp_path / "new.sqlite"))
+    for probe in (sql.rows(new, "flows"), sql.database(new), sql.rows(Session(new), "flows")):
+        with pytest.raises(ProbeError, match=r"there is no database file .* and a read does not create one"):
+            probe()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_an_async_read_does_not_create_it_either(tmp_path):
+    new = create_async_engine(f"sqlite+aiosqlite:///{tmp_path / 'new.sqlite'}")
+    with pytest.raises(ProbeError, match="there is no database file"):
+        await sql.rows(new, "flows")()
+    await new.dispose()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_action_that_creates_the_database_finds_none(tmp_path):
+    new = create_engine(f"sqlite:///{tmp_path / 'new.sqlite'}")
+
+    @expects(change("flows", sql.rows(new, "flows")).by(1))
+    def create():
+        assert not (tmp_path / "new.sqlite").exists()
+        Base.metadata.create_all(new)
+
+    with collect_reports() as reports:
+        create()
+    new.dispose()
+
+    assert (reports[0]["flows"].outcome, reports[0]["flows"].reason) == ("inconclusive", "baseline_failed")
+
+
+def test_a_database_in_memory_has_no_file_to_be_there():
+    shared = create_engine("sqlite:///file:shared?mode=memory&cache=shared&uri=true", poolclass=StaticPool)
+
+    assert sql.scalar(shared, "SELECT 1")() == 1
+    shared.dispose()

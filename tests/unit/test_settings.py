@@ -51,9 +51,9 @@ def ask():
 
 
 def test_every_setting_is_tried_here():
-    stated = [name for name in Settings.__dataclass_fields__ if not name.endswith("_events")]
+    derived = {"shows_content", "span_events", "log_events"}
 
-    assert list(VALUES) == stated
+    assert list(VALUES) == [name for name in Settings.__dataclass_fields__ if name not in derived]
 
 
 @EACH
@@ -239,3 +239,22 @@ def test_a_block_may_be_disabled():
         assert lie() == "created"
     assert [report.outcome for report in reports] == ["skipped"]
     assert deltaspan.override is override
+
+
+def test_content_is_shown_only_where_full_is_said(environ):
+    environ()
+    assert (settings().capture_state, settings().shows_content) == ("full", False)
+    with override(capture_state="full"):
+        assert settings().shows_content
+        with override(max_state_chars=64):
+            assert settings().shows_content
+        with override(capture_state="none"):
+            assert not settings().shows_content
+    configure(capture_state="full")
+    assert settings().shows_content
+    configure(capture_state="summary")
+    assert not settings().shows_content
+    environ(DELTASPAN_CAPTURE_STATE="full")
+    assert settings().shows_content
+    environ(DELTASPAN_CAPTURE_STATE="fulll")
+    assert not settings().shows_content

@@ -166,8 +166,31 @@ class Check(Generic[S_co]):
             raise DefinitionTypeError(
                 f"redacted takes a callable that says what may be shown, not {show(by)}"
             )
+        if self.modifiers.showing:
+            raise DefinitionValueError(f"{self!r} is showing and cannot be redacted; keep one of the two")
         words = said("redacted") if by is None else said("redacted", by)
         return self._modified(words, redaction=by or _nothing)
+
+    def showing(self: C) -> C:
+        """Show the content that the probe reads: rows, documents and texts, with their values.
+
+        Without it, reports and telemetry name what changed in them by key and path, and show no value. What a
+        function of your own returns is shown in any case, unless `probe(content=True)` says that it is
+        content.
+
+        Raises:
+            DefinitionValueError: the check is redacted.
+
+        Example:
+            >>> from deltaspan import change
+            >>> from deltaspan.probes import files
+            >>> change("version", files.text("VERSION")).to("1.0").showing()
+            change('version', text('VERSION')).to('1.0').showing()
+        """
+        refuse_twice(self.modifiers, "showing", "showing", self)
+        if self.modifiers.redaction is not None:
+            raise DefinitionValueError(f"{self!r} is redacted and cannot be showing; keep one of the two")
+        return self._modified(said("showing"), showing=True)
 
     def or_unchanged_on_error(self: C) -> C:
         """Demand that the action left no trace if it raises or claims failure.

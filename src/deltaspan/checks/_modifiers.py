@@ -43,6 +43,7 @@ class Modifiers:
         timeout: the longest that one read may take, in seconds.
         lock: a context manager that is held around the window, or a callable that returns one.
         redaction: turns a state into what may be shown of it.
+        showing: whether content that the probe reads is shown.
         unchanged_on_error: when the action raises, its state must not have changed.
         sample_rate: the share of runs in which the state is read, from 0 to 1.
     """
@@ -51,6 +52,7 @@ class Modifiers:
     timeout: float | None = None
     lock: Any = None
     redaction: Callable[[Any], Any] | None = None
+    showing: bool = False
     unchanged_on_error: bool = False
     sample_rate: float = 1.0
 

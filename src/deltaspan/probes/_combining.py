@@ -15,7 +15,7 @@ from deltaspan._binding import is_async, parameters_of
 from deltaspan._discarding import discard
 from deltaspan._interrupts import let_through
 from deltaspan._moments import verifying
-from deltaspan._probes import is_blocking, name_of_probe, probe
+from deltaspan._probes import name_of_probe, take_settings
 from deltaspan._render import show
 from deltaspan._rows import Field
 from deltaspan.exceptions import DefinitionTypeError
@@ -46,7 +46,7 @@ class Combined:
             )
         kind = _AsyncPart if is_async(self._read) else _Part
         made = kind(self._read, part, f"{self!r}[{_name_of(part)}]")
-        return probe(blocking=True)(made) if is_blocking(self._read) else made
+        return take_settings(made, self._read)
 
     def __repr__(self) -> str:
         return f"combine({_name_of(self._read)})"

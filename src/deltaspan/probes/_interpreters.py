@@ -40,7 +40,7 @@ def installed_of(python: str) -> dict[str, str]:
     """
     try:
         done = subprocess.run(  # noqa: S603  # the interpreter that the check names
-            [_interpreter(python), "-I", "-X", "utf8", "-c", _SCRIPT],
+            [_interpreter(python), "-I", "-B", "-X", "utf8", "-c", _SCRIPT],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_PATIENCE,

@@ -12,15 +12,18 @@ from uuid import UUID
 from bson import Binary, Decimal128, Int64, ObjectId, Regex
 from bson.binary import ALL_UUID_SUBTYPES
 
-from deltaspan._fields import fields_of, filled
+from deltaspan._fields import fields_of, filled, places_of
 from deltaspan._freeze import SCALARS
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes._regexes import is_literal_place
 
 __all__ = ["as_key", "fields_of_filter", "filled_filter", "part_of", "plain"]
 
 _ALONE: Final = re.compile(r"\{(\w+)\}")
 _FIELD: Final = re.compile(r"\{[^\W\d]\w*\}")
-_RUNS: Final = frozenset({"$where", "$expr", "$function", "$accumulator", "$text", "$jsonSchema"})
+_RUNS: Final = frozenset(
+    {"$where", "$expr", "$function", "$accumulator", "$text", "$jsonSchema", "$options", "$type"}
+)
 _PLAIN: Final = (str, int, float, bytes, datetime, UUID, ObjectId, Decimal128, type(None))
 _MOST_SHOWN: Final = 64
 """How many bytes of binary are told; of more, a digest."""
@@ -56,13 +59,22 @@ def _fields(part: Any, within: str) -> Iterator[str]:
                 f"a $regex"
             )
     elif isinstance(part, str):
-        found = fields_of(part)
-        if found and within in _RUNS:
-            raise DefinitionValueError(
-                f"{part!r}: a field within {within} would be run as code or as a query; compare with it "
-                f"outside of that"
-            )
-        yield from found
+        yield from _fields_of_text(part, within)
+
+
+def _fields_of_text(part: str, within: str) -> tuple[str, ...]:
+    found = fields_of(part)
+    if found and within in _RUNS:
+        raise DefinitionValueError(
+            f"{part!r}: a field within {within} would be run as code or as a query; compare with it "
+            f"outside of that"
+        )
+    if within == "$regex" and not all(is_literal_place(before) for before, _, _ in places_of(part)):
+        raise DefinitionValueError(
+            f"{part!r}: a field stands within a part of the $regex that cannot quote it; put it outside "
+            f"of brackets, braces and escapes"
+        )
+    return found
 
 
 def filled_filter(part: Any, values: Mapping[str, Any], within: str = "") -> Any:

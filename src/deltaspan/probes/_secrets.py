@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote
 
-__all__ = ["PASSWORD_MOST", "secrets_of", "without"]
+__all__ = ["PASSWORD_MOST", "SHORTEST", "secrets_of", "without"]
 
 _HIDDEN: Final = "***"
 _ASSIGNED: Final = re.compile(
@@ -21,6 +21,17 @@ _REPEATED: Final = re.compile(
 """Input that a refusal repeats, cut or escaped, so that no secret in it can be found as it was given."""
 PASSWORD_MOST: Final = 200
 """How long a password that nobody named may be; else a long text would be looked through again and again."""
+SHORTEST: Final = 8
+"""Characters that a secret has at least to be hidden wherever it stands, as many as NIST asks of a password.
+
+A shorter one is a part of ordinary words and numbers: hidden there, it would garble the text and give itself
+away. It is hidden where a secret stands: in a query, behind the name of a header, a password or a token.
+"""
+_IN_QUERY: Final = r"(?P<{0}>[?&;](?:[^\s=&#?'\"]*=)?)(?:{1})(?=[&;#\s'\"]|$)"
+_IN_FIELD: Final = (
+    r"(?P<{0}>(?i:(?:password|passwd|pwd|token|secret|key|auth|authorization|cookie|invalid port)['\"]?"
+    r"(?:\s*[:=]\s*|\s+)[b('\"]*(?:(?:bearer|basic|token)\s+)?)[b('\"]*)(?:{1})(?!\w)"
+)
 _PORT: Final = r"(?:\d*|\{\w+\})(?=[/?#'\"\s]|$)"
 _CREDENTIALS: Final = re.compile(
     # A slash, `?` or `#` in a password should be encoded, and often is not; no port follows the colon then.
@@ -46,13 +57,20 @@ def secrets_of(url: str) -> frozenset[str]:
 def without(text: str, secrets: Iterable[str]) -> str:
     """Return the text with secrets hidden, however they are quoted there.
 
+    Those shorter than `SHORTEST` are hidden in their places alone.
+
     Hidden too, though nobody named them, are the credentials of any URL, `password=...` as in any DSN, and
     what Redis repeats of a command it does not know (AUTH may be one), an HTTP client of a header, a driver
     of a DSN that it misread.
     """
     for secret in sorted({secret for secret in secrets if secret}, key=len, reverse=True):
         # The longest first: one may be the beginning of another.
-        text = re.sub("".join(map(_however, secret)), _HIDDEN, text)
+        form = "".join(map(_however, secret))
+        if len(secret) >= SHORTEST:
+            text = re.sub(form, _HIDDEN, text)
+            continue
+        for place in (_IN_QUERY, _IN_FIELD):
+            text = re.sub(place.format("before", form), rf"\g<before>{_HIDDEN}", text)
     text = _REPEATED.sub(rf"\g<before>{_HIDDEN}", text)
     text = _MISREAD.sub(_HIDDEN, text)
     text = _ASSIGNED.sub(rf"\g<name>{_HIDDEN}", text)

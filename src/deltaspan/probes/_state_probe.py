@@ -73,6 +73,8 @@ class StateProbe(_Described, Generic[S]):
         read: reads the state, given what the probe needs by keyword.
         words: see above, with `needs` and `secrets`.
         blocking: False where only the thread of the action may read.
+        content: whether what it reads is content, whose values leave only if somebody asks for them.
+        hint: what keeps a change from being seen, in words.
 
     Raises:
         ProbeError: at a read, for whatever `read` raised, in its words without the secrets.
@@ -86,10 +88,12 @@ class StateProbe(_Described, Generic[S]):
         secrets: Iterable[str] = (),
         *,
         blocking: bool = True,
+        content: bool = False,
+        hint: str | None = None,
     ) -> None:
         super().__init__(words, needs, secrets)
         self._read = read
-        probe(blocking=blocking)(self)
+        probe(blocking=blocking, content=content, hint=hint)(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> S:
         try:
@@ -112,9 +116,13 @@ class AsyncStateProbe(_Described, Generic[S]):
         words: str,
         needs: Iterable[str] = (),
         secrets: Iterable[str] = (),
+        *,
+        content: bool = False,
+        hint: str | None = None,
     ) -> None:
         super().__init__(words, needs, secrets)
         self._read = read
+        probe(content=content, hint=hint)(self)
 
     async def __call__(self, *args: Any, **kwargs: Any) -> S:
         try:

@@ -21,6 +21,7 @@ def probe_of(
     secrets: Iterable[str] = (),
     *,
     is_async: bool,
+    content: bool = False,
 ) -> StateProbe[S] | AsyncStateProbe[S]:
     """Make the probe of a read.
 
@@ -30,6 +31,7 @@ def probe_of(
         needs: likewise.
         secrets: likewise.
         is_async: whether what the client's methods return is to be awaited.
+        content: whether what is read is content.
     """
 
     def read(**values: Any) -> S:
@@ -39,8 +41,8 @@ def probe_of(
         return await _awaited(steps(**values))
 
     if is_async:
-        return AsyncStateProbe(read_async, words, needs, secrets)
-    return StateProbe(read, words, needs, secrets)
+        return AsyncStateProbe(read_async, words, needs, secrets, content=content)
+    return StateProbe(read, words, needs, secrets, content=content)
 
 
 def _waited(steps: Steps[S]) -> S:

@@ -19,7 +19,7 @@ one of their files before and another after a write. A file that vanishes during
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias, overload
 
 from deltaspan._freeze import MAX_NODES
@@ -27,7 +27,7 @@ from deltaspan.checks._words import said
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._files._content import lines, text
 from deltaspan.probes._files._ignored import spec_class
-from deltaspan.probes._files._patterns import Patterns
+from deltaspan.probes._files._patterns import PatternsWithFields
 from deltaspan.probes._files._place import AnyPath, Place, checked_limit
 from deltaspan.probes._files._walk import Walk, content_of
 from deltaspan.probes._state_probe import StateProbe
@@ -90,7 +90,7 @@ def tree(
         glob: reads only files whose path matches this pattern, or one of these. In a name `*` is any
             characters, `?` one, `[ab]` one of these; `**` in place of a name is any number of folders:
             `*.csv` lies in the root itself, `**/*.csv` anywhere. A folder in which nothing can match is not
-            listed.
+            listed. `{name}` is an argument of the action, matched as it is; a brace itself is doubled.
         ignore: leaves out what matches this, likewise; of a folder that matches, all of it: `**/.venv`.
         gitignore: leaves out what the `.gitignore` files in the tree say, nested and negated, and `.git`. A
             file that git tracks all the same is left out too. Needs the extra `files`.
@@ -117,13 +117,13 @@ def tree(
         >>> print(reports[0]["out"].explanation)
         expected out to change by adding 'report.md', but it also added 'notes.tmp', which was not ...
     """
-    place, walk = Place(root), _walk(glob, ignore, gitignore=gitignore)
+    place, chosen = Place(root), _Chosen(glob, ignore, gitignore=gitignore)
     most = checked_limit(limit, _MOST_FILES)
     words = _words("tree", place, glob, ignore, gitignore=gitignore, content=content or None)
 
     def read(**arguments: Any) -> dict[str, tuple[int, Any]]:
         state: dict[str, tuple[int, Any]] = {}
-        for path, entry in walk.files(place.path(arguments)):
+        for path, entry in chosen.walk(arguments).files(place.path(arguments)):
             try:
                 if content:
                     state[path] = content_of(entry)
@@ -139,7 +139,7 @@ def tree(
                 )
         return state
 
-    return StateProbe(read, words, place.names)
+    return StateProbe(read, words, (*place.names, *chosen.names))
 
 
 def count(
@@ -172,20 +172,29 @@ def count(
         ...     count(folder, glob="**/*.parquet")()
         0
     """
-    place, walk = Place(root), _walk(glob, ignore, gitignore=gitignore)
+    place, chosen = Place(root), _Chosen(glob, ignore, gitignore=gitignore)
     return StateProbe(
-        lambda **arguments: sum(1 for _ in walk.files(place.path(arguments))),
+        lambda **arguments: sum(1 for _ in chosen.walk(arguments).files(place.path(arguments))),
         _words("count", place, glob, ignore, gitignore=gitignore),
-        place.names,
+        (*place.names, *chosen.names),
     )
 
 
-def _walk(glob: _Patterns | None, ignore: _Patterns | None, *, gitignore: bool) -> Walk:
-    return Walk(
-        None if glob is None else Patterns("glob", glob),
-        None if ignore is None else Patterns("ignore", ignore),
-        spec_class() if gitignore else None,
-    )
+class _Chosen:
+    """Which files of a tree are read, with the arguments that their patterns name."""
+
+    def __init__(self, glob: _Patterns | None, ignore: _Patterns | None, *, gitignore: bool) -> None:
+        self._glob = None if glob is None else PatternsWithFields("glob", glob)
+        self._ignore = None if ignore is None else PatternsWithFields("ignore", ignore)
+        self._spec = spec_class() if gitignore else None
+        self.names = tuple(name for each in (self._glob, self._ignore) if each for name in each.names)
+
+    def walk(self, arguments: Mapping[str, Any]) -> Walk:
+        return Walk(
+            None if self._glob is None else self._glob.filled(arguments),
+            None if self._ignore is None else self._ignore.filled(arguments),
+            self._spec,
+        )
 
 
 def _words(

@@ -11,8 +11,11 @@
 Each read runs the `git` on the PATH, once unless it says otherwise. `repo` is the top folder of a working
 tree, or a bare repository; none above it is looked for. In `repo` and `ref`, `{name}` stands for the action's
 argument of that name, which scopes the check; write a brace itself twice (`HEAD@{{1}}`), or give a path as a
-`Path`. From the cheapest: `branches` and `tags` cost a line a reference, `commits` walks the history,
-`history` and `log` list it, `files` lists a tree, and `status` looks at every file of the working tree.
+`Path`. In `ref` the argument is the name of a branch, tag or commit, or behind a colon a path in it. One that
+git would read as more, such as `main..main` or `--all`, is inconclusive.
+
+From the cheapest: `branches` and `tags` cost a line a reference, `commits` walks the history, `history` and
+`log` list it, `files` lists a tree, and `status` looks at every file of the working tree.
 
 One read is of one moment, except that `status` takes as long as it takes. Paths that are no UTF-8 hold
 surrogates, as those of `os.fsdecode` do.
@@ -33,9 +36,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from deltaspan._fields import Template, fields_of, filled
+from deltaspan._fields import Template, fields_of
 from deltaspan._tags import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
+from deltaspan.probes._files._place import Place
 from deltaspan.probes._git._command import GitError, records
+from deltaspan.probes._git._names import filled_ref
 from deltaspan.probes._git._reading import reached, references, unless_unborn
 from deltaspan.probes._git._status import in_words
 from deltaspan.probes._secrets import secrets_of
@@ -271,12 +276,15 @@ _ONE_FOLDER = "read one folder, `HEAD:src`"
 def _probe(
     word: str, read: Callable[..., S], *templates: Template, remote: str | None = None
 ) -> StateProbe[S]:
+    repo, *refs = templates
+    place = Place(repo)
     said = [*map(repr, templates), *([] if remote is None else [f"remote={remote!r}"])]
     return StateProbe(
-        lambda **values: read(*(filled(template, values) for template in templates)),
+        lambda **values: read(place.path(values), *(filled_ref(ref, values) for ref in refs)),
         f"git.{word}({', '.join(said)})",
         fields_of(*templates),
         secrets_of(remote or ""),
+        content=word == "log",
     )
 
 

@@ -111,7 +111,7 @@ def json(
         return document if part is None else at(document, part)
 
     words = said("http.json", source.shown, pointer=pointer, missing_ok=missing_ok or None)
-    return http_probe(source, client, steps, words)
+    return http_probe(source, client, steps, words, content=True)
 
 
 @overload

@@ -158,7 +158,8 @@ def documents(
     64 bytes its size and a digest, and what Python has no type for (Timestamp, Regex, Code) the text of its
     `repr`. What the codec options of the collection decode is told as they do.
 
-    States are recorded: where documents hold secrets, name the fields that do not, or `redacted()` it.
+    Documents are content: reports name what changed in them by key and path. Values are shown of the fields
+    that `fields` names, or if the check says `.showing()`.
 
     Args:
         collection: see the module.
@@ -224,7 +225,8 @@ def _probe(
     words = said(f"mongodb.{word}", *([] if given is None else [given]), **options)
     separator = "" if words.endswith("()") else ", "
     words = words.replace("(", f"({collection.full_name}{separator}", 1)
-    return probe_of(steps, words, needs, _secrets(collection), is_async=is_async)
+    content = word == "documents" and options.get("fields") is None
+    return probe_of(steps, words, needs, _secrets(collection), is_async=is_async, content=content)
 
 
 def _secrets(collection: Any) -> list[str]:

@@ -14,9 +14,10 @@
 pool. Of a cluster it reads the node that it is connected to; a cluster's own client is refused.
 
 In a pattern and in a key, `{name}` stands for the action's argument of that name, or `{causal_tag}`, which
-scopes the check. In a pattern it is matched as it is, `*` and all. A brace itself, as in the hash tags of a
-cluster, is written twice: `cart:{{{tenant}}}:*`. Names that are no UTF-8 hold surrogates, as those of
-`os.fsdecode` do, whatever the client decodes.
+scopes the check. In a pattern it is matched as it is, `*` and all. In brackets, behind a backslash and next
+to `*` it is refused. A brace itself, as in the hash tags of a cluster, is written twice:
+`cart:{{{tenant}}}:*`. Names that are not UTF-8 hold surrogates, as those of `os.fsdecode` do, whatever the
+client decodes.
 
 From the cheapest: `size` and `length` cost the server the same however much there is. `count` and `keys` walk
 over *all* keys of the database with SCAN, a thousand at a time, so that the server is never held up: one
@@ -36,12 +37,13 @@ The module needs redis-py: `pip install 'deltaspan[redis]'`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar, overload
 
-from deltaspan._fields import fields_of, filled
+from deltaspan._fields import fields_of, filled, is_of_one_length, places_of
 from deltaspan.checks._words import source
-from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes._regexes import is_literal_place_of_glob
 from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._steps import Steps, probe_of
 
@@ -101,7 +103,7 @@ def count(client: Redis | AsyncRedis, pattern: str) -> StateProbe[int] | AsyncSt
 
     Raises:
         DefinitionTypeError: the client is none of the two, or the pattern is no text.
-        DefinitionValueError: a field is no plain name.
+        DefinitionValueError: a field is no plain name, or stands where it cannot be matched as it is.
 
     Example:
         >>> from deltaspan import change
@@ -156,7 +158,8 @@ def values(
     it is fetched all the same. How long a key has to live is not told. What others write between the round
     trips of a read is seen in one key and not in another; a key that changes its type then is inconclusive.
 
-    States are recorded: where keys hold secrets, `redacted()` keeps them in.
+    Values are content: reports name the keys whose values changed, and show the values if the check says
+    `.showing()`.
 
     Args:
         client: see the module.
@@ -229,6 +232,9 @@ def _probe(
             f"{type(client).__name__}; of a cluster pass a client of one node"
         )
 
+    if escape is _escaped:
+        _refuse_parts_of_patterns(templates)
+
     def read(**given: Any) -> Steps[S]:
         escaped = {name: escape(filled(f"{{{name}}}", given)) for name in given}
         return steps(*(filled(template, escaped) for template in templates))
@@ -236,7 +242,23 @@ def _probe(
     settings = client.connection_pool.connection_kwargs
     secrets = [str(settings[name]) for name in ("password", "ssl_password") if settings.get(name)]
     words = f"redis.{word}({', '.join(('client', *map(source, templates)))})"
-    return probe_of(read, words, fields_of(*templates), secrets, is_async=is_async)
+    content = word == "values"
+    return probe_of(read, words, fields_of(*templates), secrets, is_async=is_async, content=content)
+
+
+def _refuse_parts_of_patterns(patterns: Iterable[str]) -> None:
+    for pattern in patterns:
+        for before, name, after in places_of(pattern):
+            if not is_literal_place_of_glob(before):
+                raise DefinitionValueError(
+                    f"the pattern {pattern!r} has {{{name}}} in brackets or behind a backslash, where it "
+                    f"cannot be matched as it is; put it outside of them"
+                )
+            if (before.endswith("*") or after.startswith("*")) and not is_of_one_length(name):
+                raise DefinitionValueError(
+                    f"the pattern {pattern!r} has {{{name}}} next to '*', so that 'acme' would match 'acme2' "
+                    f"too; put what ends the name between them, as in '{{{name}}}:*'"
+                )
 
 
 def _escaped(value: str) -> str:

@@ -37,9 +37,9 @@ from collections.abc import Callable
 from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
-from deltaspan._fields import fields_of, filled
+from deltaspan._fields import fields_of, filled, is_of_one_length, places_of
 from deltaspan.checks._words import said
-from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._secrets import secrets_of
 from deltaspan.probes._state_probe import StateProbe
 
@@ -61,6 +61,7 @@ _MOST_COUNTED: Final = 1_000_000
 _MOST_BYTES: Final = 1_000_000
 """How much text is told of an object."""
 _CHUNK: Final = 1 << 20
+_OF_PREFIXES: Final = frozenset({"count", "objects"})
 
 
 class Object(NamedTuple):
@@ -83,12 +84,12 @@ def count(client: BaseClient, bucket: str, prefix: str = "") -> StateProbe[int]:
     Args:
         client: see the module.
         bucket: its name.
-        prefix: the beginning of the keys, such as `reports/{tenant}/`; with its `/`, or `acme2` is below
-            `acme` too.
+        prefix: the beginning of the keys, such as `reports/{tenant}/`. One that ends with a field is refused,
+            for `acme2` begins with `acme` too.
 
     Raises:
         DefinitionTypeError: the client is none of S3, or a name is no text.
-        DefinitionValueError: a field is no plain name.
+        DefinitionValueError: a field is no plain name, or the prefix ends with one.
 
     Example:
         >>> from deltaspan import change
@@ -270,10 +271,17 @@ def _probe(
         or iscoroutinefunction(client._make_api_call)  # noqa: SLF001  # aiobotocore's, by which alone it tells
     ):
         raise DefinitionTypeError(f"s3.{word}() reads with a boto3.client('s3'), not with a {kind}")
+    for _, field, after in places_of(name) if word in _OF_PREFIXES else ():
+        if not (after or is_of_one_length(field)):
+            raise DefinitionValueError(
+                f"the prefix {name!r} ends with an argument, so that of 'acme' would read 'acme2' too: end "
+                f"it with what ends the name, as in '{{{field}}}/'"
+            )
     shown = said(f"s3.{word}", bucket, *([name] if name else []), missing_ok=missing_ok or None)
     return StateProbe(
         lambda **given: read(filled(bucket, given), filled(name, given)),
         shown.replace("(", "(client, ", 1),
         fields_of(bucket, name),
         secrets_of(client.meta.endpoint_url),
+        content=word == "text",
     )

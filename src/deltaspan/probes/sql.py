@@ -7,11 +7,18 @@ The first argument says where to read:
   the database has such (PostgreSQL, MySQL, MariaDB, SQLite) and always rolled back. What the action has not
   committed is not there, so it is not taken for done. From a pool it takes one connection more than the
   action holds.
+- A `sessionmaker` or `async_sessionmaker`: as its engine.
 - A `Session`, `Connection`, `AsyncSession` or `AsyncConnection` of SQLAlchemy, or an open DB-API connection:
   *inside the caller's transaction*, where uncommitted work is seen. Nothing of it is committed, rolled back
   or closed. Nothing is flushed either: what a session has not sent yet is not there. On PostgreSQL a
   savepoint keeps a failing read from ending the transaction. Outside any transaction, a session is read as
   its engine is. It is read by the thread that runs the action, so leave out `.timeout()`.
+
+- A function that names arguments of the action and returns one of these, `lambda session: session`. It is
+  read as what it returns, by the thread that runs the action, and does not scope the check.
+
+A `scoped_session` is read as the session of this thread. A file of SQLite that is not there is not created:
+the check is inconclusive.
 
 An engine of SQLite in memory has one connection, the action's own: it is read where no transaction is open,
 and the check is inconclusive where one is.

@@ -54,7 +54,7 @@ def text(
         ...     with window("release", change("version", text(file, missing_ok=True)).to("1.0\n")) as w:
         ...         _ = file.write_text("1.0\n")
         >>> print(w.report["version"].explanation)
-        version changed, as expected (None → '1.0\n')
+        version changed, as expected
     """
     place = Place(path)
     most = checked_limit(limit)
@@ -81,7 +81,7 @@ def text(
             )
         return found.decode(encoding)
 
-    return StateProbe(read, words, place.names)
+    return StateProbe(read, words, place.names, content=True)
 
 
 def lines(
@@ -133,4 +133,4 @@ def lines(
     most = checked_limit(limit)
     words = said("lines", place, missing_ok=missing_ok or None)
     log = Log(words, most, missing_ok=missing_ok)
-    return StateProbe(lambda **arguments: log.read(place.path(arguments)), words, place.names)
+    return StateProbe(lambda **arguments: log.read(place.path(arguments)), words, place.names, content=True)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from deltaspan._fields import fields_of, filled, is_of_one_length, places_of, relative_fault
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["Patterns", "Places"]
+__all__ = ["Patterns", "PatternsWithFields", "Places"]
 
 Places: TypeAlias = frozenset[tuple[int, int]]
 """How far a path has come: pairs of a pattern and how many of its parts are behind it."""
 
 _FOLDERS: Final = None
 """The part `**`: any number of names, or none."""
+
+
+_CLASS: Final = re.compile(r"\[[^\]]*\]")
+_GLOB: Final = re.compile(r"[*?\[]")
 
 
 class Patterns:
@@ -86,6 +91,63 @@ class Patterns:
                 end += 1
                 found.add((index, end))
         return frozenset(found)
+
+
+class PatternsWithFields:
+    """One or more patterns in whose text `{name}` is an argument of the action, matched as it is.
+
+    Attributes:
+        names: the arguments, each once.
+
+    Args:
+        role: what they are given as, for errors.
+        patterns: one, or several. A brace that is meant is doubled.
+
+    Raises:
+        DefinitionTypeError: a pattern is not text.
+        DefinitionValueError: a pattern could never match, or a field stands where it cannot be matched as it
+            is: in brackets, or next to `*`.
+    """
+
+    def __init__(self, role: str, patterns: str | Iterable[str]) -> None:
+        self._role = role
+        self._patterns = [patterns] if isinstance(patterns, str) else list(patterns)
+        for pattern in self._patterns:
+            if not isinstance(pattern, str):
+                raise DefinitionTypeError(f"a pattern of {role}= is text, not {show(pattern)}")
+            _refuse_parts_of_patterns(role, pattern)
+        self.names = fields_of(*self._patterns)
+        found = self._compiled(dict.fromkeys(self.names, "x"))  # what could never match is refused now
+        self._made = None if self.names else found
+
+    def filled(self, arguments: Mapping[str, Any]) -> Patterns:
+        """Return the patterns of one call.
+
+        Raises:
+            TypeError: an argument cannot be a part of a path.
+            ValueError: one would lead out of the folder.
+        """
+        if self._made is not None:
+            return self._made
+        values = {name: filled(f"{{{name}}}", arguments) for name in self.names}
+        for name, text in values.items():
+            fault = relative_fault(name, text)
+            if fault is not None:
+                raise ValueError(fault)
+        return self._compiled({name: _GLOB.sub(r"[\g<0>]", text) for name, text in values.items()})
+
+    def _compiled(self, values: Mapping[str, str]) -> Patterns:
+        return Patterns(self._role, [filled(pattern, values) for pattern in self._patterns])
+
+
+def _refuse_parts_of_patterns(role: str, pattern: str) -> None:
+    for before, name, after in places_of(pattern):
+        is_beside = before.endswith("*") or after.startswith("*")
+        if "[" in _CLASS.sub("", before) or (is_beside and not is_of_one_length(name)):
+            raise DefinitionValueError(
+                f"the pattern {pattern!r} of {role}= has {{{name}}} in brackets or next to '*', where 'acme' "
+                f"would match other names too; put what ends the name between them, as in '{{{name}}}.*'"
+            )
 
 
 def _anything(_: str) -> bool:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from deltaspan._fields import Template, fields_of, filled
+from deltaspan._fields import Template, fields_of, filled, places_of, relative_fault
 from deltaspan._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
@@ -36,9 +36,20 @@ class Place:
         if not path:
             raise DefinitionValueError("a place to read is not empty text: '.' is the current folder")
         self.names = fields_of(path)
+        # An argument that begins the path may be any path. One behind a folder stays below that folder.
+        self._behind = tuple(dict.fromkeys(name for before, name, _ in places_of(path) if before))
 
     def path(self, arguments: Mapping[str, Any]) -> str:
-        """Return the path of one call; raises TypeError for an argument that is no part of one."""
+        """Return the path of one call.
+
+        Raises:
+            TypeError: an argument cannot be a part of a path.
+            ValueError: one would lead to another place than the one that the template names.
+        """
+        for name in self._behind:
+            fault = relative_fault(name, filled(f"{{{name}}}", arguments))
+            if fault is not None:
+                raise ValueError(fault)
         return filled(self._path, arguments)
 
     def __repr__(self) -> str:

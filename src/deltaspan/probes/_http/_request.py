@@ -6,9 +6,12 @@ What is read is a generator of steps, which whoever drives it takes with a sync 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import random
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Future, wait
 from typing import Any, Final, TypeAlias, TypeVar
 
 from deltaspan._threads import on_asyncio
@@ -20,6 +23,7 @@ from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 try:
     import httpx
+    from anyio import fail_after  # which httpx brings
 except ImportError as error:
     raise ImportError("this probe needs httpx: pip install 'deltaspan[http]'") from error
 
@@ -66,23 +70,30 @@ def _pause(attempt: int, asked: str = "") -> float:
 
 def drive(source: Source, client: httpx.Client | None, steps: Steps[T]) -> T:
     """Take the steps with a client, or with one of their own."""
-    if client is None:
-        with httpx.Client() as own:
-            return drive(source, own, steps)
+    own: httpx.Client | None = None
     came: Answer | Exception | None = None
-    while True:
-        try:
-            step = steps.send(came)
-        except StopIteration as done:
-            return done.value  # type: ignore[no-any-return]
-        came = None
-        if isinstance(step, float):
-            time.sleep(step)
-            continue
-        try:
-            came = _asked(source, client, *step)
-        except (httpx.HTTPError, AnswerError) as error:
-            came = error
+    try:
+        while True:
+            try:
+                step = steps.send(came)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            came = None
+            if isinstance(step, float):
+                time.sleep(step)
+                continue
+            if client is None:
+                own = own or httpx.Client()
+            try:
+                came = _asked(source, client or own, *step)  # type: ignore[arg-type]  # one of them is there
+            except (httpx.HTTPError, AnswerError) as error:
+                came = error
+                if own is not None and isinstance(error, httpx.TimeoutException):
+                    own.close()  # ends what may still be coming in, in its thread
+                    own = None
+    finally:
+        if own is not None:
+            own.close()
 
 
 async def drive_async(source: Source, client: httpx.AsyncClient, steps: Steps[T]) -> T:
@@ -113,6 +124,31 @@ async def _sleep(seconds: float) -> None:
 
 
 def _asked(source: Source, client: httpx.Client, url: str, params: Mapping[str, str]) -> Answer:
+    """Ask in a thread, so that the wait ends with the timeout, whatever the server does.
+
+    httpx limits each single wait for the network. A head that never ends is an endless number of short ones.
+    """
+    answer: Future[Answer] = Future()
+    context = contextvars.copy_context()
+
+    def receive() -> None:
+        try:
+            answer.set_result(context.run(_received, source, client, url, params))
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=receive, name="deltaspan-http", daemon=True).start()
+    wait([answer], source.timeout)
+    if not answer.done():
+        raise _late(source)
+    return answer.result()
+
+
+def _late(source: Source) -> httpx.ReadTimeout:
+    return httpx.ReadTimeout(f"the answer was not whole after {source.timeout:g} seconds")
+
+
+def _received(source: Source, client: httpx.Client, url: str, params: Mapping[str, str]) -> Answer:
     ends = time.monotonic() + source.timeout
     with client.stream("GET", _merged(url, params), **_options(source)) as response:
         refuse_codings(response)
@@ -124,6 +160,16 @@ def _asked(source: Source, client: httpx.Client, url: str, params: Mapping[str, 
 
 
 async def _asked_async(
+    source: Source, client: httpx.AsyncClient, url: str, params: Mapping[str, str]
+) -> Answer:
+    try:
+        with fail_after(source.timeout):
+            return await _received_async(source, client, url, params)
+    except TimeoutError:
+        raise _late(source) from None
+
+
+async def _received_async(
     source: Source, client: httpx.AsyncClient, url: str, params: Mapping[str, str]
 ) -> Answer:
     ends = time.monotonic() + source.timeout
@@ -152,7 +198,7 @@ def _options(source: Source) -> dict[str, Any]:
 
 def _hold_to_limits(source: Source, body: bytearray, ends: float) -> None:
     if time.monotonic() > ends:  # httpx starts its clock anew with each piece
-        raise httpx.ReadTimeout(f"the answer was not whole after {source.timeout:g} seconds")
+        raise _late(source)
     if len(body) > source.limit:
         raise AnswerError(
             f"the answer has more than {source.limit} bytes: ask for a part of it, or for a number such as a "
@@ -166,6 +212,8 @@ def http_probe(
     steps: Callable[[Mapping[str, Any]], Steps[T]],
     words: str,
     needs: Iterable[str] = (),
+    *,
+    content: bool = False,
 ) -> StateProbe[T] | AsyncStateProbe[T]:
     """Return the probe that takes the steps of a read, given the action's arguments, with a client.
 
@@ -175,6 +223,7 @@ def http_probe(
         steps: begins a read.
         words: the call that made the probe.
         needs: arguments that it names beside those of the source.
+        content: whether what is read is content.
 
     Raises:
         DefinitionTypeError: the client is none of httpx.
@@ -196,12 +245,12 @@ def http_probe(
         async def read_async(**values: Any) -> T:
             return await drive_async(source, its, steps(values))
 
-        return AsyncStateProbe(read_async, words, needed, secrets)
+        return AsyncStateProbe(read_async, words, needed, secrets, content=content)
 
     def read(**values: Any) -> T:
         return drive(source, client, steps(values))
 
-    return StateProbe(read, words, needed, secrets)
+    return StateProbe(read, words, needed, secrets, content=content)
 
 
 def _secrets_of_client(client: object) -> set[str]:

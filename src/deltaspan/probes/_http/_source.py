@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict
@@ -17,6 +18,12 @@ __all__ = ["Options", "Source", "secrets_in", "source_of"]
 _SCHEMES: Final = frozenset({"http", "https"})
 _ELSEWHERE: Final = frozenset({".", ".."})
 """Parts of a path that no encoding keeps from being taken for a way up."""
+
+
+_SEPARATOR: Final = re.compile("[/#]")
+_FIELD: Final = re.compile(r"\{[^\W\d]\w*\}")
+_BELOW: Final = re.compile(r"\.[\w-]+\.[\w.-]+(?::\d+)?\Z")
+"""What ends a host of which an argument may be a part: a domain that the template names."""
 
 
 class Options(TypedDict, total=False):
@@ -59,6 +66,7 @@ class Source:
             value = getattr(self, name)
             if not all(isinstance(text, str) for pair in value.items() for text in pair):
                 raise DefinitionTypeError(f"{name}= takes a mapping of text to text")
+        _refuse_fields_elsewhere(self)
         for name, kind, least in (("timeout", int | float, 0), ("limit", int, 0), ("retries", int, -1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, kind) or not value > least:
@@ -96,12 +104,35 @@ class Source:
             ValueError: an argument would lead the URL elsewhere.
         """
         encoded = {name: quote(filled(f"{{{name}}}", values), safe="") for name in fields_of(self.url)}
-        for name, text in encoded.items():
-            if text in _ELSEWHERE:
+        url = filled(self.url, encoded)
+        written, found = (_SEPARATOR.split(each.partition("?")[0]) for each in (self.url, url))
+        for template, part in zip(written, found, strict=True):
+            if part in _ELSEWHERE and part != template:
                 raise ValueError(
-                    f"the field {{{name}}} is {text!r}, which would lead the URL to another place"
+                    f"an argument makes {template!r} of the path {part!r}, which would lead the URL to "
+                    f"another place"
                 )
-        return filled(self.url, encoded), {name: filled(text, values) for name, text in self.params.items()}
+        return url, {name: filled(text, values) for name, text in self.params.items()}
+
+
+def _refuse_fields_elsewhere(source: Source) -> None:
+    scheme, separator, rest = source.url.partition("://")
+    host = re.split("[/?#]", rest, maxsplit=1)[0] if separator else ""
+    if fields_of(scheme if separator else "") or (
+        fields_of(host) and ("@" in host or not _BELOW.match(host.rpartition("}")[2]))
+    ):
+        raise DefinitionValueError(
+            f"{plain(source.url)!r}: an argument would say to which host headers and credentials go; write "
+            f"the host, or at least its domain, as in 'https://{{region}}.api.example.com'"
+        )
+    for name, texts in (
+        ("headers", (*source.headers, *source.headers.values())),
+        ("the names of params", tuple(source.params)),
+    ):
+        if any(_FIELD.search(text) for text in texts):
+            raise DefinitionValueError(
+                f"{name} take no fields: write the argument in the URL, or in the value of one of params"
+            )
 
 
 def source_of(url: str, options: Options) -> Source:

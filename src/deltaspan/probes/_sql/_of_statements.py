@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
-from sqlalchemy import text
+from sqlalchemy import SelectBase, text
 
 from deltaspan.exceptions import DefinitionTypeError, ProbeError
 from deltaspan.probes._sql._asking import MOST_ROWS, Params, Question, asking, called, checked_limit
-from deltaspan.probes._sql._readers import Reader
+from deltaspan.probes._sql._readers import Reader, SqlReader
 from deltaspan.probes._sql._sources import AsyncSource, Source, checked
 from deltaspan.probes._sql._tables import Record
 from deltaspan.probes._sql._values import plain
@@ -17,12 +17,17 @@ from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
 
 __all__ = ["query", "scalar"]
 
+Statement: TypeAlias = str | SelectBase
+"""SQL as text, or a `select()`."""
+
 
 @overload
-def scalar(source: AsyncSource, statement: str, *, params: Params = None) -> AsyncStateProbe[Any]: ...
+def scalar(source: AsyncSource, statement: Statement, *, params: Params = None) -> AsyncStateProbe[Any]: ...
 @overload
-def scalar(source: Source, statement: str, *, params: Params = None) -> StateProbe[Any]: ...
-def scalar(source: Any, statement: str, *, params: Params = None) -> StateProbe[Any] | AsyncStateProbe[Any]:
+def scalar(source: Source, statement: Statement, *, params: Params = None) -> StateProbe[Any]: ...
+def scalar(
+    source: Any, statement: Statement, *, params: Params = None
+) -> StateProbe[Any] | AsyncStateProbe[Any]:
     """Read one value by a statement of your own: the first column of the only row.
 
     Where there is no row the value is None, as it is for a subquery in SQL. Several rows or columns are no
@@ -30,7 +35,8 @@ def scalar(source: Any, statement: str, *, params: Params = None) -> StateProbe[
 
     Args:
         source: where to read; see the module.
-        statement: a SELECT, with `:name` for parameters.
+        statement: a SELECT as text, with `:name` for parameters, or a `select()` of SQLAlchemy, with
+            `bindparam("name")`.
         params: values of parameters, by name; those not given are the action's arguments.
 
     Returns:
@@ -58,7 +64,7 @@ def scalar(source: Any, statement: str, *, params: Params = None) -> StateProbe[
     question = _stated(given, statement, params)
 
     def read(reader: Reader, values: Mapping[str, Any]) -> Any:
-        result = reader.run(text(question.sql), values)
+        result = reader.run(_executable(question, reader), values)
         if len(result.rows) > 1 or len(result.names) != 1:
             raise ProbeError(
                 f"a scalar is one row of one column, and the statement returned {len(result.rows)} of "
@@ -71,14 +77,14 @@ def scalar(source: Any, statement: str, *, params: Params = None) -> StateProbe[
 
 @overload
 def query(
-    source: AsyncSource, statement: str, *, params: Params = None, limit: int = MOST_ROWS
+    source: AsyncSource, statement: Statement, *, params: Params = None, limit: int = MOST_ROWS
 ) -> AsyncStateProbe[tuple[Record, ...]]: ...
 @overload
 def query(
-    source: Source, statement: str, *, params: Params = None, limit: int = MOST_ROWS
+    source: Source, statement: Statement, *, params: Params = None, limit: int = MOST_ROWS
 ) -> StateProbe[tuple[Record, ...]]: ...
 def query(
-    source: Any, statement: str, *, params: Params = None, limit: int = MOST_ROWS
+    source: Any, statement: Statement, *, params: Params = None, limit: int = MOST_ROWS
 ) -> StateProbe[tuple[Record, ...]] | AsyncStateProbe[tuple[Record, ...]]:
     """Read rows by a statement of your own, in the order that it gives them.
 
@@ -87,12 +93,14 @@ def query(
 
     Args:
         source: where to read; see the module.
-        statement: a SELECT, with `:name` for parameters.
+        statement: a SELECT as text, with `:name` for parameters, or a `select()` of SQLAlchemy, with
+            `bindparam("name")`.
         params: values of parameters, by name; those not given are the action's arguments.
         limit: how many rows there may be; they are counted when they have come.
 
     Returns:
-        A probe of rows, each column → value.
+        A probe of rows, each column → value. Rows are content: reports say how many came and went, and show
+        their values if the check says `.showing()`.
 
     Raises:
         DefinitionTypeError: an argument is of another kind.
@@ -103,7 +111,7 @@ def query(
     checked_limit(limit)
 
     def read(reader: Reader, values: Mapping[str, Any]) -> tuple[Record, ...]:
-        result = reader.run(text(question.sql), values)
+        result = reader.run(_executable(question, reader), values)
         if len(set(result.names)) < len(result.names):
             raise ProbeError(
                 f"two columns have one name, of {', '.join(result.names)}: tell them apart by AS"
@@ -112,10 +120,18 @@ def query(
             raise ProbeError(f"there are more than {limit} rows: narrow the statement, or count them in it")
         return tuple(dict(zip(result.names, map(plain, row), strict=True)) for row in result.rows)
 
-    return asking(given, question, read, called("query", source, statement, params=params))
+    return asking(given, question, read, called("query", source, statement, params=params), content=True)
 
 
-def _stated(source: Any, statement: str, params: Params) -> Question:
-    if not isinstance(statement, str) or not statement.strip():
-        raise DefinitionTypeError(f"a statement is SQL as text, not {statement!r}")
+def _stated(source: Any, statement: Statement, params: Params) -> Question:
+    if not isinstance(statement, SelectBase) and not (isinstance(statement, str) and statement.strip()):
+        raise DefinitionTypeError(f"a statement is SQL as text or a select(), not {statement!r}")
     return Question(source, statement, params)
+
+
+def _executable(question: Question, reader: Reader) -> Any:
+    if question.statement is None:
+        return text(question.sql)
+    if not isinstance(reader, SqlReader):
+        raise ProbeError("SQLAlchemy does not know the driver: write the select() as text")
+    return question.statement

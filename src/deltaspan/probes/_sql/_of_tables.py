@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, overload
 
+from sqlalchemy.sql import FromClause
+
 from deltaspan._tagged import Tagged, tagged_rows
 from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes._sql._asking import MOST_ROWS, Names, Params, Question, asking, called, checked_limit
@@ -18,7 +20,7 @@ __all__ = ["records", "rows"]
 @overload
 def rows(
     source: AsyncSource,
-    table: str,
+    table: str | type[Any] | FromClause,
     *,
     where: str | None = None,
     params: Params = None,
@@ -26,10 +28,20 @@ def rows(
 ) -> AsyncStateProbe[int]: ...
 @overload
 def rows(
-    source: Source, table: str, *, where: str | None = None, params: Params = None, schema: str | None = None
+    source: Source,
+    table: str | type[Any] | FromClause,
+    *,
+    where: str | None = None,
+    params: Params = None,
+    schema: str | None = None,
 ) -> StateProbe[int]: ...
 def rows(
-    source: Any, table: str, *, where: str | None = None, params: Params = None, schema: str | None = None
+    source: Any,
+    table: str | type[Any] | FromClause,
+    *,
+    where: str | None = None,
+    params: Params = None,
+    schema: str | None = None,
 ) -> StateProbe[int] | AsyncStateProbe[int]:
     """Count the rows of a table: the cheapest probe, one statement and one number.
 
@@ -38,7 +50,8 @@ def rows(
 
     Args:
         source: where to read; see the module.
-        table: its name, unquoted; `schema.table` where it has a dot in it and no `schema` is given.
+        table: its name, unquoted; `schema.table` where it has a dot in it and no `schema` is given. Or a
+            class that is mapped to a table, or a `Table`.
         where: a condition in SQL, with `:name` for parameters.
         params: values of parameters, by name; those not given are the action's arguments.
         schema: the schema of the table.
@@ -59,7 +72,7 @@ def rows(
 @overload
 def records(
     source: Source | AsyncSource,
-    table: str,
+    table: str | type[Any] | FromClause,
     *,
     tag: str,
     root: str | None = None,
@@ -72,7 +85,7 @@ def records(
 @overload
 def records(
     source: AsyncSource,
-    table: str,
+    table: str | type[Any] | FromClause,
     *,
     key: Names | None = None,
     columns: Names | None = None,
@@ -84,7 +97,7 @@ def records(
 @overload
 def records(
     source: Source,
-    table: str,
+    table: str | type[Any] | FromClause,
     *,
     key: Names | None = None,
     columns: Names | None = None,
@@ -95,7 +108,7 @@ def records(
 ) -> StateProbe[Rows]: ...
 def records(
     source: Any,
-    table: str,
+    table: str | type[Any] | FromClause,
     *,
     key: Names | None = None,
     columns: Names | None = None,
@@ -113,14 +126,20 @@ def records(
 
     Values are those of the driver: numbers, texts, dates, UUIDs, nested JSON and arrays. Binary beyond 64
     bytes is its size and digest; what is no plain value is text. What the driver rounds is compared rounded:
-    MySQL sends a FLOAT in six digits. `database` tells these apart.
+    MySQL sends a FLOAT in six digits. What the driver returns alike is compared alike: the `null` of JSON and
+    NULL (both are None with psycopg), an interval of `1 month` and one of `30 days` (both are a timedelta),
+    `1.0` and `1.00`, `0.0` and `-0.0`, one instant in two time zones, with MySQL a date of zeros and NULL. So
+    it is in `scalar` and `query` too. `database` tells these apart on PostgreSQL; or cast the column to
+    text in a statement of your own, `doc::text`.
 
     Args:
         source: where to read; see the module.
         table: its name, as for `rows`.
         key: the column, or columns, that tell rows apart; the primary key if not given. A row of several is
             known by a tuple.
-        columns: the columns that are compared; all if not given.
+        columns: the columns that are compared, and shown. All are compared if it is not given, and then rows
+            are content: reports name what changed by key and column, and show values if the check says
+            `.showing()`.
         tag: the column that holds the causal tag of whoever wrote the row, as `deltaspan.stamps.sqlalchemy`
             writes it. The probe becomes `tagged`: the check holds against the rows that are this run's. With
             `.keeping_others()` the rows of others must stay as they were.
@@ -189,6 +208,7 @@ def records(
             question,
             lambda reader, values: rows_of(reader, of, key_by(reader), shown, question.sql, values, limit),
             words,
+            content=columns is None,
         )
     tags = (tag,) if root is None else (tag, root)
     probe = asking(

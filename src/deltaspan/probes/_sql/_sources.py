@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, scoped_session, sessionmaker
 from sqlalchemy.pool import NullPool
 
 from deltaspan._render import show
@@ -28,25 +29,43 @@ from deltaspan.probes._sql._transactions import (
     inside_driver,
     inside_session,
     only_connection,
+    refuse_missing,
     refuse_open,
 )
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+    from sqlalchemy.ext.asyncio import (
+        AsyncConnection,
+        AsyncEngine,
+        AsyncSession,
+        async_scoped_session,
+        async_sessionmaker,
+    )
 else:
     try:
-        from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+        from sqlalchemy.ext.asyncio import (
+            AsyncConnection,
+            AsyncEngine,
+            AsyncSession,
+            async_scoped_session,
+            async_sessionmaker,
+        )
     except ImportError:  # SQLAlchemy 2.1 brings no greenlet, and nobody without it can have made one of these
 
         class _NoSource:
             """What there is none of."""
 
-        AsyncConnection = AsyncEngine = AsyncSession = _NoSource
+            def __class_getitem__(cls, _: object) -> type:
+                return cls
+
+        AsyncConnection = AsyncEngine = AsyncSession = async_scoped_session = async_sessionmaker = _NoSource
 
 __all__ = [
     "AsyncSource",
+    "Named",
     "Source",
     "checked",
+    "hint_about",
     "is_awaited",
     "is_mysql",
     "is_shared",
@@ -56,10 +75,55 @@ __all__ = [
 ]
 
 R = TypeVar("R")
-Source: TypeAlias = Engine | Connection | Session | DBAPIConnection | Callable[[], DBAPIConnection]
-AsyncSource: TypeAlias = AsyncEngine | AsyncConnection | AsyncSession
+Given: TypeAlias = Engine | Connection | Session | AsyncEngine | AsyncConnection | AsyncSession
+"""What a function that names arguments of the action returns."""
+Source: TypeAlias = (
+    Engine
+    | Connection
+    | Session
+    | sessionmaker[Any]
+    | scoped_session[Any]
+    | DBAPIConnection
+    | Callable[..., DBAPIConnection | Given]
+)
+AsyncReadable: TypeAlias = AsyncEngine | AsyncConnection | AsyncSession
+"""What `checked` leaves of an async source."""
+AsyncSource: TypeAlias = AsyncReadable | async_sessionmaker[Any] | async_scoped_session[Any]
 
 _ASYNC: Final = (AsyncEngine, AsyncConnection, AsyncSession)
+
+
+_UNCOMMITTED: Final = (
+    "if the action has not committed its work, it is not seen here: commit it, or read inside its "
+    "transaction, as in sql.rows(lambda session: session, ...), where session is an argument of the action"
+)
+_UNFLUSHED: Final = "if the session has not flushed its work, it is not seen here: call session.flush()"
+
+
+class Named:
+    """A source that an argument of the action gives, or that is known at the read alone.
+
+    Args:
+        call: takes the arguments that it names, and returns an engine, a session or a connection.
+        names: these arguments.
+    """
+
+    def __init__(self, call: Callable[..., Any], names: tuple[str, ...] = ()) -> None:
+        self._call = call
+        self.names = names
+
+    def resolved(self, values: Mapping[str, Any]) -> Any:
+        """Return where to read this time.
+
+        Raises:
+            DefinitionTypeError: what was returned is not a source.
+        """
+        found = checked(self._call(**{name: values[name] for name in self.names}))
+        if isinstance(found, Opener | Named):
+            raise DefinitionTypeError(
+                "a source that names arguments returns an engine, a session or a connection"
+            )
+        return found
 
 
 class Opener:
@@ -129,16 +193,45 @@ def checked(source: Any) -> Any:
         return source
     if isinstance(source, Connection | Session | AsyncConnection | AsyncSession):
         return source
+    if isinstance(source, sessionmaker | async_sessionmaker):
+        bind = source.kw.get("bind")
+        return Named(lambda: _bind_of(source)) if bind is None else checked(bind)
+    if isinstance(source, scoped_session | async_scoped_session):
+        return Named(lambda: source() if source.registry.has() else _bind_of(source.session_factory))
     if is_connection(source) and not is_async(source):
         return source
     if callable(source) and not isinstance(source, type) and not hasattr(source, "class_"):
-        return Opener(source)
+        names = _required(source)
+        return Named(source, names) if names else Opener(source)
     hint = (
         "a driver's async connection cannot be read: pass create_async_engine(...)"
         if is_async(source)
         else "pass an engine, a session, a connection, or a function that opens a DB-API connection"
     )
     raise DefinitionTypeError(f"{show(type(source).__name__)} is nowhere to read from; {hint}")
+
+
+def _bind_of(factory: Any) -> Any:
+    bind = getattr(factory, "kw", {}).get("bind")
+    if bind is None:
+        raise DefinitionValueError("the sessionmaker has no bind= to read over: pass the engine itself")
+    return bind
+
+
+def _required(call: Callable[..., Any]) -> tuple[str, ...]:
+    try:
+        parameters = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return tuple(each.name for each in parameters if each.kind in kinds and each.default is each.empty)
+
+
+def hint_about(source: Any) -> str:
+    """Return what may keep a change from being seen over a source."""
+    if isinstance(source, Engine | AsyncEngine | Opener):
+        return _UNCOMMITTED
+    return _UNFLUSHED
 
 
 def is_shared(source: Any) -> bool:
@@ -187,9 +280,10 @@ def read_sync(source: Any, read: Callable[[Reader], R], *, snapshot: bool = Fals
     return inside_driver(source, read)
 
 
-async def read_async(source: AsyncSource, read: Callable[[Reader], R], *, snapshot: bool = False) -> R:
+async def read_async(source: AsyncReadable, read: Callable[[Reader], R], *, snapshot: bool = False) -> R:
     """Read from a checked source that is awaited; arguments as for `read_sync`."""
     if isinstance(source, AsyncEngine):
+        refuse_missing(source.sync_engine)
         refuse_open(only_connection(source.sync_engine))
         async with source.connect() as connection:
             return await connection.run_sync(apart, read, snapshot=snapshot)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from sqlalchemy import column, func, select, table, text
-from sqlalchemy.sql import TableClause
+from sqlalchemy import column, func, inspect, select, table, text
+from sqlalchemy.sql import FromClause, TableClause
 from sqlalchemy.sql.selectable import Select
 
 from deltaspan._freeze import MAX_NODES
@@ -24,17 +24,22 @@ class Table:
     """A table, as the developer names it.
 
     Args:
-        name: its name, as it is and unquoted; with a dot in it, and no schema given, `schema.table`.
+        name: its name, as it is and unquoted; with a dot in it, and no schema given, `schema.table`. Or a
+            class that is mapped to a table, or a `Table`.
         schema: the schema that it is in; None for the connection's own.
 
     Raises:
-        DefinitionTypeError: it is no text.
-        DefinitionValueError: it is empty.
+        DefinitionTypeError: it is neither text nor a mapped class nor a table.
+        DefinitionValueError: it is empty, or a class that shares its table with others.
     """
 
-    def __init__(self, name: str, schema: str | None = None) -> None:
-        if not isinstance(name, str) or not isinstance(schema, str | None):
-            raise DefinitionTypeError(f"a table is named by text, not {name!r}")
+    def __init__(self, name: str | type[Any] | FromClause, schema: str | None = None) -> None:
+        if not isinstance(name, str):
+            found = _table_of(name)
+            self.schema, self.name = schema or found.schema, found.name
+            return
+        if not isinstance(schema, str | None):
+            raise DefinitionTypeError(f"a schema is named by text, not {schema!r}")
         before, _, after = name.rpartition(".")
         self.schema, self.name = (before or None, after) if schema is None else (schema, name)
         if not self.name:
@@ -43,6 +48,23 @@ class Table:
     def clause(self, columns: Sequence[str] = ()) -> TableClause:
         """Return the table with columns, for a statement; SQLAlchemy quotes what needs it."""
         return table(self.name, *[column(name) for name in dict.fromkeys(columns)], schema=self.schema)
+
+
+def _table_of(named: Any) -> TableClause:
+    if isinstance(named, TableClause):
+        return named
+    mapper: Any = inspect(named, raiseerr=False) if isinstance(named, type) else None
+    table = getattr(mapper, "local_table", None)
+    if mapper is None or not isinstance(table, TableClause):
+        raise DefinitionTypeError(
+            f"a table is named by text, or by a class that is mapped to one, not {named!r}"
+        )
+    if mapper.single:
+        raise DefinitionValueError(
+            f"{named.__name__} shares the table {table.name!r} with other classes: name the table, and say "
+            f"by where= which rows are meant"
+        )
+    return table
 
 
 def names_of(value: str | Sequence[str] | None, role: str) -> tuple[str, ...] | None:

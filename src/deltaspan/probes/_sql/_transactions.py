@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, Final, TypeVar
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
@@ -25,6 +27,7 @@ __all__ = [
     "inside_driver",
     "inside_session",
     "only_connection",
+    "refuse_missing",
     "refuse_open",
 ]
 
@@ -44,6 +47,7 @@ def alone(engine: Engine, read: Callable[[Reader], R], *, snapshot: bool) -> R:
             "another: leave out the timeout, keep the database in a file, or make the engine with "
             "poolclass=StaticPool"
         )
+    refuse_missing(engine)
     refuse_open(only_connection(engine))
     with engine.connect() as connection:
         return apart(connection, read, snapshot=snapshot)
@@ -56,6 +60,22 @@ def only_connection(engine: Engine) -> Any:
     """
     record = vars(engine.pool).get("connection") if isinstance(engine.pool, StaticPool) else None
     return getattr(record, "driver_connection", None)
+
+
+def refuse_missing(engine: Engine) -> None:
+    """Refuse a database of SQLite whose file is not there, which connecting to it would create."""
+    if engine.dialect.name != "sqlite":
+        return
+    [name, *_], options = engine.dialect.create_connect_args(engine.url)
+    path = _path_of(name) if options.get("uri") else name
+    if path is not None and path != ":memory:" and path and not os.path.exists(path):  # noqa: PTH110  # a name
+        raise ProbeError(f"there is no database file {path!r}, and a read does not create one")
+
+
+def _path_of(uri: str) -> str | None:
+    parts = urlsplit(uri)
+    is_memory = parse_qs(parts.query).get("mode") == ["memory"]
+    return None if is_memory or parts.scheme != "file" else unquote(parts.path)
 
 
 def refuse_open(driver: Any) -> None:
