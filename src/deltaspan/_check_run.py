@@ -206,8 +206,8 @@ class CheckRun:
             _lineage.forget(self._kin)
             self.descendants = self._kin.tags - {self._kin.tag}
         if self._entry is not None:
-            entry, self._entry = self._entry, None
-            found = _contention.leave(entry)
+            found = _contention.leave(self._entry)
+            self._entry = None  # not before: if an interrupt comes meanwhile, it is left again
             self.overlap = self.overlap.joined(found)
         return self.overlap
 
