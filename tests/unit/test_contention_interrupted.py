@@ -208,3 +208,22 @@ def test_a_step_that_is_interrupted_at_any_line_leaves_nothing_behind(step, plac
             _contention.leave(each)
         assert _contention._metrics == {}
     assert line > 10
+
+
+def test_an_action_that_is_interrupted_at_any_line_of_its_window_leaves_nothing_behind(state):
+    save = counting(state, "save")
+    line, is_interrupted = 0, True
+    while is_interrupted:
+        line += 1
+        try:
+            with Interrupting(interrupt_by_hand, _contention.__file__, only=line):
+                save()
+            is_interrupted = False
+        except KeyboardInterrupt:
+            pass
+        assert _contention._metrics == {}
+    assert line > 10
+
+
+def interrupt_by_hand():
+    raise KeyboardInterrupt
