@@ -30,6 +30,7 @@ _EXHAUSTED_NOTE: Final = (
     "the stack or the memory had no room to compare the two states; let the probe return a flatter or a "
     "smaller structure, or call the action from fewer nested functions"
 )
+_UNSETTLED: Final = "its event loop ended before it was known whether the state comes, or stays, as expected"
 _SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
 _SHARES: Final = 2**32
 _BLIND_TO_STRANGERS: Final = frozenset({"window", "scoped"})
@@ -53,6 +54,7 @@ class CheckRun:
         descendants: the tags of runs below this one, where a check on tagged rows has to know them: before it
             begins those that are known from elsewhere, once it has ended all.
         settle_seconds: from the end of the action to the last read; None without `eventually`, `holding_for`.
+        is_watched: whether it was to be looked at again until it is settled.
     """
 
     __slots__ = (
@@ -65,6 +67,7 @@ class CheckRun:
         "attempts",
         "descendants",
         "is_read",
+        "is_watched",
         "overlap",
         "plan",
         "post",
@@ -78,6 +81,7 @@ class CheckRun:
         self.pre = self._new_read(moment)
         self.post = NO_READ
         self.is_read = plan.sample_rate >= 1 or int(tag.root_id[:8], 16) < plan.sample_rate * _SHARES
+        self.is_watched = False
         self.attempts = 1
         self.overlap = _contention.ALONE
         self.descendants: Collection[str] = ()
@@ -188,6 +192,8 @@ class CheckRun:
         # A lock that every writer takes leaves no rivals. Where there is one, somebody did not take it.
         if plan.ignores_rivals:
             overlap = _contention.ALONE
+        if self.is_watched and self.settle_seconds is None:
+            return self._finished(self._unjudged(inconclusive("abandoned", _UNSETTLED), tag))
         report = self._finished(self.judge(values, result, error, tag, left, overlap, claim))
         if plan.attribution in _BLIND_TO_STRANGERS and plan.claims_change and report.passed:
             warn_of_strangers(plan.metric, plan.attribution)
@@ -209,8 +215,8 @@ class CheckRun:
             _lineage.forget(self._kin)
             self.descendants = self._kin.tags - {self._kin.tag}
         if self._entry is not None:
-            entry, self._entry = self._entry, None
-            found = _contention.leave(entry)
+            found = _contention.leave(self._entry)
+            self._entry = None  # not before: if an interrupt comes meanwhile, it is left again
             self.overlap = self.overlap.joined(found)
         return self.overlap
 
@@ -247,6 +253,7 @@ class Watched:
 
     def __init__(self, check: CheckRun, patience: Patience, holds: Callable[[], bool]) -> None:
         self._check = check
+        check.is_watched = True
         self.patience = patience
         self.holds = holds
 

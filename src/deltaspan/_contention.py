@@ -77,7 +77,7 @@ class Overlap:
     Args:
         writer_count: how many of them claim to change the scope.
         run_count: how many there are with any claim at all, writers included.
-        writers: some of the writers, as another process named them.
+        writers: some of the writers that are known already, such as those that another process named.
         runs: some of all of them, likewise.
         sighting: where their names are found in this process.
     """
@@ -180,75 +180,124 @@ class _Sighting(NamedTuple):
             for other in reversed(arrivals):
                 if other.number > entry.number and entry.tag.id not in _line(other.tag):
                     found.setdefault(other.tag.id, other)
-        return tuple(self._rival(other) for other in islice(found.values(), MOST_NAMED))
+        return tuple(self.rival(other) for other in islice(found.values(), MOST_NAMED))
 
-    def _rival(self, other: Entry) -> Rival:
+    def rival(self, other: Entry) -> Rival:
+        """Return another window as an explanation names it."""
         own = self.entry
         ended_at = min(other.ended_at or self.closed_at, self.closed_at)
         seconds = max(ended_at - max(own.started_at, other.started_at), 0.0)
         return Rival(other.action, other.tag.id, seconds, _doubt(own.scope, other.scope))
 
 
-class _Room:
-    """Windows that are counted together: those of a metric, of equal names, or of equal scope.
+class _Counted:
+    """Windows that are counted together.
 
     Attributes:
         runs: those that are open, by causal tag.
         writers: those of them that write.
-        members: those that have come and not left; one that has retired is no longer open but still a member.
         arrived: how many have come so far.
         arrived_writers: how many of them write.
-        recent: the latest arrivals, the newest last.
-        recent_writers: the latest writers among the arrivals.
     """
 
-    __slots__ = ("arrived", "arrived_writers", "members", "recent", "recent_writers", "runs", "writers")
+    __slots__ = ("arrived", "arrived_writers", "runs", "writers")
 
     def __init__(self) -> None:
         self.runs: dict[str, Entry] = {}
         self.writers: dict[str, Entry] = {}
-        self.members: set[Entry] = set()
         self.arrived = self.arrived_writers = 0
-        self.recent: tuple[Entry, ...] = ()
-        self.recent_writers: tuple[Entry, ...] = ()
 
     def add(self, entry: Entry) -> None:
-        self.members.add(entry)
+        tag = entry.tag.id
         self.arrived += 1
-        self.recent = (*self.recent[1 - _MOST_RECENT :], entry)
         if entry.writes:
             self.arrived_writers += 1
-            self.recent_writers = (*self.recent_writers[1 - _MOST_RECENT :], entry)
-            self.writers[entry.tag.id] = entry
-        self.runs[entry.tag.id] = entry
+            self.writers[tag] = entry
+        self.runs[tag] = entry
 
     def close(self, entry: Entry) -> None:
         """Count it no longer among those that are open."""
-        for known in (self.runs, self.writers):
-            # A window that was handed over may be open twice, under the one tag of its run.
-            if known.get(entry.tag.id) is entry:
-                del known[entry.tag.id]
+        tag = entry.tag.id
+        # A window that was handed over may be open twice, under the one tag of its run.
+        if self.runs.get(tag) is entry:
+            del self.runs[tag]
+        if self.writers.get(tag) is entry:
+            del self.writers[tag]
 
 
-class _Group(_Room):
-    """The windows of a metric whose scopes bind the same names; two of them are apart if a value differs."""
+class _Room(_Counted):
+    """Windows that one may meet: those of equal scope, or all that bind other names than it does.
 
-    __slots__ = ("rooms",)
+    Attributes:
+        recent: the latest arrivals, the newest last.
+        recent_writers: the latest writers among the arrivals.
+    """
+
+    __slots__ = ("recent", "recent_writers")
 
     def __init__(self) -> None:
         super().__init__()
-        self.rooms: dict[Hashable, Entry | _Room] = {}  # the only window there, as nearly always, or a room
+        self.recent: list[Entry] = []
+        self.recent_writers: list[Entry] = []
+
+    def add(self, entry: Entry) -> None:
+        super().add(entry)
+        self.recent.append(entry)
+        del self.recent[:-_MOST_RECENT]
+        if entry.writes:
+            self.recent_writers.append(entry)
+            del self.recent_writers[:-_MOST_RECENT]
 
 
-class _Metric(_Room):
-    """The windows of one metric; made when a second one opens."""
+class _Place(_Room):
+    """The windows of equal scope; made when a second one opens.
 
-    __slots__ = ("groups", "retired")
+    Attributes:
+        members: those that have come and not left; one that has retired is no longer open but still a member.
+    """
+
+    __slots__ = ("members",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.members: set[Entry] = set()
+
+
+class _Group(_Room):
+    """The windows of a metric whose scopes bind the same names; two of them are apart if a value differs.
+
+    Attributes:
+        places: the windows of each scope, or the only one there, as nearly always. Empty where no value is
+            known: then all of the group are in one place, which is the group itself.
+    """
+
+    __slots__ = ("places",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: dict[Hashable, Entry | _Place] = {}
+
+    def room_of(self, scope: Scope) -> Entry | _Place | _Group | None:
+        """Return who is where a scope of this group is."""
+        return self.places.get(scope.places) if scope.known else self
+
+
+class _Metric(_Counted):
+    """The windows of one metric; made when a second one opens.
+
+    Attributes:
+        groups: the windows that bind the same names, by these.
+        members: those that have come and not left.
+        retired: those that have retired and not left, by causal tag.
+    """
+
+    __slots__ = ("groups", "members", "retired")
 
     def __init__(self) -> None:
         super().__init__()
         self.groups: dict[Hashable, _Group] = {}
-        self.retired: dict[str, Entry] = {}  # by causal tag
+        self.members: set[Entry] = set()
+        self.retired: dict[str, Entry] = {}
 
 
 class _Seat:
@@ -262,9 +311,10 @@ class _Seat:
         passed_writers: how many of them write.
         met_runs: the newest of those that were open.
         met_writers: the newest writers among them.
+        above: its ancestors that were open when it retired. What they write later is not its work.
     """
 
-    __slots__ = ("group", "met_runs", "met_writers", "metric", "passed", "passed_writers")
+    __slots__ = ("above", "group", "met_runs", "met_writers", "metric", "passed", "passed_writers")
 
     def __init__(self, metric: _Metric, group: _Group) -> None:
         self.metric = metric
@@ -272,6 +322,7 @@ class _Seat:
         self.passed = self.passed_writers = 0
         self.met_runs: Sequence[Entry] = ()
         self.met_writers: Sequence[Entry] = ()
+        self.above: Sequence[Entry] = ()
 
 
 _steps: Final = Serial()
@@ -329,16 +380,20 @@ def _metric_of(only: Entry) -> _Metric:
 
 def _seat(entry: Entry, metric: _Metric) -> None:
     scope = entry.scope
-    group = metric.groups.setdefault((scope.names, scope.known), _Group())
+    names = (scope.names, scope.known)
+    group = metric.groups.get(names)
+    if group is None:
+        group = metric.groups[names] = _Group()
     seat = entry.seat = _Seat(metric, group)
-    room = group.rooms.get(scope.places)
+    room = group.room_of(scope)
     met, met_writers = _meet(entry, seat, room)
+    metric.members.add(entry)
     if room is None:
-        group.rooms[scope.places] = entry
-    elif isinstance(room, Entry):
-        _room_of(room, group).add(entry)
-    else:
-        room.add(entry)
+        group.places[scope.places] = entry
+    elif not isinstance(room, _Group):
+        place = _place_of(room, group) if isinstance(room, Entry) else room
+        place.members.add(entry)
+        place.add(entry)
     # In this order a window that closes in the midst of this step counts one too many rather than too few.
     metric.add(entry)
     group.add(entry)
@@ -348,12 +403,13 @@ def _seat(entry: Entry, metric: _Metric) -> None:
     seat.passed_writers += arrived_writers - met_writers
 
 
-def _room_of(only: Entry, group: _Group) -> _Room:
-    """Count what was alone so far among those of its names."""
-    room = _Room()
-    room.add(only)
-    group.rooms[only.scope.places] = room
-    return room
+def _place_of(only: Entry, group: _Group) -> _Place:
+    """Count what was alone so far in its place."""
+    place = _Place()
+    place.members.add(only)
+    place.add(only)
+    group.places[only.scope.places] = place
+    return place
 
 
 def _retire(entry: Entry, found: list[Overlap], now: float) -> None:
@@ -363,42 +419,53 @@ def _retire(entry: Entry, found: list[Overlap], now: float) -> None:
     entry.ended_at = now
     seat = entry.seat
     if seat is not None:
-        room = seat.group.rooms.get(entry.scope.places)
-        for each in (seat.group, seat.metric, _room_of(entry, seat.group) if room is entry else room):
-            if isinstance(each, _Room):
+        _count_above(entry, seat)
+        room = seat.group.room_of(entry.scope)
+        for each in (seat.group, seat.metric, _place_of(entry, seat.group) if room is entry else room):
+            if isinstance(each, _Counted):
                 each.close(entry)
         seat.metric.retired[entry.tag.id] = entry
 
 
+def _count_above(entry: Entry, seat: _Seat) -> None:
+    """Let ancestors that are open count from now on: they go on, and later reads see what they write."""
+    known = map(seat.metric.runs.get, set(_line(entry.tag)) - {entry.tag.id})
+    seat.above = [run for run in known if run is not None and entry.scope.may_meet(run.scope)]
+    seat.passed -= len(seat.above)
+    seat.passed_writers -= sum(run.writes for run in seat.above)
+
+
 def _leave(entry: Entry, found: list[Overlap], now: float) -> None:
+    scope, seat = entry.scope, entry.seat
+    if _metrics.get(scope.metric) is entry:
+        # It was alone all the time. It has a seat if an interrupt came before its metric was known by it.
+        found.append(ALONE)
+        entry.seat = None
+        del _metrics[scope.metric]
+        return
     found.append(_overlap(entry, now))
     if entry.ended_at is None:
         entry.ended_at = now
-    name, places, seat = entry.scope.metric, entry.scope.places, entry.seat
     if seat is None:
-        # It was alone all the time; in a forked child the parent's windows are not known at all.
-        if _metrics.get(name) is entry:
-            del _metrics[name]
-        return
-    # The links are cut, or windows that overlap in an endless chain would keep each other alive.
-    entry.seat = None
+        return  # in a forked child the parent's windows are not known at all
     metric, group = seat.metric, seat.group
     if metric.retired.get(entry.tag.id) is entry:
         del metric.retired[entry.tag.id]
-    room = group.rooms.get(places)
-    if room is entry or (isinstance(room, _Room) and _left(room, entry)):
-        del group.rooms[places]
+    room = group.room_of(scope)
+    if isinstance(room, _Place):
+        room.close(entry)
+        room.members.discard(entry)
+    if room is entry or (isinstance(room, _Place) and not room.members):
+        del group.places[scope.places]
     # An empty group is kept, as it knows the names of who was there. There are as many as ways to bind names.
-    _left(group, entry)
-    if _left(metric, entry) and _metrics.get(name) is metric:
-        del _metrics[name]
-
-
-def _left(room: _Room, entry: Entry) -> bool:
-    """Take a window out, and return whether nobody is there any more."""
-    room.close(entry)
-    room.members.discard(entry)
-    return not room.members
+    group.close(entry)
+    metric.close(entry)
+    metric.members.discard(entry)
+    if not metric.members and _metrics.get(scope.metric) is metric:
+        del _metrics[scope.metric]
+    # The links are cut, or windows that overlap in an endless chain would keep each other alive. They are cut
+    # last, so that a step which was interrupted can be taken again.
+    entry.seat = None
 
 
 # What they find -------------------------------------------------------------------------------------------
@@ -412,7 +479,7 @@ def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, i
         met, met_writers = met + len(room.runs), met_writers + len(room.writers)
     elif room is not None:
         met, met_writers = met + 1, met_writers + room.writes
-    line = _line(entry.tag)
+    line, all_write = _line(entry.tag), met == met_writers
     for tag in line:
         ancestor = metric.runs.get(tag)
         if ancestor is not None and scope.may_meet(ancestor.scope):
@@ -426,9 +493,10 @@ def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, i
         # Its ancestors are told from the others when these are named.
         most, rooms = MOST_NAMED + len(line), _rooms_of(seat, room)
         alone = [room] if isinstance(room, Entry) else []
-        seat.met_runs = alone + [other for each in rooms for other in _newest(each.runs, most)]
-        seat.met_writers = [other for other in alone if other.writes]
-        seat.met_writers += [other for each in rooms for other in _newest(each.writers, most)]
+        seat.met_runs = seat.met_writers = alone + _newest([each.runs for each in rooms], most)
+        if not all_write:
+            seat.met_writers = [other for other in alone if other.writes]
+            seat.met_writers += _newest([each.writers for each in rooms], most)
     return met, met_writers
 
 
@@ -440,22 +508,26 @@ def _overlap(entry: Entry, now: float) -> Overlap:
     runs, writers = arrived - seat.passed, arrived_writers - seat.passed_writers
     if runs <= 0:
         return ALONE
-    rooms = _rooms_of(seat, seat.group.rooms.get(entry.scope.places))
+    rooms = _rooms_of(seat, seat.group.room_of(entry.scope))
     sighting = _Sighting(
         entry,
         now,
         seat.met_writers,
         seat.met_runs,
-        [each.recent_writers for each in rooms],
-        [each.recent for each in rooms],
+        [each.recent_writers.copy() for each in rooms],
+        [each.recent.copy() for each in rooms],
     )
-    return Overlap(writers, runs, sighting=sighting)
+    above = tuple(map(sighting.rival, seat.above))
+    above_writers = tuple(map(sighting.rival, (run for run in seat.above if run.writes)))
+    return Overlap(writers, runs, above_writers, above, sighting)
 
 
 def _arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
     """Return how many have come so far that the window may meet, itself included, and how many write."""
     metric, group = seat.metric, seat.group
-    room = group.rooms.get(entry.scope.places)
+    room = group.room_of(entry.scope)
+    if room is group:
+        return metric.arrived, metric.arrived_writers
     same, same_writers = (
         (room.arrived, room.arrived_writers) if isinstance(room, _Room) else (1, int(entry.writes))
     )
@@ -493,14 +565,21 @@ def _line(tag: CausalTag) -> Collection[str]:
 
 def _rooms_of(seat: _Seat, room: Entry | _Room | None) -> list[_Room]:
     """Return where a window may meet others: in its own room, and wherever other names are bound."""
-    rooms: list[_Room] = [each for each in seat.metric.groups.values() if each is not seat.group]
+    groups = seat.metric.groups
+    rooms: list[_Room] = (
+        [] if len(groups) == 1 else [each for each in groups.values() if each is not seat.group]
+    )
     if isinstance(room, _Room):
         rooms.insert(0, room)
     return rooms
 
 
-def _newest(known: dict[str, Entry], most: int) -> Iterable[Entry]:
-    return islice(reversed(known.values()), most)
+def _newest(rooms: Iterable[dict[str, Entry]], most: int) -> list[Entry]:
+    """Return the newest of each room, as many as asked for."""
+    found: list[Entry] = []
+    for known in rooms:
+        found += islice(reversed(known.values()), most)
+    return found
 
 
 def _doubt(own: Scope, other: Scope) -> str:

@@ -55,7 +55,7 @@ class _Job:
                 for read in step:
                     read.perform()
         except BaseException:
-            self._finish()  # judged on what was read by then
+            self._finish()  # what was still to be looked at again is abandoned
             raise
         self._finish()
         return None
@@ -157,7 +157,8 @@ def defer(steps: Steps, finish: Callable[[], object]) -> None:
 def defer_async(settling: Coroutine[Any, Any, None]) -> None:
     """Settle a run whose probes have to be awaited, as a task of the running event loop.
 
-    A loop that ends first cancels it, or leaves it behind: the run is then judged on what was read by then.
+    A loop that ends first cancels it, or leaves it behind: checks that were still to be looked at again are
+    then abandoned.
     """
     _register()
     _end_what_loops_left()

@@ -24,6 +24,8 @@ from unicodedata import normalize
 from uuid import UUID
 
 from deltaspan._freeze import fields_of, is_record
+from deltaspan._interrupts import let_through
+from deltaspan._moments import Moment, verifying
 
 __all__ = ["place_of"]
 
@@ -60,6 +62,9 @@ def place_of(argument: Any) -> str | None:
         A text that arguments of the same place share, or None if the argument may be any place: None itself,
         an object that has nothing but its identity, and one whose `__eq__`, `__hash__` or `__str__` raises.
 
+    Raises:
+        BaseException: an interrupt that arrived meanwhile.
+
     Example:
         >>> place_of(7) == place_of("7") == place_of(7.0)
         True
@@ -75,12 +80,22 @@ def place_of(argument: Any) -> str | None:
         elif argument is None:
             return None
         else:
-            text = _Walk().text(argument, 0)
+            text = _asked(argument)
         if len(text) > _LONGEST_TEXT:
             return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return text
-    except Exception:
+    except BaseException as error:  # an object may raise what it likes
+        let_through(error)
         return None
+
+
+def _asked(argument: Any) -> str:
+    # What a method of the argument calls is no part of the run: an action in there runs bare.
+    token = verifying.set(Moment())
+    try:
+        return _Walk().text(argument, 0)
+    finally:
+        verifying.reset(token)
 
 
 class _Walk:

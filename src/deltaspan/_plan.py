@@ -9,6 +9,7 @@ from typing import Any, Final, get_args
 from deltaspan._binding import ArgumentReader, Bound, is_async
 from deltaspan._config import settings
 from deltaspan._contention import Scope
+from deltaspan._guard import class_name
 from deltaspan._locking import LockSource
 from deltaspan._places import place_of
 from deltaspan._telemetry import ActionNames
@@ -166,7 +167,7 @@ class CheckPlan:
 
 
 def _described(argument: Any) -> str:
-    name = "None" if argument is None else type(argument).__name__
+    name = "None" if argument is None else class_name(type(argument))
     return name if argument is None else f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 

@@ -59,13 +59,15 @@ class Serial:
                 self._put_off.append((step, args, kwargs))
                 return False
             # An interrupt may have come between the end of a step and what it had put off.
-            self._catch_up()
+            if self._put_off:
+                self._catch_up()
             self._is_busy = True
             try:
                 step(*args, **kwargs)
             finally:
                 self._is_busy = False
-                self._catch_up()
+                if self._put_off:
+                    self._catch_up()
             return True
 
     def _catch_up(self) -> None:

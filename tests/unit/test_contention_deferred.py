@@ -110,3 +110,40 @@ def test_an_interrupt_while_the_post_state_is_read_ends_the_window():
 
     assert reads[-1] == "interrupted"
     assert [report["rows"].reason for report in reports] == ["abandoned"]
+
+
+def test_what_a_caller_writes_after_a_deferred_call_is_not_credited_to_that_call():
+    rows = []
+    late = expects(
+        change("rows", lambda: len(rows)).by(1).eventually(5, every=0.01), name="late", deferred=True
+    )(lambda: None)
+
+    @expects(change("rows", lambda: len(rows)).by(1), name="caller")
+    def call():
+        late()
+        rows.append(1)
+
+    with collect_reports() as reports:
+        call()
+        assert _deferred.drain(10)
+
+    found = {report.action: report["rows"] for report in reports}
+    assert found["caller"].passed
+    assert found["late"].reason == "contended"
+    assert "caller (causal tag" in found["late"].explanation
+
+
+def test_a_caller_is_not_held_against_a_deferred_call_that_was_read_once():
+    rows = []
+    act = expects(change("rows", lambda: len(rows)).by(1), name="act", deferred=True)(lambda: rows.append(1))
+
+    @expects(change("rows", lambda: len(rows)).by(2), name="caller")
+    def call():
+        act()
+        rows.append(1)
+
+    with collect_reports() as reports:
+        call()
+        assert _deferred.drain(10)
+
+    assert outcomes(reports) == {"pass"}

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from opentelemetry.context import Context
 
 from deltaspan import (
     _contention,
@@ -20,6 +21,7 @@ from deltaspan import (
     tagged,
     window,
 )
+from deltaspan._tag_context import mint
 from unit._interrupting import Interrupting
 
 FILES = (_contention.__file__, _lineage.__file__, _serial.__file__)
@@ -171,3 +173,57 @@ def test_a_child_that_is_forked_while_other_threads_open_windows_opens_its_own(s
         thread.join()
 
     assert codes == [0] * 10
+
+
+class Interrupted(BaseException):
+    pass
+
+
+def interrupt():
+    raise Interrupted
+
+
+def entry_of(name, place):
+    scope = _contention.Scope("count", ("place",), ("place",), (place,))
+    return _contention.Entry(scope, name, mint(Context()), writes=True)
+
+
+@pytest.mark.parametrize("places", [("a", "a"), ("a", "b")], ids=["one place", "two places"])
+@pytest.mark.parametrize("step", ["enter", "retire", "leave"])
+def test_a_step_that_is_interrupted_at_any_line_leaves_nothing_behind(step, places):
+    line, is_interrupted = 0, True
+    while is_interrupted:
+        line += 1
+        first, second = (entry_of(name, place) for name, place in zip("ab", places, strict=True))
+        _contention.enter(first)
+        if step == "leave":
+            _contention.enter(second)
+        try:
+            with Interrupting(interrupt, _contention.__file__, only=line):
+                getattr(_contention, step)(first if step == "retire" else second)
+            is_interrupted = False
+        except Interrupted:
+            pass
+        for each in (second, first):
+            _contention.leave(each)
+        assert _contention._metrics == {}
+    assert line > 10
+
+
+def test_an_action_that_is_interrupted_at_any_line_of_its_window_leaves_nothing_behind(state):
+    save = counting(state, "save")
+    line, is_interrupted = 0, True
+    while is_interrupted:
+        line += 1
+        try:
+            with Interrupting(interrupt_by_hand, _contention.__file__, only=line):
+                save()
+            is_interrupted = False
+        except KeyboardInterrupt:
+            pass
+        assert _contention._metrics == {}
+    assert line > 10
+
+
+def interrupt_by_hand():
+    raise KeyboardInterrupt

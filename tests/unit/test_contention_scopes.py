@@ -154,3 +154,33 @@ def test_a_state_that_must_stay_is_not_blamed_for_a_scoped_writer(overlap):
     idle = expects(unchanged("flows", overlap.read))(overlap.act)
 
     assert reasons(idle, lambda: act("acme"))[0] == "contended"
+
+
+class Unnamed(type):
+    @property
+    def __name__(cls):
+        raise SystemExit(1)
+
+
+class Mute(metaclass=Unnamed):
+    pass
+
+
+class Leaving:
+    def __eq__(self, other):
+        raise SystemExit(1)
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("argument", [Mute(), Leaving()], ids=["class", "equality"])
+def test_an_action_runs_whatever_its_argument_raises_when_it_is_asked_for_its_place(argument):
+    rows, reports = [], []
+
+    @expects(change("rows", lambda client: len(rows)).by(1), on_report=reports.append)
+    def write(client):
+        rows.append(client)
+
+    write(argument)
+
+    assert [report.outcome for report in reports] == ["pass"]

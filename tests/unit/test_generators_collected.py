@@ -68,7 +68,7 @@ def test_a_collection_within_the_locks_of_contention_does_not_wait_for_itself(fl
         cycle.append(cycle)
 
     leave()
-    with _contention._lock:
+    with _contention._steps._lock:
         gc.collect()
     assert drain()
 

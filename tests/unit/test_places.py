@@ -18,6 +18,7 @@ import attrs
 import pydantic
 import pytest
 
+from deltaspan import change, expects
 from deltaspan._places import place_of
 
 HERE = str(Path.cwd())
@@ -284,3 +285,42 @@ def test_a_working_directory_that_is_gone_leaves_paths_as_they_are(tmp_path, mon
     gone.rmdir()
 
     assert place_of("/srv/x/") == place_of(Path("/srv/x"))
+
+
+class Leaving(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("method", ["__eq__", "__hash__", "__str__"])
+@pytest.mark.parametrize("error", [SystemExit, GeneratorExit, Leaving])
+def test_an_argument_whose_method_exits_has_no_text(method, error):
+    assert place_of(raising(method, error=error)) is None
+
+
+def test_an_argument_whose_path_exits_has_no_text():
+    def leave(_):
+        raise SystemExit(1)
+
+    assert place_of(type("Leaving", (), {"__fspath__": leave})()) is None
+
+
+def test_an_interrupt_of_an_argument_s_method_goes_on():
+    with pytest.raises(KeyboardInterrupt):
+        place_of(raising("__str__", error=KeyboardInterrupt))
+
+
+@pytest.mark.parametrize("method", ["__eq__", "__hash__", "__str__"])
+def test_an_action_that_an_argument_s_method_calls_runs_bare(method):
+    rows, reports = [], []
+
+    @expects(change("rows", lambda: len(rows)).by(1), on_report=reports.append)
+    def write():
+        rows.append(1)
+
+    def call(*_):
+        write()
+        return "a" if method == "__str__" else True
+
+    place_of(type("Calling", (), {"__eq__": lambda *_: True, "__hash__": lambda _: 1, method: call})())
+
+    assert (len(rows) > 0, reports) == (True, [])

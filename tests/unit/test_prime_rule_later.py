@@ -55,15 +55,16 @@ def test_a_loop_that_is_closed_before_a_verdict_leaves_no_scope_open():
     rows = []
 
     async def probe():
-        await asyncio.sleep(0 if not rows else 60)
+        await asyncio.sleep(0)
         return len(rows)
 
     async def action():
         rows.append(1)
 
+    check = change("rows", probe).by(2).eventually(60, every=30)
     loop = asyncio.new_event_loop()
     with collect_reports() as reports:
-        loop.run_until_complete(expects(change("rows", probe), deferred=True)(action)())
+        loop.run_until_complete(expects(check, deferred=True)(action)())
         loop.close()
         _deferred.drain(5)
 
