@@ -176,7 +176,7 @@ def _settled(
 
 
 def _delta_of(plan: CheckPlan, pre: Read, post: Read, owned: Owned | None) -> Delta:
-    delta = difference(pre.value, post.value, is_flat=owned is not None)
+    delta = difference(pre.value, post.value, is_flat=plan.has_whole_values)
     if owned is not None:
         delta = split(delta, owned, counted=plan.counts_rows)
     return _without_ignored(plan, plan.expectation, delta)

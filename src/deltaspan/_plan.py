@@ -92,6 +92,7 @@ class CheckPlan:
         redaction: turns a state into what may be shown of it.
         is_content: whether what is read is content, whose values are shown only where the process says so.
         hint: what keeps a change from being seen, in words.
+        has_whole_values: whether each value of a mapping is compared as a whole, and not by its items.
         sample_rate: the share of runs in which it is read.
         ignores_rivals: whether it is judged although another action may have made the delta.
         is_tagged: whether its state is of rows, of which each is credited to whoever wrote it.
@@ -117,6 +118,7 @@ class CheckPlan:
     redaction: Callable[[Any], Any] | None
     is_content: bool
     hint: str | None
+    has_whole_values: bool
     sample_rate: float
     ignores_rivals: bool
     is_tagged: bool

@@ -13,7 +13,7 @@ from deltaspan._contention import Scope
 from deltaspan._freeze import freeze
 from deltaspan._locking import LockSource
 from deltaspan._plan import CAUSAL_TAG, RESULT, YIELDED, CheckPlan, Options, Plan
-from deltaspan._probes import hint_of, is_blocking, is_content, unscoped_names
+from deltaspan._probes import has_whole_values, hint_of, is_blocking, is_content, unscoped_names
 from deltaspan._tagged import Tagged
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import Check, is_context_manager
@@ -177,6 +177,7 @@ def _plan_check(
         redaction=said.redaction,
         is_content=is_content(check.probe) and not said.showing,
         hint=hint_of(check.probe),
+        has_whole_values=is_tagged or has_whole_values(check.probe),
         sample_rate=said.sample_rate,
         ignores_rivals=options.on_contention == "ignore",
         is_tagged=is_tagged,

@@ -10,9 +10,11 @@ from typing import Any, Final, TypeVar, overload
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = [
+    "has_whole_values",
     "hint_of",
     "is_blocking",
     "is_content",
+    "keep_values_whole",
     "leave_unscoped",
     "name_of_probe",
     "probe",
@@ -26,6 +28,7 @@ _NAME: Final = "__deltaspan_name__"
 _CONTENT: Final = "__deltaspan_content__"
 _HINT: Final = "__deltaspan_hint__"
 _UNSCOPED: Final = "__deltaspan_unscoped__"
+_WHOLE: Final = "__deltaspan_whole_values__"
 
 
 @overload
@@ -102,6 +105,16 @@ def leave_unscoped(function: Any, names: Iterable[str]) -> None:
     setattr(function, _UNSCOPED, frozenset(names))
 
 
+def has_whole_values(function: Any) -> bool:
+    """Return whether each value of a probe's mapping is compared as a whole, and not by its items."""
+    return bool(_setting(function, _WHOLE))
+
+
+def keep_values_whole(function: Any) -> None:
+    """Have each value of a mapping compared as a whole: it is one fact, such as a size and a digest."""
+    setattr(function, _WHOLE, True)
+
+
 def take_settings(made: F, function: Any, *, content: bool = True) -> F:
     """Give a probe that wraps another one the settings of that one, and return it.
 
@@ -110,7 +123,7 @@ def take_settings(made: F, function: Any, *, content: bool = True) -> F:
         function: the one that it wraps.
         content: whether the state of the probe that wraps is content if that of the other one is.
     """
-    for setting in (_BLOCKING, _HINT, _UNSCOPED, *((_CONTENT,) if content else ())):
+    for setting in (_BLOCKING, _HINT, _UNSCOPED, _WHOLE, *((_CONTENT,) if content else ())):
         said = _setting(function, setting)
         if said:
             setattr(made, setting, said)

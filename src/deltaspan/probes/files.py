@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias, overload
 
 from deltaspan._freeze import MAX_NODES
+from deltaspan._probes import keep_values_whole
 from deltaspan.checks._words import said
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._files._content import lines, text
@@ -139,7 +140,9 @@ def tree(
                 )
         return state
 
-    return StateProbe(read, words, (*place.names, *chosen.names))
+    made = StateProbe(read, words, (*place.names, *chosen.names))
+    keep_values_whole(made)
+    return made
 
 
 def count(
