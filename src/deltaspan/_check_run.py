@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from deltaspan import _contention, _lineage
 from deltaspan._content import outline, without_content
+from deltaspan._contention import (
+    ALONE,
+    Entry,
+    Overlap,
+    close_window,
+    open_window,
+    retire_window,
+)
 from deltaspan._deltas import without_contents
 from deltaspan._guard import EXHAUSTED
 from deltaspan._judging import judge
 from deltaspan._limits import LimitedRead
-from deltaspan._locking import Locks, NotLocked
+from deltaspan._lineage import DescendantTracker, start_tracking, stop_tracking
+from deltaspan._locking import Locks
 from deltaspan._moments import Moment
 from deltaspan._plan import CheckPlan
 from deltaspan._reading import NO_READ, Read
-from deltaspan._records import Raised, Timing, Verdict, inconclusive
+from deltaspan._records import NotLocked, Raised, Timing, Verdict, inconclusive
 from deltaspan._redaction import redacted, shown
 from deltaspan._reports import CheckReport
 from deltaspan._strangers import warn_of_strangers
@@ -83,13 +91,13 @@ class CheckRun:
         self.is_read = plan.sample_rate >= 1 or int(tag.root_id[:8], 16) < plan.sample_rate * _SHARES
         self.is_watched = False
         self.attempts = 1
-        self.overlap = _contention.ALONE
+        self.overlap = ALONE
         self.descendants: Collection[str] = ()
         self.settle_seconds: float | None = None
-        self._entry: _contention.Entry | None = None
-        self._kin: _lineage.Kin | None = None
+        self._entry: Entry | None = None
+        self._kin: DescendantTracker | None = None
         self._lock_seconds: float | None = None
-        self._met_until_read: _contention.Overlap | None = None
+        self._met_until_read: Overlap | None = None
         self._probe_seconds = 0.0
 
     def _new_read(self, moment: Moment) -> Read:
@@ -121,11 +129,11 @@ class CheckRun:
         plan = self.plan
         # One that is sampled out is not read, but its action writes all the same.
         scope = plan.scope(self._values)
-        self._entry = _contention.Entry(scope, action, tag, writes=plan.claims_change)
-        _contention.enter(self._entry)
+        self._entry = Entry(scope, action, tag, writes=plan.claims_change)
+        open_window(self._entry)
         if plan.is_tagged and self.is_read:
-            self._kin = _lineage.Kin(tag.id, self.descendants, root=tag.root_id, above=tag.above)
-            _lineage.watch(self._kin)
+            self._kin = DescendantTracker(tag.id, self.descendants, root=tag.root_id, above=tag.above)
+            start_tracking(self._kin)
 
     # After it --------------------------------------------------------------------------------------------
 
@@ -162,7 +170,7 @@ class CheckRun:
         error: BaseException | None,
         tag: str,
         left: int | None,
-        overlap: _contention.Overlap = _contention.ALONE,
+        overlap: Overlap = ALONE,
         claim: Claim | None = None,
     ) -> CheckReport:
         """Judge the check on its reads; arguments as for `_judging.judge`."""
@@ -191,7 +199,7 @@ class CheckRun:
             overlap = self._met_until_read  # who came after the only read has no part in it
         # A lock that every writer takes leaves no rivals. Where there is one, somebody did not take it.
         if plan.ignores_rivals:
-            overlap = _contention.ALONE
+            overlap = ALONE
         if self.is_watched and self.settle_seconds is None:
             return self._finished(self._unjudged(inconclusive("abandoned", _UNSETTLED), tag))
         report = self._finished(self.judge(values, result, error, tag, left, overlap, claim))
@@ -207,15 +215,15 @@ class CheckRun:
     def retire(self) -> None:
         """End the window for others, though its verdict is reached later and may need further reads."""
         if self._entry is not None:
-            self._met_until_read = self.overlap.joined(_contention.retire(self._entry))
+            self._met_until_read = self.overlap.joined(retire_window(self._entry))
 
-    def leave(self) -> _contention.Overlap:
+    def leave(self) -> Overlap:
         """Take the check out of its scope, and return which windows overlapped."""
         if self._kin is not None:
-            _lineage.forget(self._kin)
+            stop_tracking(self._kin)
             self.descendants = self._kin.tags - {self._kin.tag}
         if self._entry is not None:
-            found = _contention.leave(self._entry)
+            found = close_window(self._entry)
             self._entry = None  # not before: if an interrupt comes meanwhile, it is left again
             self.overlap = self.overlap.joined(found)
         return self.overlap

@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
-from deltaspan._moments import verifying
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Policy
 
@@ -21,7 +20,6 @@ __all__ = [
     "EventSignal",
     "Settings",
     "configure",
-    "enabled",
     "forget_settings",
     "override",
     "settings",
@@ -215,11 +213,6 @@ def settings() -> Settings:
 def forget_settings() -> None:
     """Forget what `configure` said; the environment is read again at the next use."""
     _process.configured, _process.settings = {}, None
-
-
-def enabled() -> bool:
-    """Return whether actions are verified; asked before each decorated call."""
-    return settings().enabled and verifying.get() is None
 
 
 def _naming_settings(function: F) -> F:

@@ -15,9 +15,7 @@ from typing import Any, Final
 
 from deltaspan._deltas import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._guard import EXHAUSTED
-from deltaspan._limits import ProbeTimeout
-from deltaspan._locking import NotLocked
-from deltaspan._records import UNREAD, Verdict
+from deltaspan._records import UNREAD, NotLocked, ProbeTimeout, Verdict
 from deltaspan._redaction import reason_in_words
 from deltaspan._render import show, with_noun
 from deltaspan._reports import CheckReport

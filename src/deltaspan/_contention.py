@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from deltaspan._serial import Serial
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["ALONE", "Entry", "Overlap", "Rival", "Scope", "enter", "leave", "retire"]
+__all__ = ["ALONE", "Entry", "Overlap", "Rival", "Scope", "close_window", "open_window", "retire_window"]
 
 MOST_NAMED: Final = 3
 """How many of the windows that overlapped are named; further ones are counted."""
@@ -330,21 +330,21 @@ _metrics: Final[dict[str, Entry | _Metric]] = {}
 """By name: the only window that is open, as nearly always, or all of them."""
 
 
-def enter(entry: Entry) -> None:
+def open_window(entry: Entry) -> None:
     """Open a window in its scope; whoever made the entry can close it, however far this came."""
     _steps.run(_open, entry)
 
 
-def retire(entry: Entry) -> Overlap:
+def retire_window(entry: Entry) -> Overlap:
     """End a window for others, and return which windows overlapped until now.
 
-    It still notes who comes later, until `leave`.
+    It still notes who comes later, until `close_window`.
     """
     now = time.perf_counter()
     return _told(_retire, entry, now)
 
 
-def leave(entry: Entry) -> Overlap:
+def close_window(entry: Entry) -> Overlap:
     """Close a window, and return which windows overlapped."""
     now = time.perf_counter()
     return _told(_leave, entry, now)

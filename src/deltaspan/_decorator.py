@@ -21,9 +21,10 @@ from deltaspan._callables import (
     parameters_of_action,
 )
 from deltaspan._collecting import hand_out, is_collecting
-from deltaspan._config import enabled, settings
+from deltaspan._config import settings
 from deltaspan._engine import Run
 from deltaspan._guard import say
+from deltaspan._moments import enabled
 from deltaspan._plan import Options, Plan
 from deltaspan._planning import make_plan
 from deltaspan._refusals import refuse_bare_use, refuse_what_is_no_action

@@ -14,7 +14,6 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any
 
-from deltaspan import _whereabouts
 from deltaspan._background import later
 from deltaspan._deferred import defer, defer_async
 from deltaspan._plan import Plan
@@ -22,7 +21,7 @@ from deltaspan._reading import perform_together
 from deltaspan._run_steps import RunSteps
 from deltaspan._settling import settle, settle_async, steps_of
 from deltaspan._threads import on_asyncio
-from deltaspan._whereabouts import is_collected, watch
+from deltaspan._whereabouts import current_process, is_collected, watch
 
 __all__ = ["Run"]
 
@@ -91,7 +90,7 @@ class Run(RunSteps):
             self._telemetry.leave()
             return
         ended = perf_counter()
-        if self._process is not _whereabouts.process or self._alive is not None:
+        if self._process is not current_process() or self._alive is not None:
             if self._ends_elsewhere(error):
                 return
             error = self._fault_in(error)
@@ -133,7 +132,7 @@ class Run(RunSteps):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         ended = perf_counter()
-        if self._process is not _whereabouts.process or self._alive is not None:
+        if self._process is not current_process() or self._alive is not None:
             if self._ends_elsewhere(error):
                 return
             error = self._fault_in(error)
@@ -172,7 +171,7 @@ class Run(RunSteps):
 
     def conclude(self) -> None:
         """Close a window that was opened by hand; what it raises is as for a decorated action."""
-        self._process = _whereabouts.process  # whoever asks, parent or forked child, is answered
+        self._process = current_process()  # whoever asks, parent or forked child, is answered
         self._telemetry.enter()
         self.__exit__(None, None, None)
 
@@ -285,7 +284,7 @@ class Run(RunSteps):
 
     def _ends_elsewhere(self, error: BaseException | None) -> bool:
         """Return whether this is not the place to close the window: another will, or has been told to."""
-        if self._process is not _whereabouts.process:
+        if self._process is not current_process():
             self._telemetry.leave()
             return True
         if self._alive is None or not is_collected(self._alive):

@@ -13,10 +13,9 @@ from deltaspan._encoding import Unreadable, Unwritable, decode, encode
 from deltaspan._freeze import Unfreezable
 from deltaspan._guard import class_name, safe_str
 from deltaspan._headers import carried
-from deltaspan._limits import ProbeTimeout
 from deltaspan._plan import CheckPlan
 from deltaspan._reading import Read
-from deltaspan._records import UNREAD
+from deltaspan._records import UNREAD, ProbeTimeout
 from deltaspan._sealing import seal, unseal
 from deltaspan._telemetry import Resumed
 from deltaspan.causal_tag import CausalTag, is_tag

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from deltaspan._deltas import Delta
-from deltaspan.expectations.base import Explained
+from deltaspan._records import Explained
 
 __all__ = ["Hinted"]
 

@@ -14,12 +14,10 @@ from deltaspan._freeze import Unfreezable
 from deltaspan._guard import EXHAUSTED, class_name, describe
 from deltaspan._hints import Hinted
 from deltaspan._interrupts import let_through
-from deltaspan._limits import ProbeTimeout
-from deltaspan._locking import NotLocked
 from deltaspan._plan import RESULT, CheckPlan
 from deltaspan._probes import name_of_probe
 from deltaspan._reading import Read
-from deltaspan._records import OBSERVED, UNREAD, Raised, Verdict, inconclusive
+from deltaspan._records import OBSERVED, UNREAD, NotLocked, ProbeTimeout, Raised, Verdict, inconclusive
 from deltaspan._render import kinds, transition
 from deltaspan._reports import CheckReport
 from deltaspan.expectations import ChangeExpectation, Expectation, NoChange

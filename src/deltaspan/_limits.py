@@ -13,13 +13,10 @@ from deltaspan._binding import Bound
 from deltaspan._interrupts import let_through, without_frames
 from deltaspan._moments import Moment, verifying
 from deltaspan._reading import Read
+from deltaspan._records import ProbeTimeout
 from deltaspan._threads import on_asyncio, submit
 
-__all__ = ["LimitedRead", "ProbeTimeout"]
-
-
-class ProbeTimeout(Exception):
-    """A probe did not answer in the time that its check allows; becomes the reason `probe_timeout`."""
+__all__ = ["LimitedRead"]
 
 
 class LimitedRead(Read):

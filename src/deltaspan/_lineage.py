@@ -16,10 +16,10 @@ from typing import Final
 
 from deltaspan._serial import Serial
 
-__all__ = ["Kin", "born", "families", "forget", "watch", "watched"]
+__all__ = ["DescendantTracker", "families", "register_run", "start_tracking", "stop_tracking", "watched"]
 
 
-class Kin:
+class DescendantTracker:
     """One run and its descendants, as far as this process knows them.
 
     Args:
@@ -86,7 +86,7 @@ class Kin:
         return None
 
 
-watched: Final[dict[str, tuple[Kin, ...]]] = {}
+watched: Final[dict[str, tuple[DescendantTracker, ...]]] = {}
 """By causal tag of every run that is known to be in some Kin: all that it is in."""
 
 
@@ -100,7 +100,7 @@ class _Family:
 
     def __init__(self) -> None:
         self.parents: dict[str, str] = {}
-        self.watchers: set[Kin] = set()
+        self.watchers: set[DescendantTracker] = set()
 
 
 families: Final[dict[str, _Family]] = {}
@@ -109,13 +109,13 @@ families: Final[dict[str, _Family]] = {}
 _steps: Final = Serial()
 
 
-def watch(kin: Kin) -> None:
-    """Note descendants from now on, until `forget`."""
+def start_tracking(kin: DescendantTracker) -> None:
+    """Note descendants from now on, until `stop_tracking`."""
     if not _steps.run(_watch, kin):
         _watch(kin)
 
 
-def born(tag: str, parent: str | None, root: str) -> None:
+def register_run(tag: str, parent: str | None, root: str) -> None:
     """Note a new run with all that its parent or its root is in.
 
     Args:
@@ -127,7 +127,7 @@ def born(tag: str, parent: str | None, root: str) -> None:
         _born(tag, parent, root)
 
 
-def forget(kin: Kin) -> None:
+def stop_tracking(kin: DescendantTracker) -> None:
     """Note no more descendants; those that are known stay known to `kin` alone."""
     _steps.run(_forget, kin)
 
@@ -135,7 +135,7 @@ def forget(kin: Kin) -> None:
 # Steps, which run one at a time ---------------------------------------------------------------------------
 
 
-def _watch(kin: Kin) -> None:
+def _watch(kin: DescendantTracker) -> None:
     for tag in tuple(kin.tags):
         _note(tag, (kin,))
     if kin.root != kin.tag:
@@ -158,11 +158,11 @@ def _born(tag: str, parent: str | None, root: str) -> None:
         family.parents[tag] = parent
 
 
-def _note(tag: str, all_kin: Iterable[Kin]) -> None:
+def _note(tag: str, all_kin: Iterable[DescendantTracker]) -> None:
     watched[tag] = tuple(dict.fromkeys((*watched.get(tag, ()), *all_kin)))
 
 
-def _forget(kin: Kin) -> None:
+def _forget(kin: DescendantTracker) -> None:
     kin.is_watching = False  # first, as a run that is born in the midst of this would not be forgotten
     for tag in tuple(kin.tags):
         rest = tuple(other for other in watched.get(tag, ()) if other is not kin)

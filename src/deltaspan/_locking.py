@@ -21,18 +21,14 @@ from deltaspan._guard import describe, guarded
 from deltaspan._interrupts import let_through
 from deltaspan._keepers import Keeper
 from deltaspan._places import place_of
+from deltaspan._records import NotLocked
 from deltaspan._threads import on_asyncio
 from deltaspan.causal_tag import CausalTag
 
 __all__ = [
     "LockSource",
     "Locks",
-    "NotLocked",
 ]
-
-
-class NotLocked(Exception):
-    """The lock of a check could not be taken; becomes the reason `baseline_failed`."""
 
 
 @dataclass(frozen=True, slots=True)

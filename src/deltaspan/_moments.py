@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any, Final
 
-__all__ = ["Moment", "verifying"]
+from deltaspan._config import settings
+
+__all__ = ["Moment", "enabled", "verifying"]
 
 
 class Moment:
@@ -25,3 +27,8 @@ class Moment:
 verifying: Final[ContextVar[Moment | None]] = ContextVar("deltaspan_verifying", default=None)
 """The moment for which a probe is being read, None outside of one: an action that a probe calls runs bare, or
 a probe that reaches its own action would run it again and again."""
+
+
+def enabled() -> bool:
+    """Return whether actions are verified; asked before each decorated call."""
+    return settings().enabled and verifying.get() is None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
+from deltaspan._deltas import Delta
 from deltaspan._guard import class_name, qualified_name, safe_str
 from deltaspan._interrupts import without_frames
 from deltaspan.typing import Outcome, Reason
@@ -15,6 +16,9 @@ __all__ = [
     "REDACTED_REASONS",
     "SEVERITY",
     "UNREAD",
+    "Explained",
+    "NotLocked",
+    "ProbeTimeout",
     "Raised",
     "Timing",
     "Unread",
@@ -129,3 +133,26 @@ def inconclusive(reason: Reason, note: str, fault: Raised | None = None) -> Verd
         fault: the exception behind it, if any.
     """
     return Verdict("inconclusive", reason, note, fault)
+
+
+class ProbeTimeout(Exception):
+    """A probe did not answer in the time that its check allows; becomes the reason `probe_timeout`."""
+
+
+class NotLocked(Exception):
+    """The lock of a check could not be taken; becomes the reason `baseline_failed`."""
+
+
+class Explained(Protocol):
+    """What a report needs of an expectation once its verdict is known."""
+
+    @property
+    def expected(self) -> object:
+        """What a report shows as `expected_delta`: the value for `by`, else words."""
+        ...
+
+    def explain(
+        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
+    ) -> str:
+        """Return the sentence: what was expected, what happened, and both states if they are short."""
+        ...

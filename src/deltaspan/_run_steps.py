@@ -12,7 +12,6 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from deltaspan import _whereabouts
 from deltaspan._check_run import ABANDONED, CheckRun, Watched
 from deltaspan._claims import claim_of
 from deltaspan._collecting import hand_out
@@ -78,7 +77,7 @@ class RunSteps:
         self._entered = self._began = 0.0
         self._paused = self._unheard = False
         self._claim: Claim | Unread | None = UNREAD
-        self._process = _whereabouts.process
+        self._process = current_process()
         self._alive: weakref.ref[RunSteps] | None = None
         self.result: Any = UNREAD
         self.report: ActionReport | None = None

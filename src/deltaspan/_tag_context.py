@@ -15,7 +15,7 @@ from opentelemetry.context import Context, create_key
 
 from deltaspan import semconv
 from deltaspan._config import settings
-from deltaspan._lineage import born, watched
+from deltaspan._lineage import register_run, watched
 from deltaspan._tags import is_tag, new_tag
 
 __all__ = [
@@ -86,7 +86,7 @@ def mint(context: Context) -> CausalTag:
             return CausalTag(own, own, None, None, {})
         tag = CausalTag(own, found[1], found[0], None, {})
     if watched:
-        born(own, tag.parent_id, tag.root_id)
+        register_run(own, tag.parent_id, tag.root_id)
     return tag
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from deltaspan._background import prepare
 
-__all__ = ["Process", "is_collected", "process", "watch"]
+__all__ = ["current_process", "is_collected", "watch"]
 
 T = TypeVar("T")
 
@@ -22,8 +22,12 @@ class Process:
     """One process; told by identity, which costs less than asking the system for a number."""
 
 
-process = Process()
-"""This process; to be looked up in this module at each use, as a forked child has another."""
+_current = Process()
+
+
+def current_process() -> Process:
+    """Return this process; a forked child has another."""
+    return _current
 
 
 def watch(thing: T) -> weakref.ref[T]:
@@ -44,8 +48,8 @@ def _ignore(_: object) -> None:
 
 
 def _forget() -> None:
-    global process  # noqa: PLW0603  # one a process
-    process = Process()
+    global _current  # noqa: PLW0603  # one a process
+    _current = Process()
 
 
 if hasattr(os, "register_at_fork"):

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from deltaspan._collecting import hand_out
-from deltaspan._config import enabled
 from deltaspan._handover import WindowRun
+from deltaspan._moments import enabled
 from deltaspan._plan import Options
 from deltaspan._planning import make_plan
 from deltaspan._records import UNREAD, Verdict

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from deltaspan._background import later, prepare
-from deltaspan._config import enabled
 from deltaspan._handover import WindowRun, checked_age, refuse_unfit, refuse_unlike
 from deltaspan._handover_text import Handed, read, write_unopened
+from deltaspan._moments import enabled
 from deltaspan._records import UNREAD, Verdict
 from deltaspan._reports import ActionReport
 from deltaspan._sealing import checked_key

@@ -195,9 +195,9 @@ def test_a_step_that_is_interrupted_at_any_line_leaves_nothing_behind(step, plac
     while is_interrupted:
         line += 1
         first, second = (entry_of(name, place) for name, place in zip("ab", places, strict=True))
-        _contention.enter(first)
+        _contention.open_window(first)
         if step == "leave":
-            _contention.enter(second)
+            _contention.open_window(second)
         try:
             with Interrupting(interrupt, _contention.__file__, only=line):
                 getattr(_contention, step)(first if step == "retire" else second)
@@ -205,7 +205,7 @@ def test_a_step_that_is_interrupted_at_any_line_leaves_nothing_behind(step, plac
         except Interrupted:
             pass
         for each in (second, first):
-            _contention.leave(each)
+            _contention.close_window(each)
         assert _contention._metrics == {}
     assert line > 10
 

@@ -11,8 +11,9 @@ from types import MappingProxyType
 import pytest
 
 from deltaspan._deltas import MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
-from deltaspan._difference import apply, difference, equal
+from deltaspan._difference import difference, equal
 from deltaspan._freeze import freeze
+from support.replay import apply
 
 NAN = float("nan")
 INF = float("inf")

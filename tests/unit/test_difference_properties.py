@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deltaspan._deltas import NumberDelta, ValueDelta
-from deltaspan._difference import apply, difference, equal
+from deltaspan._difference import difference, equal
 from deltaspan._freeze import Unfreezable, freeze
+from support.replay import apply
 
 numbers = st.one_of(
     st.integers(),

@@ -16,7 +16,7 @@ from deltaspan import (
     unchanged,
     window,
 )
-from deltaspan._lineage import Kin, families
+from deltaspan._lineage import DescendantTracker, families
 from deltaspan.causal_tag import current_causal_root
 
 ELSEWHERE = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
@@ -229,7 +229,7 @@ def test_each_of_many_writers_below_one_run_is_told_from_the_others(table):
 
 
 def test_a_run_below_one_that_is_known_to_be_beside_it_is_beside_it_too():
-    kin = Kin("me", root="root", above=["caller", "root"])
+    kin = DescendantTracker("me", root="root", above=["caller", "root"])
     kin.learn({"sibling": "caller", "its child": "sibling", "astray": "unknown"})
 
     assert kin.owns("its child", "root") is False
@@ -238,14 +238,14 @@ def test_a_run_below_one_that_is_known_to_be_beside_it_is_beside_it_too():
 
 
 def test_a_run_below_it_that_was_not_yet_noted_is_its_own():
-    kin = Kin("me", root="root", above=["root"])
+    kin = DescendantTracker("me", root="root", above=["root"])
     kin.learn({"my child": "me", "its child": "my child"})
 
     assert kin.owns("its child", "root") is True
 
 
 def test_a_circle_is_nobodys():
-    kin = Kin("me", root="root")
+    kin = DescendantTracker("me", root="root")
     kin.learn({"one": "two", "two": "one"})
 
     assert kin.owns("one", "root") is None

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from deltaspan import change
 from deltaspan._deltas import MappingDelta, split
 from deltaspan._difference import difference
-from deltaspan._lineage import Kin
+from deltaspan._lineage import DescendantTracker
 from deltaspan.expectations.possible import could_hold, holds
 
-ME = Kin("me", root="the outermost")
+ME = DescendantTracker("me", root="the outermost")
 
 stamps = st.sampled_from(
     [(None, None), ("me", None), ("another", None), ("unknown", "the outermost"), ("another", "their root")]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from deltaspan._deltas import TaggedDelta, split
 from deltaspan._difference import difference
-from deltaspan._lineage import Kin
+from deltaspan._lineage import DescendantTracker
 
-ME = Kin("me", ["my child"], root="me")
+ME = DescendantTracker("me", ["my child"], root="me")
 
 tags = st.sampled_from([None, "me", "my child", "another", "a third"])
 states = st.dictionaries(st.integers(0, 12) | st.text(max_size=1), tags, max_size=12)
@@ -99,7 +99,7 @@ def test_each_entry_is_whose_its_tag_says(before, after, part):
 
 
 def test_the_root_counts_for_nothing_where_the_run_is_not_the_outermost():
-    nested = Kin("me", root="the outermost")
+    nested = DescendantTracker("me", root="the outermost")
 
     assert nested.owns("another", "me") is False
     assert nested.owns("me", "another") is True

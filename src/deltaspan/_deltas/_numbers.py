@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deltaspan.typing import Number
 
-__all__ = ["add", "instant", "is_nan", "is_number", "subtract"]
+__all__ = ["instant", "is_nan", "is_number", "subtract"]
 
 _MAX_DIGITS = 100_000
 """Decimals further apart than this do not subtract: writing 10**999999999 - 1 out would exhaust memory."""
@@ -50,15 +50,6 @@ def subtract(post: Any, pre: Any) -> Number | None:
             return _subtract_times(post, pre)
     dates = isinstance(post, date) and isinstance(pre, date)
     return _subtract_times(post, pre) if dates else None
-
-
-def add(pre: Any, amount: Any) -> Any:
-    """Add the amount of a delta to a baseline, as exactly as `subtract` computed it."""
-    if isinstance(amount, Fraction) and isinstance(pre, Decimal | float):
-        return Fraction(pre) + amount
-    if isinstance(amount, Decimal):
-        return _EXACT.add(_decimal(pre), amount)
-    return pre + amount
 
 
 def _subtract_numbers(post: Any, pre: Any) -> Number | None:

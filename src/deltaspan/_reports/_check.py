@@ -8,11 +8,10 @@ from deltaspan._deltas import Delta, TaggedDelta
 from deltaspan._freeze import freeze
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
-from deltaspan._records import UNREAD, Timing, Verdict
+from deltaspan._records import UNREAD, Explained, Timing, Verdict
 from deltaspan._render import plain, show
 from deltaspan._reports._origin import origin_of
 from deltaspan._written import Written, thawed
-from deltaspan.expectations.base import Explained
 from deltaspan.typing import Attribution, Origin, Outcome, Reason
 
 __all__ = ["CheckReport"]

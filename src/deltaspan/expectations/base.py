@@ -5,28 +5,13 @@ from __future__ import annotations
 from typing import Protocol, TypeAlias
 
 from deltaspan._deltas import Delta
-from deltaspan._records import Verdict
+from deltaspan._records import Explained, Verdict
 from deltaspan._render import kinds, transition
 
-__all__ = ["Expectation", "Explained", "Incomparable", "Movement", "NothingClaimed", "States", "sentence"]
+__all__ = ["Expectation", "Incomparable", "Movement", "NothingClaimed", "States", "sentence"]
 
 States: TypeAlias = tuple[object, object]
 """Baseline and post-state, frozen."""
-
-
-class Explained(Protocol):
-    """What a report needs of an expectation once its verdict is known."""
-
-    @property
-    def expected(self) -> object:
-        """What a report shows as `expected_delta`: the value for `by`, else words."""
-        ...
-
-    def explain(
-        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
-    ) -> str:
-        """Return the sentence: what was expected, what happened, and both states if they are short."""
-        ...
 
 
 class Expectation(Explained, Protocol):

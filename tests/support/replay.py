@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from deltaspan._deltas import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta
-from deltaspan._deltas._numbers import add
+from deltaspan._deltas._numbers import _EXACT, _decimal
 from deltaspan._freeze import Aspect
 
 __all__ = ["apply"]
@@ -41,7 +43,7 @@ def apply(delta: Delta, pre: object) -> object:
     state: Any = pre
     match delta:
         case NumberDelta():
-            return add(state, delta.amount)
+            return _add(state, delta.amount)
         case SetDelta():
             return (state - delta.removed) | delta.added
         case SequenceDelta():
@@ -80,3 +82,12 @@ def _edited(state: Any, edits: list[_Edit]) -> object:
     for key, inner in below.items():
         fresh[key] = _edited(fresh[key], inner)
     return tuple(fresh) if isinstance(state, tuple) else MappingProxyType(fresh)
+
+
+def _add(pre: Any, amount: Any) -> Any:
+    """Add the amount of a delta to a baseline, as exactly as `subtract` computed it."""
+    if isinstance(amount, Fraction) and isinstance(pre, Decimal | float):
+        return Fraction(pre) + amount
+    if isinstance(amount, Decimal):
+        return _EXACT.add(_decimal(pre), amount)
+    return pre + amount
