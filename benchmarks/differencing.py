@@ -12,8 +12,8 @@ import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from deltaspan._difference import difference
-from deltaspan._freeze import freeze
+from deltaspan._state.diff import difference
+from deltaspan._state.snapshot import freeze
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from deltaspan._freeze import freeze
+from deltaspan._state.snapshot import freeze
 from deltaspan.probes.files import count, tree
 
 A_FOLDER = 100

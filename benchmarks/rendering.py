@@ -9,7 +9,7 @@ import statistics
 import timeit
 from types import MappingProxyType
 
-from deltaspan._render import wire
+from deltaspan._state.render._render import wire
 
 MAX_CHARS = 1024
 ROUNDS = 7

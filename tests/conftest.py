@@ -16,7 +16,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import Sampler
 
-from deltaspan import _contention, _guard
+from deltaspan import _guard
+from deltaspan._attribution import _contention
 from deltaspan._config import forget_settings
 from deltaspan._telemetry import Instruments, _instruments, install
 

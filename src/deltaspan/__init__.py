@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from deltaspan._collecting import collect_reports
+from deltaspan._reports._collect import collect_reports
 from deltaspan._config import configure, override
 from deltaspan._decorator import expects
-from deltaspan._keyed import keyed
-from deltaspan._probes import probe
+from deltaspan.checks._keyed import keyed
+from deltaspan.checks._probe import probe
 from deltaspan._reports import ActionReport, CheckReport
-from deltaspan._tagged import tagged
+from deltaspan._attribution._tagged import tagged
 from deltaspan.causal_tag import adopt, causal_environ, causal_headers, current_causal_tag
 from deltaspan.checks import change, observe, pattern, unchanged
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive, DeltaspanError

@@ -1,64 +1,183 @@
-"""What kind of callable an action is: what a call of it returns, its signature and its names."""
+"""Names to arguments: what a probe, an expected value or a predicate asks for, and where it comes from.
+
+Everything that can be wrong is found when a check is bound to its action, before any call; at a call only
+look-ups are left.
+"""
 
 from __future__ import annotations
 
-import functools
+import difflib
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
-from deltaspan._binding import is_async, parameters_of
+from deltaspan._state.snapshot import freeze
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["Kind", "code_name_of", "function_of", "kind_of", "name_of", "parameters_of_action"]
+__all__ = ["ArgumentReader", "Bound", "bind", "is_async", "parameters_of"]
 
-Kind: TypeAlias = Literal["plain", "coroutine", "generator", "async generator"]
+_Kind = inspect.Parameter
+_BY_POSITION: Final = (_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD)
+_VARIADIC: Final = (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD)
+_MISSING: Final = object()
 
 
-def kind_of(function: Any) -> Kind:
-    """Return what calling it gives, as far as its definition tells; for callable objects and partials too."""
-    if is_async(function):
-        return "coroutine"
-    while isinstance(function, functools.partial):
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A callable whose parameters are known to be there at each call.
+
+    Attributes:
+        function: the user's callable.
+        positional: names passed by position, in order; a builtin's parameters may have no keyword form.
+        keywords: names passed by keyword.
+        is_async: whether a call returns an awaitable, as far as its definition tells.
+        names: all of them.
+        freeze: takes the snapshot of what a probe returned.
+    """
+
+    function: Callable[..., Any]
+    positional: tuple[str, ...]
+    keywords: tuple[str, ...]
+    is_async: bool
+    names: tuple[str, ...]
+    freeze: Callable[[Any], Any] = freeze
+
+    def call(self, values: Mapping[str, Any]) -> Any:
+        """Call it with the values that it named."""
+        if not self.keywords:
+            return self.function(*[values[name] for name in self.positional])
+        return self.function(
+            *[values[name] for name in self.positional], **{name: values[name] for name in self.keywords}
+        )
+
+
+def bind(function: Callable[..., Any], offered: Collection[str], owner: str) -> Bound:
+    """Bind a callable to the names that it may ask for.
+
+    Args:
+        function: a probe, a computed expected value, or a predicate.
+        offered: every name that will have a value at a call.
+        owner: what it belongs to, for the error: `the probe of check 'rows' on action 'load'`.
+
+    Raises:
+        DefinitionTypeError: it is not callable, or needs a name that is not offered.
+    """
+    if not callable(function):
+        raise DefinitionTypeError(
+            f"{owner} must be callable, not {function!r}; pass the function, not its result"
+        )
+    positional, keywords = [], []
+    for parameter in parameters_of(function):
+        if parameter.kind in _VARIADIC:
+            continue
+        if parameter.name not in offered:
+            if parameter.default is _Kind.empty:
+                raise _unknown(parameter.name, offered, owner)
+            if parameter.kind is _Kind.POSITIONAL_ONLY:
+                break  # what follows by position cannot be passed without it
+            continue
+        # A parameter after a defaulted one that was left out must go by keyword to land where it belongs.
+        if parameter.kind is _Kind.POSITIONAL_ONLY:
+            positional.append(parameter.name)
+        else:
+            keywords.append(parameter.name)
+    return Bound(function, tuple(positional), tuple(keywords), is_async(function), (*positional, *keywords))
+
+
+def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
+    """Return the parameters of a callable; none for a builtin that does not tell."""
+    try:
+        return tuple(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        return ()
+
+
+def is_async(function: Any) -> bool:
+    """Return whether calling it gives a coroutine, for functions, partials and callable objects."""
+    while hasattr(function, "func") and hasattr(function, "keywords"):  # functools.partial, nested
         function = function.func
-    for candidate in (function, getattr(type(function), "__call__", None)):  # noqa: B004  # to be inspected
-        if inspect.isgeneratorfunction(candidate):
-            return "generator"
-        if inspect.isasyncgenfunction(candidate):
-            return "async generator"
-    return "plain"
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(type(function), "__call__", None)  # noqa: B004  # the method is inspected, not tested for
+    )
 
 
-def function_of(action: Any) -> Any:
-    """Return the function behind a class method, a static method or a partial method; else what was given."""
-    if isinstance(action, (classmethod, staticmethod)):
-        return action.__func__
-    if isinstance(action, functools.partialmethod):
-        return functools.partial(action.func, *action.args, **action.keywords)
-    return action
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """Where one argument is found in a call: at a position, under a keyword, or in its default."""
+
+    name: str
+    position: int | None
+    default: Any
+    kind: inspect._ParameterKind
+
+    def find(self, args: Sequence[Any], kwargs: Mapping[str, Any], known: Collection[str]) -> Any:
+        if self.kind is _Kind.VAR_POSITIONAL:
+            return tuple(args[self.position :])
+        if self.kind is _Kind.VAR_KEYWORD:
+            return {key: value for key, value in kwargs.items() if key not in known}
+        if self.position is not None and self.position < len(args):
+            return args[self.position]
+        if self.kind is _Kind.POSITIONAL_ONLY:
+            return self.default  # a keyword of that name belongs to **kwargs
+        return kwargs.get(self.name, self.default)
 
 
-def parameters_of_action(action: Any, function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
-    """Return what an action takes: a partial method its receiver first, and not what is bound already."""
-    if isinstance(action, functools.partialmethod):
-        return parameters_of(action.__get__(None, object))
-    return parameters_of(function)
+@dataclass(frozen=True, slots=True)
+class ArgumentReader:
+    """Reads the arguments that checks name out of a call, as the action itself would receive them.
+
+    Attributes:
+        lookups: one for each name that some check needs.
+        known: every keyword that the action declares.
+    """
+
+    lookups: tuple[_Lookup, ...]
+    known: frozenset[str]
+
+    @classmethod
+    def for_parameters(
+        cls, parameters: Sequence[inspect.Parameter], needed: Collection[str]
+    ) -> ArgumentReader:
+        """Prepare to read `needed` from calls of a function with these parameters."""
+        lookups, position = [], 0
+        for parameter in parameters:
+            by_position = parameter.kind in _BY_POSITION or parameter.kind is _Kind.VAR_POSITIONAL
+            if parameter.name in needed:
+                default = _MISSING if parameter.default is _Kind.empty else parameter.default
+                lookups.append(
+                    _Lookup(parameter.name, position if by_position else None, default, parameter.kind)
+                )
+            position += parameter.kind in _BY_POSITION
+        known = frozenset(
+            p.name for p in parameters if p.kind in (_Kind.POSITIONAL_OR_KEYWORD, _Kind.KEYWORD_ONLY)
+        )
+        return cls(tuple(lookups), known)
+
+    def read(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return name → value; a name that the call leaves out, wrongly, is left out here too."""
+        found = ((lookup.name, lookup.find(args, kwargs, self.known)) for lookup in self.lookups)
+        return {name: value for name, value in found if value is not _MISSING}
 
 
-def name_of(function: Any) -> str:
-    """Return the short name of an action."""
-    inner = _innermost(function)
-    return getattr(inner, "__name__", None) or type(inner).__name__
+def _unknown(name: str, offered: Collection[str], owner: str) -> DefinitionTypeError:
+    near = difflib.get_close_matches(name, offered, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    known = ", ".join(sorted(offered)) or "none"
+    return DefinitionTypeError(f"{owner} needs {name!r}, which does not exist{hint} (it may name: {known})")
 
 
-def code_name_of(function: Any) -> str:
-    """Return module and qualified name of an action."""
-    inner = _innermost(function)
-    if not hasattr(inner, "__qualname__"):
-        inner = type(inner)
-    return f"{inner.__module__}.{inner.__qualname__}"
+def refuse_shadowing(
+    named: Collection[str], parameters: Collection[str], reserved: Collection[str], owner: str
+) -> None:
+    """Refuse a check that uses a reserved word which the action also has as a parameter.
 
-
-def _innermost(function: Any) -> Any:
-    while isinstance(function, functools.partial):
-        function = function.func
-    return function
+    Raises:
+        DefinitionValueError: the word could mean either; the action's parameter has to be renamed.
+    """
+    for name in named:
+        if name in reserved and name in parameters:
+            raise DefinitionValueError(
+                f"{owner} names {name!r}, which is both a parameter of the action and a word of deltaspan; "
+                f"rename the action's parameter"
+            )

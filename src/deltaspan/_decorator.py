@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import wrapt
 
-from deltaspan._callables import (
+from deltaspan._actions import (
     Kind,
     code_name_of,
     function_of,
@@ -20,17 +20,17 @@ from deltaspan._callables import (
     name_of,
     parameters_of_action,
 )
-from deltaspan._collecting import hand_out, is_collecting
+from deltaspan._reports._collect import hand_out, is_collecting
 from deltaspan._config import settings
-from deltaspan._engine import Run
+from deltaspan._engine._run_part1 import Run
 from deltaspan._guard import say
-from deltaspan._moments import enabled
-from deltaspan._plan import Options, Plan
-from deltaspan._planning import make_plan
-from deltaspan._refusals import refuse_bare_use, refuse_what_is_no_action
-from deltaspan._registered import refuse_what_is_registered
-from deltaspan._stepping import go_on, is_result, keep_open, step, step_async
-from deltaspan._unverified import SKIPPED, unverified
+from deltaspan._batches import enabled
+from deltaspan._engine._plan import Options, Plan
+from deltaspan._engine._plan_part1 import make_plan
+from deltaspan._actions_part1 import refuse_bare_use, refuse_what_is_no_action
+from deltaspan._actions_part2 import refuse_what_is_registered
+from deltaspan._engine._drivers import go_on, is_result, keep_open, step, step_async
+from deltaspan._engine._skipped import SKIPPED, unverified
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.typing import Contention, Policy, ReportHook

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
 
-from deltaspan._collecting import hand_out
-from deltaspan._handover import WindowRun
-from deltaspan._moments import enabled
-from deltaspan._plan import Options
-from deltaspan._planning import make_plan
-from deltaspan._records import UNREAD, Verdict
+from deltaspan._reports._collect import hand_out
+from deltaspan._engine._handoff import WindowRun
+from deltaspan._batches import enabled
+from deltaspan._engine._plan import Options
+from deltaspan._engine._plan_part1 import make_plan
+from deltaspan._verdicts import UNREAD, Verdict
 from deltaspan._reports import ActionReport
-from deltaspan._unverified import SKIPPED, unverified
+from deltaspan._engine._skipped import SKIPPED, unverified
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError, WindowStateError
 from deltaspan.typing import Contention, Policy, ReportHook

@@ -26,8 +26,8 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from deltaspan._baggage_processors import add_baggage_processors
-from deltaspan._exporters import Outage, exporters
+from deltaspan._telemetry.sdk._baggage import add_baggage_processors
+from deltaspan._telemetry.sdk._exporters import Outage, exporters
 
 __all__ = ["Telemetry", "configure_telemetry"]
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from inspect import Parameter, isawaitable
 from typing import Any, Final
 
-from deltaspan._binding import Bound, bind, is_async, parameters_of
-from deltaspan._difference import difference
-from deltaspan._discarding import discard
-from deltaspan._freeze import Unfreezable, freeze
+from deltaspan._callables import Bound, bind, is_async, parameters_of
+from deltaspan._state.diff import difference
+from deltaspan._callables_part1 import discard
+from deltaspan._state.snapshot import Unfreezable, freeze
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
-from deltaspan._moments import Moment, verifying
-from deltaspan._probes import is_blocking
-from deltaspan._records import UNREAD
-from deltaspan._render import show, transition
-from deltaspan._threads import on_asyncio, submit
+from deltaspan._batches import Moment, verifying
+from deltaspan.checks._probe import is_blocking
+from deltaspan._verdicts import UNREAD
+from deltaspan._state.render._render import show, transition
+from deltaspan._workers import on_asyncio, submit
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["check_probe", "check_probe_async"]

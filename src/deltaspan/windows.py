@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from deltaspan._background import later, prepare
-from deltaspan._handover import WindowRun, checked_age, refuse_unfit, refuse_unlike
-from deltaspan._handover_text import Handed, read, write_unopened
-from deltaspan._moments import enabled
-from deltaspan._records import UNREAD, Verdict
+from deltaspan._workers_part1 import later, prepare
+from deltaspan._engine._handoff import WindowRun, checked_age, refuse_unfit, refuse_unlike
+from deltaspan._engine._handoff_format import Handed, read, write_unopened
+from deltaspan._batches import enabled
+from deltaspan._verdicts import UNREAD, Verdict
 from deltaspan._reports import ActionReport
-from deltaspan._sealing import checked_key
-from deltaspan._unverified import SKIPPED
+from deltaspan._engine._handoff_format_part1 import checked_key
+from deltaspan._engine._skipped import SKIPPED
 from deltaspan._window_block import BlockWindow
 from deltaspan.causal_tag import causal_headers
 from deltaspan.checks import Check

@@ -207,7 +207,7 @@ def test_a_collector_that_refuses_is_said_once(status):
 
 def test_the_next_outage_is_another_one():
     body = """
-        from deltaspan._exporters import Outage
+        from deltaspan._telemetry.sdk._exporters import Outage
 
         class Exporter:
             result = "FAILURE"

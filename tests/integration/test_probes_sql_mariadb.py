@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from deltaspan import change, unchanged, window
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes import sql
-from deltaspan.probes._sql import _whole
+from deltaspan.probes._sql import _digests as _whole
 from integration._services import mariadb
 
 pymysql = pytest.importorskip("pymysql", reason="pymysql is not installed: make services")

@@ -8,9 +8,9 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from deltaspan._deltas import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta
-from deltaspan._deltas._numbers import _EXACT, _decimal
-from deltaspan._freeze import Aspect
+from deltaspan._state.diff._init_part1 import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta
+from deltaspan._state.diff._numbers import _EXACT, _decimal
+from deltaspan._state.snapshot import Aspect
 
 __all__ = ["apply"]
 
@@ -33,7 +33,7 @@ def apply(delta: Delta, pre: object) -> object:
         TypeError: the delta says only that the states differ as wholes, which cannot be replayed.
 
     Example:
-        >>> from deltaspan._difference import difference
+        >>> from deltaspan._state.diff import difference
         >>> pre, post = (1, 2), (1, 2, 3)
         >>> apply(difference(pre, post), pre)
         (1, 2, 3)

@@ -121,5 +121,5 @@ if sys.argv[1] == "polled":
 else:
     act()  # what is done once a process is left out
     run()
-deltaspan._deferred.drain(30)
+deltaspan._engine._deferred.drain(30)
 sys.stdout.write("ended\n" if fired[0] > LEAST else f"{fired[0]}\n")

@@ -8,7 +8,8 @@ import weakref
 
 import pytest
 
-from deltaspan import DeltaCheckFailed, DeltaInconclusive, _deferred, change, collect_reports, expects, window
+from deltaspan import DeltaCheckFailed, DeltaInconclusive, change, collect_reports, expects, window
+from deltaspan._engine import _deferred
 from deltaspan.probes import combine
 
 

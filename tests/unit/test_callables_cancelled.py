@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, unchanged
-from deltaspan._contention import _metrics
+from deltaspan._attribution._contention import _metrics
 
 
 class Flows:

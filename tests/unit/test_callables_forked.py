@@ -10,7 +10,8 @@ import traceback
 
 import pytest
 
-from deltaspan import _background, change, collect_reports, expects, observe, window
+from deltaspan import change, collect_reports, expects, observe, window
+from deltaspan import _workers_part1 as _background
 
 rows = []
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from deltaspan import DeltaCheckFailed, Window, change, collect_reports, expects, unchanged, window
-from deltaspan._deferred import drain
+from deltaspan._engine._deferred import drain
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 rows = []

@@ -3,7 +3,8 @@
 import asyncio
 import threading
 
-from deltaspan import _deferred, change, collect_reports, expects, unchanged
+from deltaspan import change, collect_reports, expects, unchanged
+from deltaspan._engine import _deferred
 
 
 def outcomes(reports):

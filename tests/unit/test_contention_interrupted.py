@@ -9,19 +9,11 @@ import time
 import pytest
 from opentelemetry.context import Context
 
-from deltaspan import (
-    _contention,
-    _lineage,
-    _serial,
-    change,
-    collect_reports,
-    current_causal_tag,
-    expects,
-    observe,
-    tagged,
-    window,
-)
-from deltaspan._tag_context import mint
+from deltaspan import change, collect_reports, current_causal_tag, expects, observe, tagged, window
+from deltaspan._attribution import _contention
+from deltaspan.causal_tag import _descendants as _lineage
+from deltaspan import _concurrency as _serial
+from deltaspan.causal_tag._context import mint
 from unit._interrupting import Interrupting
 
 FILES = (_contention.__file__, _lineage.__file__, _serial.__file__)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from deltaspan import _contention, change, collect_reports, expects, observe, window
-from deltaspan._contention import _metrics
+from deltaspan import change, collect_reports, expects, observe, window
+from deltaspan._attribution import _contention
+from deltaspan._attribution._contention import _metrics
 from unit._interrupting import Interrupting
 
 

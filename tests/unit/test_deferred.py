@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from deltaspan import _deferred, change, collect_reports, expects, observe
+from deltaspan import change, collect_reports, expects, observe
+from deltaspan._engine import _deferred
 from deltaspan.exceptions import DefinitionValueError
 
 

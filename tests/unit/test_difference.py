@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 import pytest
 
-from deltaspan._deltas import MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
-from deltaspan._difference import difference, equal
-from deltaspan._freeze import freeze
+from deltaspan._state.diff._init_part1 import MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
+from deltaspan._state.diff import difference, equal
+from deltaspan._state.snapshot import freeze
 from support.replay import apply
 
 NAN = float("nan")

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaspan import change, unchanged, window
-from deltaspan._difference import difference, equal
-from deltaspan._difference._alignment import MAX_ALIGNED, align
-from deltaspan._difference._differ import MAX_ITEMS
-from deltaspan._freeze import freeze
+from deltaspan._state.diff import difference, equal
+from deltaspan._state.diff._alignment import MAX_ALIGNED, align
+from deltaspan._state.diff._difference import MAX_ITEMS
+from deltaspan._state.snapshot import freeze
 from support.replay import apply
 
 

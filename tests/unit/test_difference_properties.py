@@ -9,9 +9,9 @@ from datetime import timedelta, timezone
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deltaspan._deltas import NumberDelta, ValueDelta
-from deltaspan._difference import difference, equal
-from deltaspan._freeze import Unfreezable, freeze
+from deltaspan._state.diff._init_part1 import NumberDelta, ValueDelta
+from deltaspan._state.diff import difference, equal
+from deltaspan._state.snapshot import Unfreezable, freeze
 from support.replay import apply
 
 numbers = st.one_of(

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deltaspan._difference import equal
-from deltaspan._encoding import Unreadable, Unwritable, canonical, decode, encode
-from deltaspan._freeze import freeze
+from deltaspan._state.diff import equal
+from deltaspan._state.codec import Unreadable, Unwritable, canonical, decode, encode
+from deltaspan._state.snapshot import freeze
 
 
 class Color(Enum):

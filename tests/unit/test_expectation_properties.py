@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from deltaspan import change, observe, unchanged
-from deltaspan._difference import difference
-from deltaspan._freeze import freeze
+from deltaspan._state.diff import difference
+from deltaspan._state.snapshot import freeze
 
 # What is tested is the answer, on whatever machine and beside whatever else runs there.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from deltaspan import change, observe, unchanged
-from deltaspan._difference import difference
-from deltaspan._freeze import freeze
+from deltaspan._state.diff import difference
+from deltaspan._state.snapshot import freeze
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
 NAIVE = datetime(2026, 11, 30, 12)  # noqa: DTZ001  # naive is the case under test

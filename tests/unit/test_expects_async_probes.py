@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from deltaspan import _reading, change, collect_reports, expects, observe, probe
+from deltaspan import change, collect_reports, expects, observe, probe
+from deltaspan._engine import _reads as _reading
 from unit._later_flows import Flows
 
 

@@ -12,7 +12,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
-from deltaspan._contention import _metrics
+from deltaspan._attribution._contention import _metrics
 from unit._later_flows import Flows
 
 

@@ -16,7 +16,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
-from deltaspan._contention import _metrics
+from deltaspan._attribution._contention import _metrics
 
 
 def run(act, *args):

@@ -25,8 +25,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from deltaspan._difference import equal
-from deltaspan._freeze import MAX_DEPTH, MAX_NODES, Path, Unfreezable, freeze
+from deltaspan._state.diff import equal
+from deltaspan._state.snapshot import MAX_DEPTH, MAX_NODES, Path, Unfreezable, freeze
 
 
 def refusal(value):

@@ -18,8 +18,8 @@ from uuid import UUID
 
 import pytest
 
-from deltaspan._difference import equal
-from deltaspan._freeze import Unfreezable, freeze
+from deltaspan._state.diff import equal
+from deltaspan._state.snapshot import Unfreezable, freeze
 
 
 def refusal(value):

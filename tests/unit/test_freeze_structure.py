@@ -13,9 +13,9 @@ from typing import NamedTuple
 import pytest
 
 from deltaspan import Window, change, unchanged, window
-from deltaspan._difference import difference, equal, identity
-from deltaspan._encoding import decode, encode
-from deltaspan._freeze import Unfreezable, freeze
+from deltaspan._state.diff import difference, equal, identity
+from deltaspan._state.codec import decode, encode
+from deltaspan._state.snapshot import Unfreezable, freeze
 from support.replay import apply
 
 

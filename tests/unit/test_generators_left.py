@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from deltaspan import DeltaspanError, change, collect_reports, current_causal_tag, expects, observe, unchanged
-from deltaspan._contention import _metrics
+from deltaspan._attribution._contention import _metrics
 
 
 class Flows:

@@ -7,7 +7,7 @@ import pytest
 
 from deltaspan import DeltaInconclusive, change, collect_reports, expects
 from deltaspan._guard import class_name, describe, safe_str
-from deltaspan._records import REDACTED_REASONS
+from deltaspan._verdicts import REDACTED_REASONS
 from deltaspan.typing import Reason
 
 

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from deltaspan import Window, change, expects, unchanged, window
-from deltaspan._freeze import MAX_NODES, freeze
+from deltaspan._state.snapshot import MAX_NODES, freeze
 
 
 class Player:

@@ -12,8 +12,8 @@ from itertools import count
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged, window
-from deltaspan._contention import _metrics
-from deltaspan._locking import _holders
+from deltaspan._attribution._contention import _metrics
+from deltaspan._attribution._locks import _holders
 
 
 class Stopped(Exception):

@@ -13,7 +13,7 @@ from billiard.pool import soft_timeout_sighandler
 from celery.exceptions import SoftTimeLimitExceeded
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe
-from deltaspan._contention import _metrics
+from deltaspan._attribution._contention import _metrics
 
 
 class Acting:

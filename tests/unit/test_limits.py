@@ -7,8 +7,9 @@ from contextvars import ContextVar
 
 import pytest
 
-from deltaspan import _threads, change, collect_reports, expects, window
-from deltaspan._threads import Pool
+from deltaspan import change, collect_reports, expects, window
+from deltaspan import _workers as _threads
+from deltaspan._workers import Pool
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from unit._hanging import Hanging, run
 

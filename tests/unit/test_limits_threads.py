@@ -8,8 +8,9 @@ from contextvars import ContextVar
 
 import pytest
 
-from deltaspan import _threads, change, expects
-from deltaspan._threads import MOST_THREADS, Pool
+from deltaspan import change, expects
+from deltaspan import _workers as _threads
+from deltaspan._workers import MOST_THREADS, Pool
 from unit._hanging import Hanging, run, threads_of
 
 REQUEST = ContextVar("REQUEST", default="none")

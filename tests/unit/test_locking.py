@@ -12,7 +12,7 @@ import pytest
 from filelock import FileLock
 
 from deltaspan import change, collect_reports, expects, unchanged, window
-from deltaspan._locking import _holders
+from deltaspan._attribution._locks import _holders
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 

@@ -9,8 +9,8 @@ import pytest
 from filelock import FileLock
 
 from deltaspan import change, collect_reports, expects, window
-from deltaspan._keepers import _gates
-from deltaspan._locking import _holders
+from deltaspan._attribution._lock_threads import _gates
+from deltaspan._attribution._locks import _holders
 
 
 @pytest.fixture(autouse=True)

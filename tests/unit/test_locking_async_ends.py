@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from deltaspan import change, collect_reports, expects
-from deltaspan._locking import _holders
+from deltaspan._attribution._locks import _holders
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 
 from deltaspan import change, collect_reports, expects, window
-from deltaspan._locking import _holders
+from deltaspan._attribution._locks import _holders
 
 
 class Noted:

@@ -19,7 +19,7 @@ import pydantic
 import pytest
 
 from deltaspan import change, expects
-from deltaspan._places import place_of
+from deltaspan._attribution._places import place_of
 
 HERE = str(Path.cwd())
 ID = uuid.UUID("3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f")

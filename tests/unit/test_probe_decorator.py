@@ -8,7 +8,7 @@ import time
 import pytest
 
 from deltaspan import change, collect_reports, expects, observe, probe, window
-from deltaspan._probes import is_blocking
+from deltaspan.checks._probe import is_blocking
 from deltaspan.exceptions import DefinitionTypeError
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspan._fields import fields_of, filled
+from deltaspan._templates import fields_of, filled
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes import files, http, prometheus
 

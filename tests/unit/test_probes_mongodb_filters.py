@@ -12,7 +12,7 @@ from pymongo import MongoClient
 from deltaspan import change, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import mongodb
-from deltaspan.probes._mongodb_values import as_key, fields_of_filter, filled_filter, plain
+from deltaspan.probes._mongodb._values import as_key, fields_of_filter, filled_filter, plain
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, scop
 from sqlalchemy.pool import StaticPool
 
 from deltaspan import change, collect_reports, expects, unchanged, window
-from deltaspan._probes import is_blocking
+from deltaspan.checks._probe import is_blocking
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import sql
 

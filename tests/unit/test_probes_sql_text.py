@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from deltaspan.probes._sql._text import parsed, quoted_names
+from deltaspan.probes._sql._parameters import parsed, quoted_names
 
 
 def sent(sql, dialect=None, **options):

@@ -9,7 +9,7 @@ from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from deltaspan import expects, observe
-from deltaspan._telemetry import _propagators
+from deltaspan._telemetry import _propagation as _propagators
 
 LOST = "the configured propagator does not carry baggage, so causal tags stay in this process; "
 OFF = ", or DELTASPAN_PROPAGATE=off to keep them here"

@@ -9,7 +9,7 @@ from deltaspan import (
     observe,
     window,
 )
-from deltaspan._redaction import REDACTED
+from deltaspan._reports._redaction import REDACTED
 from deltaspan.exceptions import DefinitionTypeError
 
 SECRET = "s3cr3t"  # noqa: S105  # planted, to be searched for

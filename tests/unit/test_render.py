@@ -16,7 +16,7 @@ from uuid import UUID
 
 import pytest
 
-from deltaspan._render import plain, show, wire
+from deltaspan._state.render._render import plain, show, wire
 
 TAG = UUID("12345678-1234-5678-1234-567812345678")
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=timezone.utc)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deltaspan._render import plain, show, wire
+from deltaspan._state.render._render import plain, show, wire
 
 
 class Hostile:

@@ -14,10 +14,10 @@ import pytest
 import sqlalchemy
 
 from deltaspan import Window, change, expects, unchanged, window
-from deltaspan._difference import difference, equal
-from deltaspan._encoding import Unreadable, canonical, decode, encode
-from deltaspan._freeze import Hidden, freeze
-from deltaspan._render import plain, show, wire
+from deltaspan._state.diff import difference, equal
+from deltaspan._state.codec import Unreadable, canonical, decode, encode
+from deltaspan._state.snapshot import Hidden, freeze
+from deltaspan._state.render._render import plain, show, wire
 
 SECRET = "hunter2-planted"  # noqa: S105  # planted, to be looked for
 OTHER = "hunter3-planted"
@@ -184,14 +184,14 @@ def test_a_secret_that_was_handed_over_is_compared_with_one_read_here(now, outco
     w = window("act", unchanged("state", lambda: {"token": pydantic.SecretStr(SECRET)}))
     w.capture_baseline()
     document = w.to_json()
-    monkeypatch.setattr("deltaspan._freeze._hidden._SALT", b"of another process")
+    monkeypatch.setattr("deltaspan._state.snapshot._hidden._SALT", b"of another process")
     taken = Window.from_json(document, unchanged("state", lambda: {"token": pydantic.SecretStr(now)}))
     assert taken.verify()["state"].outcome == outcome
 
 
 def test_two_processes_write_one_secret_as_different_text(monkeypatch):
     here = canonical(encode(freeze(pydantic.SecretStr(SECRET))))
-    monkeypatch.setattr("deltaspan._freeze._hidden._SALT", b"of another process")
+    monkeypatch.setattr("deltaspan._state.snapshot._hidden._SALT", b"of another process")
     there = canonical(encode(freeze(pydantic.SecretStr(SECRET))))
     assert here != there
     assert equal(decode(json.loads(here)), freeze(pydantic.SecretStr(SECRET)))

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from deltaspan import _serial
-from deltaspan._serial import Serial
+from deltaspan import _concurrency as _serial
+from deltaspan._concurrency import Serial
 from unit._interrupting import Interrupting
 
 FILES = (_serial.__file__, __file__)

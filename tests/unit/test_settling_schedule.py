@@ -2,8 +2,8 @@
 
 import pytest
 
-from deltaspan import _settling
-from deltaspan._settling import settle, steps_of
+from deltaspan._engine import _polling as _settling
+from deltaspan._engine._polling import settle, steps_of
 from deltaspan.checks import Patience
 
 

@@ -5,7 +5,8 @@ import logging
 
 import pytest
 
-from deltaspan import _strangers, change, expects, unchanged
+from deltaspan import change, expects, unchanged
+from deltaspan._attribution import _strangers
 
 
 @pytest.fixture(autouse=True)

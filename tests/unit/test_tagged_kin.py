@@ -19,7 +19,7 @@ from deltaspan import (
     tagged,
     window,
 )
-from deltaspan._lineage import watched
+from deltaspan.causal_tag._descendants import watched
 from deltaspan.causal_tag import mint
 from deltaspan.exceptions import DefinitionValueError
 
@@ -205,7 +205,7 @@ def test_a_forked_child_begins_with_nothing(table):
 def test_minting_a_tag_outside_of_any_run_does_not_look(table, monkeypatch):
     from opentelemetry.context import Context  # noqa: PLC0415  # only here
 
-    monkeypatch.setattr("deltaspan._tag_context.born", None)
+    monkeypatch.setattr("deltaspan.causal_tag._context.born", None)
     with window("w", table.check()):
         assert mint(Context()).parent_id is None
 
@@ -251,7 +251,7 @@ def test_a_baseline_that_is_not_of_tagged_rows_has_no_verdict(table):
 
 
 def test_a_descendant_that_is_no_tag_is_refused(table):
-    from deltaspan._sealing import seal, unseal  # noqa: PLC0415  # to make what nobody else would
+    from deltaspan._engine._handoff_format_part1 import seal, unseal  # noqa: PLC0415  # to make what nobody else would
 
     here = window("w", table.check().by(1))
     here.capture_baseline()

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspan._deltas import TaggedDelta, split
-from deltaspan._difference import difference
-from deltaspan._lineage import DescendantTracker
+from deltaspan._state.diff._init_part1 import TaggedDelta, split
+from deltaspan._state.diff import difference
+from deltaspan.causal_tag._descendants import DescendantTracker
 
 ME = DescendantTracker("me", ["my child"], root="me")
 

@@ -14,7 +14,8 @@ from opentelemetry.sdk.trace.sampling import Sampler
 from opentelemetry.trace import StatusCode
 
 from deltaspan import change, collect_reports, current_causal_tag, expects
-from deltaspan._telemetry import Instruments, _events, _instruments, _state, install
+from deltaspan._telemetry import Instruments, _events, _instruments, install
+from deltaspan._telemetry import _values as _state
 
 flows: list[str] = []
 

@@ -18,7 +18,7 @@ from deltaspan import (
     unchanged,
     window,
 )
-from deltaspan._contention import _metrics
+from deltaspan._attribution._contention import _metrics
 
 
 class Rows(list):

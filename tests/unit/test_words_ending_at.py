@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from deltaspan import DeltaspanError, Window, change, collect_reports, expects, tagged, unchanged, window
-from deltaspan._difference import difference
-from deltaspan._freeze import freeze
+from deltaspan._state.diff import difference
+from deltaspan._state.snapshot import freeze
 
 CHANGE = change("x", lambda: None)
 

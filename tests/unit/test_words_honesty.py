@@ -5,10 +5,10 @@ from copy import copy, deepcopy
 import pytest
 
 from deltaspan import DeltaspanError, change, collect_reports, expects, observe, unchanged
-from deltaspan._difference import difference
-from deltaspan._freeze import freeze
+from deltaspan._state.diff import difference
+from deltaspan._state.snapshot import freeze
 from deltaspan.checks import Change, Check
-from deltaspan.checks._words import WORDS_OF_CHANGE
+from deltaspan.checks._probe_part1 import WORDS_OF_CHANGE
 
 
 def rows():

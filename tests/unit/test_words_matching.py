@@ -3,10 +3,10 @@
 import pytest
 
 from deltaspan import change, unchanged
-from deltaspan._difference import difference
-from deltaspan._freeze import Path, freeze
-from deltaspan.expectations.matching import Names
-from deltaspan.expectations.patterns import written
+from deltaspan._state.diff import difference
+from deltaspan._state.snapshot import Path, freeze
+from deltaspan.expectations._paths import Names
+from deltaspan.expectations._patterns import written
 
 CHANGE = change("x", lambda: None)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from deltaspan import change
-from deltaspan._difference import difference
-from deltaspan._freeze import freeze
+from deltaspan._state.diff import difference
+from deltaspan._state.snapshot import freeze
 
 CHANGE = change("x", lambda: None)
 

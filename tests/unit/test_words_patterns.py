@@ -19,9 +19,9 @@ from deltaspan import (
     unchanged,
     window,
 )
-from deltaspan._freeze import Path as Keys
-from deltaspan.expectations.matching import Names
-from deltaspan.expectations.patterns import Pattern
+from deltaspan._state.snapshot import Path as Keys
+from deltaspan.expectations._paths import Names
+from deltaspan.expectations._patterns import Pattern
 
 MARKS = ["*", "**", "?", "[a]", "[!a]", "[", "a*", "**/*", "*/**", "a/**", "a/*", "{x}", "{{", "~1"]
 SPECIAL = st.text("*?[]!-/~01ab{}", max_size=6)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaspan import change, unchanged
-from deltaspan._difference import difference
-from deltaspan._freeze import freeze
-from deltaspan.expectations.operands import Question, with_operands
-from deltaspan.expectations.order import kept_order
+from deltaspan._state.diff import difference
+from deltaspan._state.snapshot import freeze
+from deltaspan.expectations._computed import Question, with_operands
+from deltaspan.expectations._members_part2 import kept_order
 
 CHANGE = change("x", abs)
 ASKED = CHANGE.satisfying(abs, "anything")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from deltaspan._records import SEVERITY
+from deltaspan._verdicts import SEVERITY
 from deltaspan._reports._check import CheckReport
 from deltaspan.typing import Claim, Outcome
 

@@ -5,9 +5,9 @@ signal. What is opened for a run is a `RunTelemetry`; the engine calls its metho
 """
 
 from deltaspan._telemetry._instruments import Instruments, install, instruments
-from deltaspan._telemetry._names import ActionNames
-from deltaspan._telemetry._propagators import is_baggage_carried, propagator_cure
-from deltaspan._telemetry._run import Resumed, RunTelemetry
+from deltaspan._telemetry._attributes import ActionNames
+from deltaspan._telemetry._propagation import is_baggage_carried, propagator_cure
+from deltaspan._telemetry._recorder import Resumed, RunTelemetry
 
 __all__ = [
     "ActionNames",

@@ -9,7 +9,7 @@ from opentelemetry.context import Context
 
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._instruments import Instruments
-from deltaspan._telemetry._names import ActionNames
+from deltaspan._telemetry._attributes import ActionNames
 
 __all__ = ["record_metrics"]
 

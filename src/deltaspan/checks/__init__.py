@@ -15,9 +15,9 @@ from typing import Any, TypeVar, overload
 
 from deltaspan.checks._change import Change
 from deltaspan.checks._check import Check
-from deltaspan.checks._modifiers import Modifiers, Patience, is_context_manager
+from deltaspan.checks._check_part1 import Modifiers, Patience, is_context_manager
 from deltaspan.checks._unchanged import Unchanged
-from deltaspan.checks._words import source
+from deltaspan.checks._probe_part1 import source
 from deltaspan.expectations import ChangeExpectation, NoChange, NoClaim, Pattern, pattern
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltaspan.checks._amounts import AmountWords
+from deltaspan.checks._numbers import AmountWords
 from deltaspan.checks._check import S_co
 from deltaspan.checks._members import MemberWords
 

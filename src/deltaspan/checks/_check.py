@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from deltaspan._render import show
-from deltaspan.checks._modifiers import (
+from deltaspan._state.render._render import show
+from deltaspan.checks._check_part1 import (
     UNMODIFIED,
     Modifiers,
     Patience,
@@ -18,7 +18,7 @@ from deltaspan.checks._modifiers import (
     is_context_manager,
     refuse_twice,
 )
-from deltaspan.checks._words import WORDS_OF_CHANGE, said
+from deltaspan.checks._probe_part1 import WORDS_OF_CHANGE, said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import Expectation, NoChange, NoClaim
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from deltaspan.checks._check import Check, S_co
-from deltaspan.checks._sentence import checked_patterns
-from deltaspan.checks._words import said
+from deltaspan.checks._change_words import checked_patterns
+from deltaspan.checks._probe_part1 import said
 from deltaspan.expectations import Ignored, NoChange
 
 __all__ = ["Unchanged"]

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, Final
 
-from deltaspan._doctor import examine
+from deltaspan.cli.doctor import examine
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

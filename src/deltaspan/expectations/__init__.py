@@ -7,18 +7,18 @@ other file is a family of movements (`movements.py`, `amounts.py`, `amounts_by_k
 `operands.py` fills in what is computed. A new family is a new file.
 """
 
-from deltaspan.expectations.amounts import AtLeast, AtMost, Between, By, Decrease, Increase
-from deltaspan.expectations.amounts_by_key import ByKey
-from deltaspan.expectations.base import Expectation, Movement
-from deltaspan.expectations.change import ChangeExpectation
-from deltaspan.expectations.claims import NoChange, NoClaim
-from deltaspan.expectations.ignoring import Ignored
-from deltaspan.expectations.members import Kind, Members, Named
-from deltaspan.expectations.movements import AnyMovement, NoMovement, SomeChange
-from deltaspan.expectations.only import Only
-from deltaspan.expectations.patterns import Pattern, pattern
-from deltaspan.expectations.predicates import Satisfying
-from deltaspan.expectations.sizes import Resizing
+from deltaspan.expectations._numbers import AtLeast, AtMost, Between, By, Decrease, Increase
+from deltaspan.expectations._numbers_by_key import ByKey
+from deltaspan.expectations._base import Expectation, Movement
+from deltaspan.expectations._change import ChangeExpectation
+from deltaspan.expectations._change_part1 import NoChange, NoClaim
+from deltaspan.expectations._ignoring import Ignored
+from deltaspan.expectations._members import Kind, Members, Named
+from deltaspan.expectations._movements import AnyMovement, NoMovement, SomeChange
+from deltaspan.expectations._only import Only
+from deltaspan.expectations._patterns import Pattern, pattern
+from deltaspan.expectations._predicates import Satisfying
+from deltaspan.expectations._members_part1 import Resizing
 
 __all__ = [
     "AnyMovement",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from deltaspan._deltas import MappingDelta, SequenceDelta, SetDelta
-from deltaspan._difference import difference
-from deltaspan._render import distinct, whole, with_noun
-from deltaspan.expectations._naming import joined, listed, shown
-from deltaspan.expectations.ignoring import Ignored
+from deltaspan._state.diff._init_part1 import MappingDelta, SequenceDelta, SetDelta
+from deltaspan._state.diff import difference
+from deltaspan._state.render._render import distinct, whole, with_noun
+from deltaspan._state.render._members import joined, listed, shown
+from deltaspan.expectations._ignoring import Ignored
 
 __all__ = ["instead"]
 

@@ -8,6 +8,6 @@ What cannot be read raises ProbeError with the system's own words and none of it
 inconclusive. `combine` makes probes of the parts of one read.
 """
 
-from deltaspan.probes._combining import combine
+from deltaspan.probes._base.combine import combine
 
 __all__ = ["combine"]

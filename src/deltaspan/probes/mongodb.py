@@ -38,10 +38,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
-from deltaspan.checks._words import said
+from deltaspan.checks._probe_part1 import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
-from deltaspan.probes._steps import Steps, probe_of
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
+from deltaspan.probes._base.requests import Steps, probe_of
 
 try:
     from pymongo.asynchronous.collection import AsyncCollection
@@ -49,7 +49,7 @@ try:
 except ImportError:
     raise ImportError("deltaspan.probes.mongodb needs PyMongo: pip install 'deltaspan[mongodb]'") from None
 
-from deltaspan.probes._mongodb_values import as_key, fields_of_filter, filled_filter, part_of, plain
+from deltaspan.probes._mongodb._values import as_key, fields_of_filter, filled_filter, part_of, plain
 
 __all__ = ["count", "documents", "size"]
 

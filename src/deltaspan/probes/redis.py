@@ -40,12 +40,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar, overload
 
-from deltaspan._fields import fields_of, filled, is_of_one_length, places_of
-from deltaspan.checks._words import source
+from deltaspan._templates import fields_of, filled, is_of_one_length, places_of
+from deltaspan.checks._probe_part1 import source
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._regexes import is_literal_place_of_glob
-from deltaspan.probes._state_probe import AsyncStateProbe, StateProbe
-from deltaspan.probes._steps import Steps, probe_of
+from deltaspan.probes._base.regexes import is_literal_place_of_glob
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
+from deltaspan.probes._base.requests import Steps, probe_of
 
 try:
     from redis import Redis
@@ -55,7 +55,7 @@ try:
 except ImportError:
     raise ImportError("deltaspan.probes.redis needs redis-py: pip install 'deltaspan[redis]'") from None
 
-from deltaspan.probes._redis_reading import SIZES, RedisReadError, asked, content, names, text
+from deltaspan.probes._redis._values import SIZES, RedisReadError, asked, content, names, text
 
 __all__ = ["count", "keys", "length", "size", "values"]
 

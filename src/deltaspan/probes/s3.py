@@ -37,11 +37,11 @@ from collections.abc import Callable
 from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
-from deltaspan._fields import fields_of, filled, is_of_one_length, places_of
-from deltaspan.checks._words import said
+from deltaspan._templates import fields_of, filled, is_of_one_length, places_of
+from deltaspan.checks._probe_part1 import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._secrets import secrets_of
-from deltaspan.probes._state_probe import StateProbe
+from deltaspan.probes._base.secrets import secrets_of
+from deltaspan.probes._base.probe import StateProbe
 
 try:
     import boto3  # type: ignore[import-untyped]  # noqa: F401  # its clients are botocore's
@@ -50,7 +50,7 @@ try:
 except ImportError:
     raise ImportError("deltaspan.probes.s3 needs boto3: pip install 'deltaspan[s3]'") from None
 
-from deltaspan.probes._s3_reading import S3ReadError, code_of, fetched, listed, of_a_store
+from deltaspan.probes._s3._reading import S3ReadError, code_of, fetched, listed, of_a_store
 
 __all__ = ["Object", "count", "digest", "head", "objects", "text"]
 

@@ -62,8 +62,8 @@ except ImportError as error:
         "deltaspan.probes.sql needs SQLAlchemy 2: pip install 'deltaspan[sqlalchemy]'"
     ) from error
 
-from deltaspan.probes._sql._of_databases import database
-from deltaspan.probes._sql._of_statements import query, scalar
-from deltaspan.probes._sql._of_tables import records, rows
+from deltaspan.probes._sql._database import database
+from deltaspan.probes._sql._queries import query, scalar
+from deltaspan.probes._sql._tables import records, rows
 
 __all__ = ["database", "query", "records", "rows", "scalar"]

@@ -26,11 +26,11 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Final
 
-from deltaspan._fields import Template, fields_of, filled
+from deltaspan._templates import Template, fields_of, filled
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.probes._interpreters import installed_here, installed_of
-from deltaspan.probes._secrets import without
-from deltaspan.probes._state_probe import StateProbe
+from deltaspan.probes._system._interpreters import installed_here, installed_of
+from deltaspan.probes._base.secrets import without
+from deltaspan.probes._base.probe import StateProbe
 
 try:
     import psutil

@@ -12,9 +12,9 @@ from typing import Final
 
 from deltaspan import semconv
 from deltaspan.tree._findings import findings_of
-from deltaspan.tree._lineage import Lineage
-from deltaspan.tree._merging import Merged, merged, verdict_of
-from deltaspan.tree._records import CausalTree, Finding, Run, Span, SpanId
+from deltaspan.tree._forest import Lineage
+from deltaspan.tree._merge import Merged, merged, verdict_of
+from deltaspan.tree._model import CausalTree, Finding, Run, Span, SpanId
 
 __all__ = ["causal_tree"]
 

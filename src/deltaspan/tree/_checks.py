@@ -11,7 +11,7 @@ from deltaspan import semconv
 from deltaspan.typing import Outcome
 
 if TYPE_CHECKING:
-    from deltaspan.tree._records import Span
+    from deltaspan.tree._model import Span
 
 __all__ = ["WORST_FIRST", "CheckVerdict", "checks_of", "failed_on", "outcome_in"]
 

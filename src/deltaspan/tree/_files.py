@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final
 
 from deltaspan.exceptions import SourceError
 from deltaspan.tree._otlp import Reading, holds_spans, signals_in, spans_in
-from deltaspan.tree._records import Span
+from deltaspan.tree._model import Span
 
 __all__ = ["read_files"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from deltaspan import semconv
-from deltaspan.tree._lineage import Lineage, nearest_above
-from deltaspan.tree._merging import Merged
-from deltaspan.tree._records import Finding, Span, SpanId
-from deltaspan.tree._text import printable
+from deltaspan.tree._forest import Lineage, nearest_above
+from deltaspan.tree._merge import Merged
+from deltaspan.tree._model import Finding, Span, SpanId
+from deltaspan.tree._model_part1 import printable
 
 __all__ = ["findings_of"]
 

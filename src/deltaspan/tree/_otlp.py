@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from deltaspan import semconv
-from deltaspan.tree._records import Span
+from deltaspan.tree._model import Span
 
 __all__ = ["Reading", "holds_spans", "signals_in", "spans_in"]
 

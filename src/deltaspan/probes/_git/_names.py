@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from deltaspan._fields import Template, filled, places_of, relative_fault
+from deltaspan._templates import Template, filled, places_of, relative_fault
 
 __all__ = ["filled_ref"]
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from deltaspan.probes._secrets import without
+from deltaspan.probes._base.secrets import without
 
 if TYPE_CHECKING:
     import httpx

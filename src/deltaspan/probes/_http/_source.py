@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict
 from urllib.parse import parse_qsl, quote
 
-from deltaspan._fields import fields_of, filled
+from deltaspan._templates import fields_of, filled
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._http._answer import plain
-from deltaspan.probes._secrets import secrets_of
+from deltaspan.probes._base.secrets import secrets_of
 
 __all__ = ["Options", "Source", "secrets_in", "source_of"]
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from deltaspan._fields import filled as text_of
+from deltaspan._templates import filled as text_of
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._regexes import is_literal_place
+from deltaspan.probes._base.regexes import is_literal_place
 
 __all__ = ["fields_in", "filled_in", "labels_of"]
 

@@ -17,9 +17,9 @@ from sqlalchemy import TextClause, text
 
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._sql._readers import SqlReader
-from deltaspan.probes._sql._text import parsed
+from deltaspan.probes._sql._parameters import parsed
 from deltaspan.probes._sql._values import key_of
-from deltaspan.probes._sql._whole import COLUMNS, Budget, Contents, Scope, collected
+from deltaspan.probes._sql._digests import COLUMNS, Budget, Contents, Scope, collected
 
 __all__ = ["Kept", "whole_postgresql"]
 

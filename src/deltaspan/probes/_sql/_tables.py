@@ -1,180 +1,227 @@
-"""Reading tables: how many rows, which rows, and which rows are whose."""
+"""`rows` and `records`: probes of one table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, overload
 
-from sqlalchemy import column, func, inspect, select, table, text
-from sqlalchemy.sql import FromClause, TableClause
-from sqlalchemy.sql.selectable import Select
+from sqlalchemy.sql import FromClause
 
-from deltaspan._freeze import MAX_NODES
-from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
+from deltaspan._attribution._tagged import Tagged, tagged_rows
+from deltaspan.exceptions import DefinitionValueError, ProbeError
+from deltaspan.probes._sql._probe import MOST_ROWS, Names, Params, Question, asking, called, checked_limit
 from deltaspan.probes._sql._readers import Reader
-from deltaspan.probes._sql._values import key_of, plain
+from deltaspan.probes._sql._sources import AsyncSource, Source, checked
+from deltaspan.probes._sql._table_names import Rows, Table, count, names_of, rows_of, tags_of, whole_rows_of
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 
-__all__ = ["Record", "Rows", "Table", "count", "names_of", "rows_of", "tags_of", "whole_rows_of"]
-
-Record: TypeAlias = Mapping[str, Any]
-Rows: TypeAlias = Mapping[Any, Record]
+__all__ = ["records", "rows"]
 
 
-class Table:
-    """A table, as the developer names it.
+@overload
+def rows(
+    source: AsyncSource,
+    table: str | type[Any] | FromClause,
+    *,
+    where: str | None = None,
+    params: Params = None,
+    schema: str | None = None,
+) -> AsyncStateProbe[int]: ...
+@overload
+def rows(
+    source: Source,
+    table: str | type[Any] | FromClause,
+    *,
+    where: str | None = None,
+    params: Params = None,
+    schema: str | None = None,
+) -> StateProbe[int]: ...
+def rows(
+    source: Any,
+    table: str | type[Any] | FromClause,
+    *,
+    where: str | None = None,
+    params: Params = None,
+    schema: str | None = None,
+) -> StateProbe[int] | AsyncStateProbe[int]:
+    """Count the rows of a table: the cheapest probe, one statement and one number.
+
+    A concurrent writer changes the count too. `where="tenant = :tenant"` scopes it to what the action is
+    about, and `where="causal_tag = :causal_tag"` to what this run has written, which attributes the check.
 
     Args:
-        name: its name, as it is and unquoted; with a dot in it, and no schema given, `schema.table`. Or a
+        source: where to read; see the module.
+        table: its name, unquoted; `schema.table` where it has a dot in it and no `schema` is given. Or a
             class that is mapped to a table, or a `Table`.
-        schema: the schema that it is in; None for the connection's own.
+        where: a condition in SQL, with `:name` for parameters.
+        params: values of parameters, by name; those not given are the action's arguments.
+        schema: the schema of the table.
+
+    Returns:
+        A probe of the number of rows. It needs the permission to SELECT from the table.
 
     Raises:
-        DefinitionTypeError: it is neither text nor a mapped class nor a table.
-        DefinitionValueError: it is empty, or a class that shares its table with others.
+        DefinitionTypeError: an argument is of another kind.
+        DefinitionValueError: `params` gives what `where` does not name.
     """
-
-    def __init__(self, name: str | type[Any] | FromClause, schema: str | None = None) -> None:
-        if not isinstance(name, str):
-            found = _table_of(name)
-            self.schema, self.name = schema or found.schema, found.name
-            return
-        if not isinstance(schema, str | None):
-            raise DefinitionTypeError(f"a schema is named by text, not {schema!r}")
-        before, _, after = name.rpartition(".")
-        self.schema, self.name = (before or None, after) if schema is None else (schema, name)
-        if not self.name:
-            raise DefinitionValueError(f"{name!r} names no table")
-
-    def clause(self, columns: Sequence[str] = ()) -> TableClause:
-        """Return the table with columns, for a statement; SQLAlchemy quotes what needs it."""
-        return table(self.name, *[column(name) for name in dict.fromkeys(columns)], schema=self.schema)
+    given = checked(source)
+    of, question = Table(table, schema), Question(given, where, params)
+    words = called("rows", source, table, where=where, params=params, schema=schema)
+    return asking(given, question, lambda reader, values: count(reader, of, question.sql, values), words)
 
 
-def _table_of(named: Any) -> TableClause:
-    if isinstance(named, TableClause):
-        return named
-    mapper: Any = inspect(named, raiseerr=False) if isinstance(named, type) else None
-    table = getattr(mapper, "local_table", None)
-    if mapper is None or not isinstance(table, TableClause):
-        raise DefinitionTypeError(
-            f"a table is named by text, or by a class that is mapped to one, not {named!r}"
-        )
-    if mapper.single:
+@overload
+def records(
+    source: Source | AsyncSource,
+    table: str | type[Any] | FromClause,
+    *,
+    tag: str,
+    root: str | None = None,
+    key: Names | None = None,
+    where: str | None = None,
+    params: Params = None,
+    schema: str | None = None,
+    limit: int = MOST_ROWS,
+) -> Tagged: ...
+@overload
+def records(
+    source: AsyncSource,
+    table: str | type[Any] | FromClause,
+    *,
+    key: Names | None = None,
+    columns: Names | None = None,
+    where: str | None = None,
+    params: Params = None,
+    schema: str | None = None,
+    limit: int = MOST_ROWS,
+) -> AsyncStateProbe[Rows]: ...
+@overload
+def records(
+    source: Source,
+    table: str | type[Any] | FromClause,
+    *,
+    key: Names | None = None,
+    columns: Names | None = None,
+    where: str | None = None,
+    params: Params = None,
+    schema: str | None = None,
+    limit: int = MOST_ROWS,
+) -> StateProbe[Rows]: ...
+def records(
+    source: Any,
+    table: str | type[Any] | FromClause,
+    *,
+    key: Names | None = None,
+    columns: Names | None = None,
+    tag: str | None = None,
+    root: str | None = None,
+    where: str | None = None,
+    params: Params = None,
+    schema: str | None = None,
+    limit: int = MOST_ROWS,
+) -> StateProbe[Rows] | AsyncStateProbe[Rows] | Tagged:
+    """Read the rows of a table, by key: rows that were added, removed or modified are told apart.
+
+    It is one statement, of one moment, that sends every row it covers: narrow it by `where` and `columns`.
+    The primary key is asked for once, at the first read.
+
+    Values are those of the driver: numbers, texts, dates, UUIDs, nested JSON and arrays. Binary beyond 64
+    bytes is its size and digest; what is no plain value is text. What the driver rounds is compared rounded:
+    MySQL sends a FLOAT in six digits. What the driver returns alike is compared alike: the `null` of JSON and
+    NULL (both are None with psycopg), an interval of `1 month` and one of `30 days` (both are a timedelta),
+    `1.0` and `1.00`, `0.0` and `-0.0`, one instant in two time zones, with MySQL a date of zeros and NULL. So
+    it is in `scalar` and `query` too. `database` tells these apart on PostgreSQL; or cast the column to
+    text in a statement of your own, `doc::text`.
+
+    Args:
+        source: where to read; see the module.
+        table: its name, as for `rows`.
+        key: the column, or columns, that tell rows apart; the primary key if not given. A row of several is
+            known by a tuple.
+        columns: the columns that are compared, and shown. All are compared if it is not given, and then rows
+            are content: reports name what changed by key and column, and show values if the check says
+            `.showing()`.
+        tag: the column that holds the causal tag of whoever wrote the row, as `deltaspan.stamps.sqlalchemy`
+            writes it. The probe becomes `tagged`: the check holds against the rows that are this run's. With
+            `.keeping_others()` the rows of others must stay as they were.
+        root: with `tag`, the column that holds the tag of the outermost run.
+        where: a condition in SQL, as for `rows`.
+        params: values of its parameters, as for `rows`.
+        schema: the schema of the table.
+        limit: how many rows there may be.
+
+    Returns:
+        A probe of key → row, a row being column → value. It needs the permission to SELECT these columns.
+
+    Raises:
+        DefinitionTypeError: an argument is of another kind.
+        DefinitionValueError: arguments contradict each other, or there is no telling the primary key.
+
+    Example:
+        >>> import sqlite3
+        >>> from deltaspan import change, window
+        >>> from deltaspan.probes import sql
+        >>> db = sqlite3.connect(":memory:")
+        >>> _ = db.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, status TEXT)")
+        >>> _ = db.execute("INSERT INTO orders (status) VALUES ('paid'), ('paid')")
+        >>> orders = sql.records(db, "orders", key="id")
+        >>> with window("refund", change("orders", orders).modifying("2/status")) as w:
+        ...     _ = db.execute("UPDATE orders SET status = 'refunded' WHERE id = 2")
+        >>> w.report["orders"].outcome
+        'pass'
+        >>> db.close()
+    """
+    given = checked(source)
+    if tag is not None and columns is not None:
         raise DefinitionValueError(
-            f"{named.__name__} shares the table {table.name!r} with other classes: name the table, and say "
-            f"by where= which rows are meant"
+            "records() takes columns= or tag=: rows that are told apart by tag are not compared"
         )
-    return table
+    if root is not None and tag is None:
+        raise DefinitionValueError("records() takes root= with tag= only")
+    checked_limit(limit)
+    of, question = Table(table, schema), Question(given, where, params)
+    named, shown = names_of(key, "key"), names_of(columns, "columns")
+    found: list[tuple[str, ...]] = [] if named is None else [named]
 
+    def key_by(reader: Reader) -> tuple[str, ...]:
+        if not found:
+            primary = reader.primary_key(of.name, of.schema)
+            if not primary:
+                raise ProbeError(f"{of.name} has no primary key: name what is unique among its rows, key=...")
+            found.append(primary)
+        return found[0]
 
-def names_of(value: str | Sequence[str] | None, role: str) -> tuple[str, ...] | None:
-    """Return the names of columns, of which one may come bare; None for None.
-
-    Raises:
-        DefinitionTypeError: they are no names.
-    """
-    names = (value,) if isinstance(value, str) else value
-    if names is None:
-        return None
-    if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
-        raise DefinitionTypeError(f"{role}= takes the name of a column, or several, not {value!r}")
-    return tuple(names)
-
-
-def count(reader: Reader, of: Table, where: str, values: Mapping[str, Any]) -> int:
-    """Return how many rows there are."""
-    statement = select(func.count()).select_from(of.clause())
-    return int(reader.run(_narrowed(statement, where), values).rows[0][0])
-
-
-def rows_of(
-    reader: Reader,
-    of: Table,
-    key: tuple[str, ...],
-    columns: tuple[str, ...] | None,
-    where: str,
-    values: Mapping[str, Any],
-    limit: int,
-) -> Rows:
-    """Return key → row.
-
-    Raises:
-        ProbeError: there are too many, or two have the same key.
-    """
-    if columns is None:
-        statement = select(text("*")).select_from(of.clause())
-    else:
-        clause = of.clause((*key, *columns))
-        statement = select(*clause.columns)
-    result = reader.run(_narrowed(statement, where).limit(limit + 1), values)
-    _check_size(result.rows, len(columns or result.names), of, limit)
-    missing = [name for name in key if name not in result.names]
-    if missing:
-        raise ProbeError(f"{of.name} has no column {missing[0]!r} (it has {', '.join(result.names)})")
-    places = [result.names.index(name) for name in key]
-    shown = [(name, result.names.index(name)) for name in columns or result.names]
-    found: dict[Any, Record] = {}
-    for row in result.rows:
-        name = key_of([row[place] for place in places])
-        if name in found:
-            raise ProbeError(
-                f"two rows of {of.name} have the same {', '.join(key)}: let key= name what is unique"
-            )
-        found[name] = {column: plain(row[place]) for column, place in shown}
-    return found
-
-
-def tags_of(
-    reader: Reader,
-    of: Table,
-    key: tuple[str, ...],
-    tags: tuple[str, ...],
-    where: str,
-    values: Mapping[str, Any],
-    limit: int,
-) -> list[tuple[Any, ...]]:
-    """Return (key, tag) of each row, or (key, tag, root)."""
-    clause = of.clause((*key, *tags))
-    statement = select(*[clause.columns[name] for name in (*key, *tags)])
-    result = reader.run(_narrowed(statement, where).limit(limit + 1), values)
-    _check_size(result.rows, 0, of, limit)
-    return [(key_of(row[: len(key)]), *row[len(key) :]) for row in result.rows]
-
-
-def whole_rows_of(
-    reader: Reader,
-    of: Table,
-    key: tuple[str, ...],
-    tags: tuple[str, ...],
-    where: str,
-    values: Mapping[str, Any],
-    limit: int,
-) -> list[tuple[Any, ...]]:
-    """Return the same with the whole row behind: (key, tag, row), or (key, tag, root, row).
-
-    Raises:
-        ProbeError: as `rows_of`, or the table lacks a column that holds a tag.
-    """
-    rows = rows_of(reader, of, key, None, where, values, limit)
-    for row in rows.values():
-        missing = [name for name in tags if name not in row]
-        if missing:
-            raise ProbeError(f"{of.name} has no column {missing[0]!r} (it has {', '.join(row)})")
-        break  # all rows of one answer have the same columns
-    return [(name, *(row[tag] for tag in tags), row) for name, row in rows.items()]
-
-
-def _narrowed(statement: Select[Any], where: str) -> Select[Any]:
-    return statement.where(text(where)) if where else statement
-
-
-def _check_size(rows: Sequence[Any], columns: int, of: Table, limit: int) -> None:
-    if len(rows) > limit:
-        raise ProbeError(
-            f"{of.name} has more than {limit} rows: narrow them by where=, or count them with rows()"
+    words = called(
+        "records",
+        source,
+        table,
+        key=key,
+        columns=columns,
+        tag=tag,
+        root=root,
+        where=where,
+        params=params,
+        schema=schema,
+    )
+    if tag is None:
+        return asking(
+            given,
+            question,
+            lambda reader, values: rows_of(reader, of, key_by(reader), shown, question.sql, values, limit),
+            words,
+            content=columns is None,
         )
-    if len(rows) * (columns + 1) > MAX_NODES:
-        raise ProbeError(
-            f"{of.name} has more than {MAX_NODES} values: name fewer columns=, narrow the rows by where=, or "
-            f"count them with rows()"
-        )
+    tags = (tag,) if root is None else (tag, root)
+    probe = asking(
+        given,
+        question,
+        lambda reader, values: tags_of(reader, of, key_by(reader), tags, question.sql, values, limit),
+        words,
+    )
+    whole = asking(
+        given,
+        question,
+        lambda reader, values: whole_rows_of(reader, of, key_by(reader), tags, question.sql, values, limit),
+        words,
+    )
+    probe.table = of.name  # what `tagged` calls it
+    return tagged_rows(probe, 0, 1, None if root is None else 2, whole, words)

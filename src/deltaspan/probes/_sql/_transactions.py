@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import SingletonThreadPool, StaticPool
 
-from deltaspan._threads import THREAD_NAME
+from deltaspan._workers import THREAD_NAME
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._sql._drivers import DBAPIConnection, in_transaction, savepoint, url_of
 from deltaspan.probes._sql._readers import CursorReader, Reader, SqlReader

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any, Final
 from uuid import UUID
 
-from deltaspan._freeze import SCALARS
+from deltaspan._state.snapshot import SCALARS
 
 __all__ = ["digest_of", "key_of", "plain"]
 

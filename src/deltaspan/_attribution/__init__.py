@@ -1,0 +1,1 @@
+"""Whose change a delta is: contention, locks, tagged rows and credit."""

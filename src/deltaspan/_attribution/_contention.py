@@ -1,0 +1,605 @@
+"""Which windows overlapped: a delta of a shared scope proves a change, not who made it.
+
+Two windows of one metric are apart only if their scopes bind the same names and differ in a value. All others
+may be in the same place. The registry keeps counts and the latest arrivals, never lists that have to be
+searched, so that a window costs the same among ten and among ten thousand.
+
+Everything that changes the registry is a step of `_steps`, so that a signal handler or a finalizer that calls
+an action in the midst of one does not wait for its own thread.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, NamedTuple
+
+from deltaspan._concurrency import Serial
+from deltaspan.causal_tag import CausalTag
+
+__all__ = ["ALONE", "Entry", "Overlap", "Rival", "Scope", "close_window", "open_window", "retire_window"]
+
+MOST_NAMED: Final = 3
+"""How many of the windows that overlapped are named; further ones are counted."""
+
+_MOST_RECENT: Final = 8
+"""How many of the latest arrivals are remembered in each place, for their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a check's probe reads: a metric, and the arguments that narrow it down.
+
+    Attributes:
+        metric: the name of the metric.
+        names: the arguments that the probe names, sorted.
+        known: those of them whose place is known.
+        places: the canonical text of each known one.
+        unknown: the others, as an explanation shows them: `client (a Client)`.
+    """
+
+    metric: str
+    names: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    places: tuple[Hashable, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    def may_meet(self, other: Scope) -> bool:
+        """Return whether another scope of the same metric may be the same place."""
+        return self.names != other.names or self.known != other.known or self.places == other.places
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A window that overlapped another one in what may be the same scope.
+
+    Attributes:
+        action: the action's name.
+        tag: its causal tag, canonical UUID text.
+        seconds: for how long both were open, in seconds.
+        doubt: why the two scopes may be the same; empty where they are equal.
+    """
+
+    action: str
+    tag: str
+    seconds: float
+    doubt: str = ""
+
+
+class Overlap:
+    """The windows that overlapped one, of runs that are neither above nor below it.
+
+    Their names are looked up when they are asked for: most windows that overlap are never named.
+
+    Args:
+        writer_count: how many of them claim to change the scope.
+        run_count: how many there are with any claim at all, writers included.
+        writers: some of the writers that are known already, such as those that another process named.
+        runs: some of all of them, likewise.
+        sighting: where their names are found in this process.
+    """
+
+    __slots__ = ("_runs", "_sighting", "_writers", "run_count", "writer_count")
+
+    def __init__(
+        self,
+        writer_count: int = 0,
+        run_count: int = 0,
+        writers: tuple[Rival, ...] = (),
+        runs: tuple[Rival, ...] = (),
+        sighting: _Sighting | None = None,
+    ) -> None:
+        self.writer_count = writer_count
+        self.run_count = run_count
+        self._writers = writers
+        self._runs = runs
+        self._sighting = sighting
+
+    @property
+    def writers(self) -> tuple[Rival, ...]:
+        """Some of the runs that claim to change the scope."""
+        found = () if self._sighting is None else self._sighting.rivals(writers_only=True)
+        return (*self._writers, *found)[:MOST_NAMED]
+
+    @property
+    def runs(self) -> tuple[Rival, ...]:
+        """Some of the runs with any claim at all."""
+        found = () if self._sighting is None else self._sighting.rivals(writers_only=False)
+        return (*self._runs, *found)[:MOST_NAMED]
+
+    def joined(self, more: Overlap) -> Overlap:
+        """Return both together, as of a window that was open in two processes."""
+        if not self.run_count:
+            return more
+        return Overlap(
+            self.writer_count + more.writer_count,
+            self.run_count + more.run_count,
+            self.writers + more.writers,
+            self.runs + more.runs,
+        )
+
+
+ALONE: Final = Overlap()
+"""The overlap of a window that met no other."""
+
+
+class Entry:
+    """One open window in one scope; lives as long as the window.
+
+    Args:
+        scope: what is read.
+        action: the action's name, for the explanation of others.
+        tag: the run's tag; its ancestors and descendants do not contend.
+        writes: whether the action claims to change the scope.
+    """
+
+    __slots__ = ("action", "ended_at", "number", "scope", "seat", "started_at", "tag", "writes")
+
+    def __init__(self, scope: Scope, action: str, tag: CausalTag, *, writes: bool) -> None:
+        self.scope = scope
+        self.action = action
+        self.tag = tag
+        self.writes = writes
+        self.started_at = time.perf_counter()
+        self.ended_at: float | None = None
+        self.number = 0  # counts the arrivals in its metric; those with a higher one came later
+        self.seat: _Seat | None = None  # None while it is alone in its metric
+
+
+class _Sighting(NamedTuple):
+    """Where the names of overlapping windows are found.
+
+    Attributes:
+        entry: the window that they overlapped.
+        closed_at: when it closed.
+        met_writers: the newest writers that were open when it came.
+        met_runs: the newest of all of them.
+        recent_writers: the latest writers to arrive, in each place where it may meet them.
+        recent_runs: the latest of all of them.
+    """
+
+    entry: Entry
+    closed_at: float
+    met_writers: Sequence[Entry]
+    met_runs: Sequence[Entry]
+    recent_writers: Sequence[Sequence[Entry]]
+    recent_runs: Sequence[Sequence[Entry]]
+
+    def rivals(self, *, writers_only: bool) -> tuple[Rival, ...]:
+        """Return those that are neither above the window nor below it."""
+        entry = self.entry
+        line = _line(entry.tag)
+        met, recent = (
+            (self.met_writers, self.recent_writers) if writers_only else (self.met_runs, self.recent_runs)
+        )
+        found = {other.tag.id: other for other in met if other.tag.id not in line}
+        for arrivals in recent:
+            for other in reversed(arrivals):
+                if other.number > entry.number and entry.tag.id not in _line(other.tag):
+                    found.setdefault(other.tag.id, other)
+        return tuple(self.rival(other) for other in islice(found.values(), MOST_NAMED))
+
+    def rival(self, other: Entry) -> Rival:
+        """Return another window as an explanation names it."""
+        own = self.entry
+        ended_at = min(other.ended_at or self.closed_at, self.closed_at)
+        seconds = max(ended_at - max(own.started_at, other.started_at), 0.0)
+        return Rival(other.action, other.tag.id, seconds, _doubt(own.scope, other.scope))
+
+
+class _Counted:
+    """Windows that are counted together.
+
+    Attributes:
+        runs: those that are open, by causal tag.
+        writers: those of them that write.
+        arrived: how many have come so far.
+        arrived_writers: how many of them write.
+    """
+
+    __slots__ = ("arrived", "arrived_writers", "runs", "writers")
+
+    def __init__(self) -> None:
+        self.runs: dict[str, Entry] = {}
+        self.writers: dict[str, Entry] = {}
+        self.arrived = self.arrived_writers = 0
+
+    def add(self, entry: Entry) -> None:
+        tag = entry.tag.id
+        self.arrived += 1
+        if entry.writes:
+            self.arrived_writers += 1
+            self.writers[tag] = entry
+        self.runs[tag] = entry
+
+    def close(self, entry: Entry) -> None:
+        """Count it no longer among those that are open."""
+        tag = entry.tag.id
+        # A window that was handed over may be open twice, under the one tag of its run.
+        if self.runs.get(tag) is entry:
+            del self.runs[tag]
+        if self.writers.get(tag) is entry:
+            del self.writers[tag]
+
+
+class _Room(_Counted):
+    """Windows that one may meet: those of equal scope, or all that bind other names than it does.
+
+    Attributes:
+        recent: the latest arrivals, the newest last.
+        recent_writers: the latest writers among the arrivals.
+    """
+
+    __slots__ = ("recent", "recent_writers")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.recent: list[Entry] = []
+        self.recent_writers: list[Entry] = []
+
+    def add(self, entry: Entry) -> None:
+        super().add(entry)
+        self.recent.append(entry)
+        del self.recent[:-_MOST_RECENT]
+        if entry.writes:
+            self.recent_writers.append(entry)
+            del self.recent_writers[:-_MOST_RECENT]
+
+
+class _Place(_Room):
+    """The windows of equal scope; made when a second one opens.
+
+    Attributes:
+        members: those that have come and not left; one that has retired is no longer open but still a member.
+    """
+
+    __slots__ = ("members",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.members: set[Entry] = set()
+
+
+class _Group(_Room):
+    """The windows of a metric whose scopes bind the same names; two of them are apart if a value differs.
+
+    Attributes:
+        places: the windows of each scope, or the only one there, as nearly always. Empty where no value is
+            known: then all of the group are in one place, which is the group itself.
+    """
+
+    __slots__ = ("places",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: dict[Hashable, Entry | _Place] = {}
+
+    def room_of(self, scope: Scope) -> Entry | _Place | _Group | None:
+        """Return who is where a scope of this group is."""
+        return self.places.get(scope.places) if scope.known else self
+
+
+class _Metric(_Counted):
+    """The windows of one metric; made when a second one opens.
+
+    Attributes:
+        groups: the windows that bind the same names, by these.
+        members: those that have come and not left.
+        retired: those that have retired and not left, by causal tag.
+    """
+
+    __slots__ = ("groups", "members", "retired")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: dict[Hashable, _Group] = {}
+        self.members: set[Entry] = set()
+        self.retired: dict[str, Entry] = {}
+
+
+class _Seat:
+    """Where a window is counted, and what it has met.
+
+    Attributes:
+        metric: all windows of its metric.
+        group: those that bind the same names.
+        passed: how many had come that it may meet, itself included, right after it came, less those that were
+            open then and are not its ancestors, and plus those of its descendants that came later.
+        passed_writers: how many of them write.
+        met_runs: the newest of those that were open.
+        met_writers: the newest writers among them.
+        above: its ancestors that were open when it retired. What they write later is not its work.
+    """
+
+    __slots__ = ("above", "group", "met_runs", "met_writers", "metric", "passed", "passed_writers")
+
+    def __init__(self, metric: _Metric, group: _Group) -> None:
+        self.metric = metric
+        self.group = group
+        self.passed = self.passed_writers = 0
+        self.met_runs: Sequence[Entry] = ()
+        self.met_writers: Sequence[Entry] = ()
+        self.above: Sequence[Entry] = ()
+
+
+_steps: Final = Serial()
+_metrics: Final[dict[str, Entry | _Metric]] = {}
+"""By name: the only window that is open, as nearly always, or all of them."""
+
+
+def open_window(entry: Entry) -> None:
+    """Open a window in its scope; whoever made the entry can close it, however far this came."""
+    _steps.run(_open, entry)
+
+
+def retire_window(entry: Entry) -> Overlap:
+    """End a window for others, and return which windows overlapped until now.
+
+    It still notes who comes later, until `close_window`.
+    """
+    now = time.perf_counter()
+    return _told(_retire, entry, now)
+
+
+def close_window(entry: Entry) -> Overlap:
+    """Close a window, and return which windows overlapped."""
+    now = time.perf_counter()
+    return _told(_leave, entry, now)
+
+
+def _told(step: Callable[[Entry, list[Overlap], float], None], entry: Entry, now: float) -> Overlap:
+    found: list[Overlap] = []
+    if not _steps.run(step, entry, found, now):
+        # In the midst of another step of this thread, which alone can change anything now.
+        return _overlap(entry, now)
+    return found[0]
+
+
+# Steps, which run one at a time ---------------------------------------------------------------------------
+
+
+def _open(entry: Entry) -> None:
+    name = entry.scope.metric
+    there = _metrics.setdefault(name, entry)
+    if there is entry:
+        return
+    metric = there if isinstance(there, _Metric) else _metric_of(there)
+    _seat(entry, metric)
+
+
+def _metric_of(only: Entry) -> _Metric:
+    """Count what was alone so far."""
+    metric = _Metric()
+    _seat(only, metric)
+    _metrics[only.scope.metric] = metric
+    return metric
+
+
+def _seat(entry: Entry, metric: _Metric) -> None:
+    scope = entry.scope
+    names = (scope.names, scope.known)
+    group = metric.groups.get(names)
+    if group is None:
+        group = metric.groups[names] = _Group()
+    seat = entry.seat = _Seat(metric, group)
+    room = group.room_of(scope)
+    met, met_writers = _meet(entry, seat, room)
+    metric.members.add(entry)
+    if room is None:
+        group.places[scope.places] = entry
+    elif not isinstance(room, _Group):
+        place = _place_of(room, group) if isinstance(room, Entry) else room
+        place.members.add(entry)
+        place.add(entry)
+    # In this order a window that closes in the midst of this step counts one too many rather than too few.
+    metric.add(entry)
+    group.add(entry)
+    entry.number = metric.arrived
+    arrived, arrived_writers = _arrived(entry, seat)
+    seat.passed += arrived - met
+    seat.passed_writers += arrived_writers - met_writers
+
+
+def _place_of(only: Entry, group: _Group) -> _Place:
+    """Count what was alone so far in its place."""
+    place = _Place()
+    place.members.add(only)
+    place.add(only)
+    group.places[only.scope.places] = place
+    return place
+
+
+def _retire(entry: Entry, found: list[Overlap], now: float) -> None:
+    if _metrics.get(entry.scope.metric) is entry:
+        _metric_of(entry)
+    found.append(_overlap(entry, now))
+    entry.ended_at = now
+    seat = entry.seat
+    if seat is not None:
+        _count_above(entry, seat)
+        room = seat.group.room_of(entry.scope)
+        for each in (seat.group, seat.metric, _place_of(entry, seat.group) if room is entry else room):
+            if isinstance(each, _Counted):
+                each.close(entry)
+        seat.metric.retired[entry.tag.id] = entry
+
+
+def _count_above(entry: Entry, seat: _Seat) -> None:
+    """Let ancestors that are open count from now on: they go on, and later reads see what they write."""
+    known = map(seat.metric.runs.get, set(_line(entry.tag)) - {entry.tag.id})
+    seat.above = [run for run in known if run is not None and entry.scope.may_meet(run.scope)]
+    seat.passed -= len(seat.above)
+    seat.passed_writers -= sum(run.writes for run in seat.above)
+
+
+def _leave(entry: Entry, found: list[Overlap], now: float) -> None:
+    scope, seat = entry.scope, entry.seat
+    if _metrics.get(scope.metric) is entry:
+        # It was alone all the time. It has a seat if an interrupt came before its metric was known by it.
+        found.append(ALONE)
+        entry.seat = None
+        del _metrics[scope.metric]
+        return
+    found.append(_overlap(entry, now))
+    if entry.ended_at is None:
+        entry.ended_at = now
+    if seat is None:
+        return  # in a forked child the parent's windows are not known at all
+    metric, group = seat.metric, seat.group
+    if metric.retired.get(entry.tag.id) is entry:
+        del metric.retired[entry.tag.id]
+    room = group.room_of(scope)
+    if isinstance(room, _Place):
+        room.close(entry)
+        room.members.discard(entry)
+    if room is entry or (isinstance(room, _Place) and not room.members):
+        del group.places[scope.places]
+    # An empty group is kept, as it knows the names of who was there. There are as many as ways to bind names.
+    group.close(entry)
+    metric.close(entry)
+    metric.members.discard(entry)
+    if not metric.members and _metrics.get(scope.metric) is metric:
+        del _metrics[scope.metric]
+    # The links are cut, or windows that overlap in an endless chain would keep each other alive. They are cut
+    # last, so that a step which was interrupted can be taken again.
+    entry.seat = None
+
+
+# What they find -------------------------------------------------------------------------------------------
+
+
+def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, int]:
+    """Return how many are open already, and how many of them write, its ancestors left out."""
+    metric, group, scope = seat.metric, seat.group, entry.scope
+    met, met_writers = len(metric.runs) - len(group.runs), len(metric.writers) - len(group.writers)
+    if isinstance(room, _Room):
+        met, met_writers = met + len(room.runs), met_writers + len(room.writers)
+    elif room is not None:
+        met, met_writers = met + 1, met_writers + room.writes
+    line, all_write = _line(entry.tag), met == met_writers
+    for tag in line:
+        ancestor = metric.runs.get(tag)
+        if ancestor is not None and scope.may_meet(ancestor.scope):
+            met, met_writers = met - 1, met_writers - ancestor.writes
+        if ancestor is None and metric.retired:
+            ancestor = metric.retired.get(tag)
+        if ancestor is not None and ancestor.seat is not None and scope.may_meet(ancestor.scope):
+            ancestor.seat.passed += 1
+            ancestor.seat.passed_writers += entry.writes
+    if met > 0:
+        # Its ancestors are told from the others when these are named.
+        most, rooms = MOST_NAMED + len(line), _rooms_of(seat, room)
+        alone = [room] if isinstance(room, Entry) else []
+        seat.met_runs = seat.met_writers = alone + _newest([each.runs for each in rooms], most)
+        if not all_write:
+            seat.met_writers = [other for other in alone if other.writes]
+            seat.met_writers += _newest([each.writers for each in rooms], most)
+    return met, met_writers
+
+
+def _overlap(entry: Entry, now: float) -> Overlap:
+    seat = entry.seat
+    if seat is None:
+        return ALONE if _metrics.get(entry.scope.metric) is entry else _searched(entry, now)
+    arrived, arrived_writers = _arrived(entry, seat)
+    runs, writers = arrived - seat.passed, arrived_writers - seat.passed_writers
+    if runs <= 0:
+        return ALONE
+    rooms = _rooms_of(seat, seat.group.room_of(entry.scope))
+    sighting = _Sighting(
+        entry,
+        now,
+        seat.met_writers,
+        seat.met_runs,
+        [each.recent_writers.copy() for each in rooms],
+        [each.recent.copy() for each in rooms],
+    )
+    above = tuple(map(sighting.rival, seat.above))
+    above_writers = tuple(map(sighting.rival, (run for run in seat.above if run.writes)))
+    return Overlap(writers, runs, above_writers, above, sighting)
+
+
+def _arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
+    """Return how many have come so far that the window may meet, itself included, and how many write."""
+    metric, group = seat.metric, seat.group
+    room = group.room_of(entry.scope)
+    if room is group:
+        return metric.arrived, metric.arrived_writers
+    same, same_writers = (
+        (room.arrived, room.arrived_writers) if isinstance(room, _Room) else (1, int(entry.writes))
+    )
+    return (
+        metric.arrived - group.arrived + same,
+        metric.arrived_writers - group.arrived_writers + same_writers,
+    )
+
+
+def _searched(entry: Entry, now: float) -> Overlap:
+    """Find whom a window overlaps that opens and closes in the midst of a step, and so was never counted."""
+    there = _metrics.get(entry.scope.metric)
+    known = there.runs.values() if isinstance(there, _Metric) else () if there is None else (there,)
+    line = _line(entry.tag)
+    runs = [other for other in known if other.tag.id not in line and entry.scope.may_meet(other.scope)]
+    writers = [other for other in runs if other.writes]
+    return Overlap(len(writers), len(runs), sighting=_Sighting(entry, now, writers, runs, (), ()))
+
+
+def _line(tag: CausalTag) -> Collection[str]:
+    """Return a run's own tag and those above it, as far as they are known here."""
+    # Its own tag too: a window that was handed over may be open twice. Parent and root are known by name even
+    # where the run between is another process's.
+    if tag.parent_id is None:
+        return (tag.id,) if tag.root_id == tag.id else (tag.id, tag.root_id)
+    line = {tag.root_id}
+    run: CausalTag | None = tag
+    while run is not None:
+        line.add(run.id)
+        if run.parent_id is not None:
+            line.add(run.parent_id)
+        run = run.parent
+    return line
+
+
+def _rooms_of(seat: _Seat, room: Entry | _Room | None) -> list[_Room]:
+    """Return where a window may meet others: in its own room, and wherever other names are bound."""
+    groups = seat.metric.groups
+    rooms: list[_Room] = (
+        [] if len(groups) == 1 else [each for each in groups.values() if each is not seat.group]
+    )
+    if isinstance(room, _Room):
+        rooms.insert(0, room)
+    return rooms
+
+
+def _newest(rooms: Iterable[dict[str, Entry]], most: int) -> list[Entry]:
+    """Return the newest of each room, as many as asked for."""
+    found: list[Entry] = []
+    for known in rooms:
+        found += islice(reversed(known.values()), most)
+    return found
+
+
+def _doubt(own: Scope, other: Scope) -> str:
+    """Say why two scopes of one metric may be the same, where they are not equal."""
+    if own.names != other.names:
+        return f"its scope names {_listed(other.names)} where this one names {_listed(own.names)}"
+    unknown = own.unknown or other.unknown
+    if unknown:
+        return f"the place of {' and '.join(unknown)} cannot be told and may be any; name an id or a path"
+    return ""
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "no argument"
+
+
+def _forget() -> None:
+    # In a forked child the windows that are open are its parent's.
+    _metrics.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

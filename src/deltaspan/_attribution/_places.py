@@ -1,0 +1,305 @@
+"""The place that an argument names, as one canonical text: `7` and `"7"` are one place.
+
+Arguments that may name the same place have the same text. Two with different texts are apart. An argument
+that does not tell its place has no text, and may be any place.
+
+An object may be asked for its own text here, so no lock may be held by the caller.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date, datetime, time, timezone
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import PurePath
+from typing import Any, Final
+from unicodedata import normalize
+from uuid import UUID
+
+from deltaspan._state.snapshot import fields_of, is_record
+from deltaspan._interrupts import let_through
+from deltaspan._batches import Moment, verifying
+
+__all__ = ["place_of"]
+
+_MOST_NODES: Final = 100_000
+_MOST_DEPTH: Final = 50
+_LONGEST_TEXT: Final = 200
+"""Longer texts are kept as digests."""
+
+_UUID: Final = re.compile(
+    r"(?:urn:uuid:)?\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?",
+    re.IGNORECASE,
+)
+_UUID_LENGTH: Final = 32
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{0,400})?(?:[eE][+-]?[0-9]{1,4})?")
+_MOMENT: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}.{0,24})?")
+_WORDS: Final = {"true": "1", "True": "1", "false": "0", "False": "0"}
+_NONE: Final = "\0none"
+_Mappings: Final = (dict, Mapping)
+_Sequences: Final = (list, tuple, Sequence)
+_Sets: Final = (set, frozenset, AbstractSet)
+
+
+class _Unplaced(Exception):
+    """An argument does not tell its place."""
+
+
+def place_of(argument: Any) -> str | None:
+    """Return the canonical text of the place that an argument names.
+
+    Args:
+        argument: what an action was called with.
+
+    Returns:
+        A text that arguments of the same place share, or None if the argument may be any place: None itself,
+        an object that has nothing but its identity, and one whose `__eq__`, `__hash__` or `__str__` raises.
+
+    Raises:
+        BaseException: an interrupt that arrived meanwhile.
+
+    Example:
+        >>> place_of(7) == place_of("7") == place_of(7.0)
+        True
+        >>> place_of("acme") == place_of("other")
+        False
+    """
+    kind = type(argument)
+    try:
+        if kind is str:
+            text = _of_text(argument)
+        elif kind is int:
+            text = _of_int(argument)
+        elif argument is None:
+            return None
+        else:
+            text = _asked(argument)
+        if len(text) > _LONGEST_TEXT:
+            return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return text
+    except BaseException as error:  # an object may raise what it likes
+        let_through(error)
+        return None
+
+
+def _asked(argument: Any) -> str:
+    # What a method of the argument calls is no part of the run: an action in there runs bare.
+    token = verifying.set(Moment())
+    try:
+        return _Walk().text(argument, 0)
+    finally:
+        verifying.reset(token)
+
+
+class _Walk:
+    """One argument with all that it holds, up to a limit."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _MOST_NODES
+
+    def text(self, value: Any, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of types
+        self._left -= 1
+        if self._left < 0 or depth > _MOST_DEPTH:
+            raise _Unplaced
+        if value is None:
+            return _NONE
+        # The base's own method, so that a subclass of a plain type runs no code of its own.
+        if isinstance(value, Enum):
+            return self.text(value._value_, depth + 1)
+        if isinstance(value, str):
+            return _of_text(str.__str__(value))
+        if isinstance(value, int):
+            return _of_int(int.__index__(value))
+        if isinstance(value, float):
+            return _of_number(Decimal(float.__repr__(value)))
+        if isinstance(value, complex):
+            return self.text(value.real, depth) if not value.imag else complex.__repr__(value)
+        if isinstance(value, bytes | bytearray | memoryview):
+            return _of_text(bytes(value).decode("utf-8", "surrogateescape"))
+        if isinstance(value, Decimal):
+            return _of_number(Decimal(value))
+        if isinstance(value, Fraction):
+            whole = value.denominator == 1
+            return _of_int(value.numerator) if whole else _of_number(Decimal(repr(float(value))))
+        if isinstance(value, UUID):
+            return f"{value.int:032x}"
+        if isinstance(value, datetime):
+            return _of_moment(value)
+        if isinstance(value, date):
+            return _of_moment(datetime.combine(value, time.min))
+        if isinstance(value, PurePath | os.PathLike):
+            path = os.fspath(value)
+            return _of_text(path if isinstance(path, str) else os.fsdecode(path))
+        if isinstance(value, range | re.Pattern):
+            return repr(value) if isinstance(value, range) else self.text(value.pattern, depth + 1)
+        return self._of_object(value, depth)
+
+    def _of_object(self, value: Any, depth: int) -> str:
+        kind = type(value)
+        if isinstance(value, _Mappings):
+            items = dict.items(value) if isinstance(value, dict) else dict(value).items()
+            return self._of_pairs(items, depth)
+        if callable(getattr(kind, "tolist", None)):  # numbers and arrays of numpy
+            return self.text(value.tolist(), depth + 1)
+        if isinstance(value, _Sequences):
+            members = [self._member(member, depth) for member in _members_of(value)]
+            return f"\0[{''.join(members)}]"
+        if isinstance(value, _Sets):
+            return f"\0{{{''.join(sorted(self._member(member, depth) for member in value))}}}"
+        if _definer(kind, "__eq__") is object or hasattr(kind, "get_secret_value"):
+            raise _Unplaced  # two of them may stand for one place, as two clients of one database do
+        if (value == value) is not True:  # noqa: PLR0124 - a comparison that raises, or makes an expression
+            raise _Unplaced
+        if kind.__hash__ is not None:
+            hash(value)
+        return self._of_record(value, kind, depth)
+
+    def _of_record(self, value: Any, kind: type, depth: int) -> str:
+        if _shows_text(kind):
+            return _of_text(str(value))
+        if hasattr(kind, "__struct_fields__"):  # msgspec
+            return self._of_pairs([(name, getattr(value, name)) for name in kind.__struct_fields__], depth)
+        if _is_generated(getattr(kind, "__eq__", None)) or _is_pydantic(kind):
+            return self._of_fields(value, kind, depth)
+        # Equality of its own may see less than the fields: two that are equal share their hash at least.
+        if _definer(kind, "__hash__") is not object and kind.__hash__ is not None:
+            return f"\0hash:{hash(value)}"
+        if is_record(kind):
+            return self._of_fields(value, kind, depth)
+        raise _Unplaced
+
+    def _of_fields(self, value: Any, kind: type, depth: int) -> str:
+        compared = _compared(kind)
+        if compared is not None:
+            fields: Mapping[Any, Any] = {name: getattr(value, name) for name in compared}
+        else:
+            fields = fields_of(value)
+        if len(fields) == 1 and "root" in fields and _is_pydantic(kind):  # a RootModel is what it wraps
+            return self.text(fields["root"], depth + 1)
+        return self._of_pairs(fields.items(), depth)
+
+    def _of_pairs(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> str:
+        found = sorted(self._member(key, depth) + self._member(item, depth) for key, item in pairs)
+        return f"\0({''.join(found)})"
+
+    def _member(self, value: Any, depth: int) -> str:
+        text = self.text(value, depth + 1)
+        return f"{len(text)}:{text}"  # so that no member can pass for two
+
+
+def _members_of(value: Any) -> Iterable[Any]:
+    if isinstance(value, list):
+        return list.__iter__(value)
+    return tuple.__iter__(value) if isinstance(value, tuple) else iter(value)
+
+
+# What a type says of itself -------------------------------------------------------------------------------
+
+
+def _definer(kind: type, name: str) -> type:
+    """Return the class that defines a special method; what a metaclass answers does not count."""
+    return next(base for base in kind.__mro__ if name in vars(base))
+
+
+def _shows_text(kind: type) -> bool:
+    """Return whether values of a type have a text of their own, as a URL or an id has."""
+    definer = _definer(kind, "__str__")
+    return definer is not object and not definer.__module__.startswith(("pydantic.main", "sqlmodel."))
+
+
+def _is_pydantic(kind: type) -> bool:
+    return any(base.__module__ == "pydantic.main" for base in kind.__mro__)
+
+
+def _is_python(method: Any) -> bool:
+    return hasattr(method, "__code__")
+
+
+def _is_generated(method: Any) -> bool:
+    """Return whether a method was written by `dataclass` or `attrs`, which compile text, not a file."""
+    return _is_python(method) and method.__code__.co_filename.startswith("<")
+
+
+def _compared(kind: type) -> tuple[str, ...] | None:
+    """Return the fields that equality looks at, of a dataclass or an attrs class."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind) if field.compare)
+    attributes = getattr(kind, "__attrs_attrs__", None)
+    return None if attributes is None else tuple(field.name for field in attributes if field.eq)
+
+
+# Texts ----------------------------------------------------------------------------------------------------
+
+
+def _of_text(text: str) -> str:  # noqa: PLR0911 - a table of what a text may be, the most frequent first
+    if text.isascii():
+        if text.isalpha():
+            return _WORDS.get(text, text)
+    else:
+        text = normalize("NFC", text)
+    text = text.strip()
+    if len(text) >= _UUID_LENGTH and (found := _UUID.fullmatch(text)):
+        return "".join(found.groups()).lower()
+    if _NUMBER.fullmatch(text):
+        return _of_number(Decimal(text))
+    if _MOMENT.fullmatch(text):
+        try:
+            return _of_moment(datetime.fromisoformat(text.replace("Z", "+00:00")))
+        except ValueError:
+            return text
+    if "/" in text or "\\" in text or text in {"", ".", "..", "~"}:
+        return _of_path(text.replace("\\", "/"))
+    return _WORDS.get(text, text)
+
+
+def _of_int(number: int) -> str:
+    text = str(number)
+    return text if len(text) < _UUID_LENGTH else _of_text(text)
+
+
+def _of_number(number: Decimal) -> str:
+    if not number.is_finite():
+        return repr(float(number)) if not number.is_nan() else "nan"
+    # Or the text of a whole number would be as long as the number is large.
+    if number.adjusted() <= 2 * _LONGEST_TEXT and number == number.to_integral_value():
+        return str(int(number))
+    return repr(float(number))  # the float that is nearest, since 0.1 and Decimal("0.1") are one place
+
+
+def _of_moment(moment: datetime) -> str:
+    """Return a moment in UTC; one without a zone may be meant so."""
+    if moment.utcoffset() is not None:
+        moment = moment.astimezone(timezone.utc)
+    return moment.replace(tzinfo=None, fold=0).isoformat()
+
+
+def _of_path(text: str) -> str:
+    """Return a path as seen from the working directory; the file system is not asked."""
+    path = _plain(text.removeprefix("file://"))
+    if path == "~" or path.startswith("~/"):
+        path = _plain(os.path.expanduser(path))  # noqa: PTH111 - a Path drops what is left of an URL
+    if path.startswith(("/", "..")):
+        try:
+            here = _plain(os.getcwd())  # noqa: PTH109 - likewise
+        except OSError:  # the directory is gone
+            return path
+        path = _plain(os.path.join(here, path))  # noqa: PTH118 - likewise
+        if path == here:
+            return "."
+        path = path.removeprefix(f"{here}/")
+    # What is left of a relative path may read as a plain name, a number or an id.
+    return path if "/" in path or path in {".", "..", "~"} else _of_text(path)
+
+
+def _plain(path: str) -> str:
+    path = os.path.normpath(path).replace("\\", "/")
+    return path[1:] if path.startswith("//") else path

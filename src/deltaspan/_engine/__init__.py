@@ -1,0 +1,1 @@
+"""From a definition to a run and its verdict."""

@@ -1,0 +1,203 @@
+"""Settling after the action has returned: post-states are read, and read again, by threads in the background.
+
+One thread waits for what is due next, however many runs are settling; reads are done by a few others. At exit
+the process waits until every verdict is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import heapq
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+from deltaspan._concurrency_part1 import Once
+from deltaspan._guard import guarded
+from deltaspan._interrupts import let_through
+from deltaspan._engine._polling import Steps
+from deltaspan._workers import Pool
+
+__all__ = ["defer", "defer_async", "drain"]
+
+_MOST_READERS: Final = 8
+_EXIT_SECONDS: Final = 60.0
+"""How long a process waits at its end for verdicts that are still settling."""
+
+
+class _Job:
+    """One run that settles in the background."""
+
+    __slots__ = ("_context", "_finish", "steps")
+
+    def __init__(self, steps: Steps, finish: Callable[[], object]) -> None:
+        self.steps = steps
+        self._finish = finish
+        self._context = contextvars.copy_context()
+
+    def advance(self) -> float | None:
+        """Read until the next pause and return how long it is, in seconds; None when the run has ended."""
+        return self._context.run(self._advance)
+
+    def _advance(self) -> float | None:
+        try:
+            for step in self.steps:
+                if isinstance(step, float):
+                    return step
+                for read in step:
+                    read.perform()
+        except BaseException:
+            self._finish()  # what was still to be looked at again is abandoned
+            raise
+        self._finish()
+        return None
+
+
+class _Scheduler:
+    """Waits for the next job that is due, and hands it to a reader.
+
+    Jobs reach its thread through a queue, which a signal handler or a finalizer may add to at any time. What
+    is due when is known to the thread alone.
+    """
+
+    def __init__(self) -> None:
+        self._inbox: SimpleQueue[tuple[float, int, _Job]] = SimpleQueue()
+        self._numbers = itertools.count()
+        self._open: dict[_Job, None] = {}
+        self._waiting: dict[SimpleQueue[None], None] = {}  # what wakes each drain when a job has ended
+        self._started = Once()
+        self._readers = Pool(_MOST_READERS, "deltaspan-settling")
+
+    def add(self, job: _Job) -> None:
+        if self._starts():
+            self._open[job] = None
+            self._push(job, 0.0)
+            return
+        # No thread is to be had, so the caller waits after all; nothing is lost.
+        while (pause := guarded("settling", job.advance)) is not None:
+            time.sleep(pause)
+
+    def _starts(self) -> bool:
+        if self._started.take():
+            try:
+                threading.Thread(target=self._wait, name="deltaspan-deferred", daemon=True).start()
+            except BaseException as error:
+                self._started.give_back()
+                let_through(error)
+                return False
+        return True
+
+    def drain(self, seconds: float) -> bool:
+        ends = time.perf_counter() + seconds
+        ended: SimpleQueue[None] = SimpleQueue()
+        self._waiting[ended] = None
+        try:
+            while self._open:
+                ended.get(timeout=max(ends - time.perf_counter(), 0.0))
+        except Empty:
+            return not self._open
+        finally:
+            del self._waiting[ended]
+        return True
+
+    def _push(self, job: _Job, pause: float) -> None:
+        self._inbox.put((time.perf_counter() + pause, next(self._numbers), job))
+
+    def _wait(self) -> None:
+        due: list[tuple[float, int, _Job]] = []
+        while True:
+            pause = due[0][0] - time.perf_counter() if due else None
+            if pause is None or pause > 0:
+                with suppress(Empty):
+                    heapq.heappush(due, self._inbox.get(timeout=pause))
+                continue
+            job = heapq.heappop(due)[2]
+            try:
+                self._readers.submit(partial(self._advance, job))
+            except RuntimeError:
+                self._advance(job)  # no thread is to be had
+            del job
+
+    def _advance(self, job: _Job) -> None:
+        pause = guarded("settling in the background", job.advance)
+        if pause is not None:
+            self._push(job, pause)
+            return
+        self._open.pop(job, None)
+        for ended in list(self._waiting):
+            ended.put(None)
+
+
+_tasks: Final[dict[asyncio.Task[None], Coroutine[Any, Any, None]]] = {}
+"""What settles on event loops, which hold their tasks weakly, and may be closed before they are done."""
+
+_scheduler = _Scheduler()
+_registered = Once()
+
+
+def defer(steps: Steps, finish: Callable[[], object]) -> None:
+    """Take steps in the background, in a copy of this context, and then finish.
+
+    Args:
+        steps: the reads and pauses of a run.
+        finish: judges and records it; called once, when the steps have ended.
+    """
+    _register()
+    _scheduler.add(_Job(steps, finish))
+
+
+def defer_async(settling: Coroutine[Any, Any, None]) -> None:
+    """Settle a run whose probes have to be awaited, as a task of the running event loop.
+
+    A loop that ends first cancels it, or leaves it behind: checks that were still to be looked at again are
+    then abandoned.
+    """
+    _register()
+    _end_what_loops_left()
+    task = asyncio.get_running_loop().create_task(settling)
+    _tasks[task] = settling
+    task.add_done_callback(lambda done: _tasks.pop(done, None))
+
+
+def _end_what_loops_left() -> None:
+    """End the runs whose event loop was closed before they had settled."""
+    for task, settling in list(_tasks.items()):
+        if task.get_loop().is_closed():
+            _tasks.pop(task, None)
+            guarded("ending what an event loop left behind", settling.close)
+
+
+def _register() -> None:
+    if _registered.take():
+        # Registered at the first use, so that it runs before an SDK that was set up earlier shuts down.
+        atexit.register(drain)
+
+
+def drain(seconds: float = _EXIT_SECONDS) -> bool:
+    """Wait until every deferred verdict is there.
+
+    Args:
+        seconds: how long to wait at most.
+
+    Returns:
+        Whether all were there in time.
+    """
+    _end_what_loops_left()
+    return _scheduler.drain(seconds)
+
+
+def _forget() -> None:
+    global _scheduler  # noqa: PLW0603  # a forked child has no threads, and its parent settles what is open
+    _scheduler = _Scheduler()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

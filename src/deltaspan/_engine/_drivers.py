@@ -1,0 +1,383 @@
+"""Actions that go on after their call has returned: generators, coroutines, futures, other awaitables.
+
+A generator of ours drives the action's, step by step, so that it is a generator to whoever asks, `yield from`
+included. The run is entered before each step and left after it, in the context that steps: the body sees its
+tag and what its consumer has set since, the consumer sees nothing of the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import sys
+import types
+import weakref
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import wrapt
+
+from deltaspan._workers_part1 import later, prepare
+from deltaspan._engine._check_run import ABANDONED
+from deltaspan._engine._run_part1 import Run
+from deltaspan._interrupts import let_through
+from deltaspan._verdicts import UNREAD
+
+__all__ = ["go_on", "is_result", "keep_open", "step", "step_async"]
+
+Start: TypeAlias = Callable[[], Run]
+"""Gives the run of an action at its first step."""
+
+
+def step(start: Start, action: types.GeneratorType[Any, Any, Any]) -> Any:
+    """Return a generator that drives the action's own within its window.
+
+    Args:
+        start: gives the run when the first value is asked for.
+        action: what the action returned; not begun yet.
+    """
+    drive = _drive_awaitable if action.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE else _drive
+    return _named_like(action, drive(start, action))
+
+
+def step_async(start: Start, action: AsyncGenerator[Any, Any]) -> Any:
+    """Return an async generator that drives the action's own within its window; arguments as for `step`."""
+    return _named_like(action, _drive_async(start, action))
+
+
+def _awaited(start: Start, action: Coroutine[Any, Any, Any]) -> Any:
+    """Return a coroutine that awaits the action's own within its window; arguments as for `step`."""
+    return _named_like(action, _await(start, action))
+
+
+def _stand_in(start: Start, action: Awaitable[Any]) -> Any:
+    """Return a proxy of what the action returned; arguments as for `step`."""
+    stand_in = _AwaitableCoroutine if isinstance(action, Coroutine) else _Awaitable
+    return stand_in(action, start)
+
+
+def _drive(start: Start, action: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    sent: Any = None
+    thrown: list[BaseException] = []
+    with start() as run:
+        while True:
+            try:
+                value = action.throw(thrown.pop()) if thrown else action.send(sent)
+            except StopIteration as end:
+                run.result = end.value
+                break
+            run.suspend()
+            sent = None
+            try:
+                sent = yield value
+            except BaseException as error:  # whatever it is, it is the action's to handle
+                thrown.append(_as_thrown(error))
+            # Outside the handler, so that what the body raises next has no context that it would not have.
+            run.resume(thrown[0] if thrown else None)
+    return None if run.result is UNREAD else run.result
+
+
+# What `types.coroutine` made can be awaited; what drives it must be awaitable too.
+_drive_awaitable: Final = types.coroutine(_drive)
+
+
+async def _drive_async(start: Start, action: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+    sent: Any = None
+    thrown: list[BaseException] = []
+    async with start() as run:
+        asked = _first_step(action)
+        while True:
+            try:
+                value = await asked
+            except StopAsyncIteration:
+                run.result = None
+                break
+            run.suspend()
+            sent = None
+            try:
+                sent = yield value
+            except BaseException as error:  # whatever it is, it is the action's to handle
+                thrown.append(_as_thrown(error))
+            run.resume(thrown[0] if thrown else None)
+            asked = action.athrow(thrown.pop()) if thrown else action.asend(sent)
+
+
+async def _await(start: Start, action: Awaitable[Any]) -> Any:
+    async with start() as run:
+        run.result = await action
+    return run.result
+
+
+def _as_thrown(error: BaseException) -> BaseException:
+    """Take our own frame, where it was thrown in, off an exception."""
+    trace = error.__traceback__
+    return error.with_traceback(None if trace is None else trace.tb_next)
+
+
+def _first_step(action: AsyncGenerator[Any, Any]) -> Any:
+    """Ask for the first value in such a way that an event loop comes to know our generator alone.
+
+    A generator is made known when it is first asked for anything, and at its shutdown a loop would close
+    both at once.
+    """
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        return action.asend(None)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
+
+
+def _named_like(action: Any, made: Any) -> Any:
+    # In reprs, in tracebacks and in the warning of a coroutine that is never awaited.
+    name = getattr(action, "__name__", None) or type(action).__name__
+    made.__name__, made.__qualname__ = name, getattr(action, "__qualname__", name)
+    return made
+
+
+# What a plain function may return in place of a result -----------------------------------------------------
+
+
+def is_result(result: Any) -> bool:
+    """Return whether a call has returned what most actions return, which needs no closer look."""
+    try:
+        return type(result) in _RESULTS
+    except BaseException as error:
+        let_through(error)
+        return False  # its class does not hash
+
+
+def keep_open(run: Run, result: Any) -> bool:
+    """Keep the window of a call open until what it returned has ended, and say whether that is to come.
+
+    Args:
+        run: the run of the call, entered.
+        result: what the call returned.
+    """
+    try:
+        kind = type(result)
+        if kind not in _ONGOING and not _is_future(kind) and not hasattr(kind, "__await__"):
+            return False
+    except BaseException as error:
+        let_through(error)
+        return False  # a class that cannot even be asked what it is, is nobody's future
+    if not _is_new(result):
+        return False  # it began elsewhere, and is a value like any other here
+    run.result = UNREAD
+    run.pause()
+    return True
+
+
+def go_on(run: Run, result: Any) -> Any:
+    """Return to the caller what will end a run: what drives the action's own, or a future as it is.
+
+    Args:
+        run: the run of the call, which was kept open and left.
+        result: what the call returned.
+    """
+    kind = type(result)
+    wrap = _ONGOING.get(kind)
+    if wrap is None and _is_future(kind):
+        _until_done(run, result)
+        return result
+    if wrap is None:
+        wrap = _stand_in if _is_made_in_python(kind) else _awaited
+        if wrap is _awaited and not issubclass(kind, Coroutine):
+            run.give_up(
+                f"the action returned a {kind.__name__}, which acts when it is awaited, and nothing can "
+                "stand in for it; make the action async, and await it there"
+            )
+            return result
+        run.why_abandoned = (
+            f"nobody awaited the {kind.__name__} that the action returned; if it acts in another way, make "
+            f"the action async, and let it return when it has acted"
+        )
+    watch: list[weakref.finalize[Any, Any]] = []
+
+    def start() -> Run:
+        watch.pop().detach()
+        run.why_abandoned = ABANDONED
+        return run
+
+    # Only what drives the action holds `start`; it lets go of it when it is closed or dropped unused.
+    watch.append(_abandon_with(start, run, result))
+    return wrap(start, result)
+
+
+_RESULTS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple, list, dict, set})
+
+_ONGOING: Final[dict[type, Callable[[Start, Any], Any]]] = {
+    types.CoroutineType: _awaited,
+    types.GeneratorType: step,
+    types.AsyncGeneratorType: step_async,
+}
+
+
+class _Awaitable(wrapt.AutoObjectProxy[Any]):
+    """An awaitable of the action's, in all that can be seen of it; its window is open until it has acted.
+
+    It has acted when it has been awaited or, used in `async with`, when that block has ended. A second time
+    is what the awaitable itself makes of it.
+    """
+
+    def __init__(self, awaitable: Any, start: Start) -> None:
+        super().__init__(awaitable)
+        self._self_start: Start | None = start
+        self._self_entered: tuple[Run, weakref.finalize[Any, Any]] | None = None
+
+    def __copy__(self) -> Any:
+        return copy.copy(self.__wrapped__)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return copy.deepcopy(self.__wrapped__, memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.__wrapped__.__reduce_ex__(protocol)
+
+    def __await__(self) -> Any:
+        start, self._self_start = self._self_start, None
+        if start is None:
+            return self.__wrapped__.__await__()
+        return _await(start, self.__wrapped__).__await__()
+
+    async def __aenter__(self) -> Any:
+        start, self._self_start = self._self_start, None
+        if start is None:
+            return await self.__wrapped__.__aenter__()
+        run = start()
+        await run.__aenter__()
+        try:
+            run.result = entered = await self.__wrapped__.__aenter__()
+        except BaseException as raised:
+            await run.__aexit__(type(raised), raised, raised.__traceback__)
+            raise
+        run.suspend()
+        self._self_entered = run, _abandon_with(self, run, None)
+        return entered
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: types.TracebackType | None
+    ) -> Any:
+        entered, self._self_entered = self._self_entered, None
+        if entered is None:
+            return await self.__wrapped__.__aexit__(kind, error, trace)
+        run, watch = entered
+        watch.detach()
+        run.resume(None)
+        try:
+            is_handled = await self.__wrapped__.__aexit__(kind, error, trace)
+        except BaseException as raised:
+            await run.__aexit__(type(raised), raised, raised.__traceback__)
+            raise
+        left = None if is_handled else error
+        await run.__aexit__(None if left is None else type(left), left, None)
+        return is_handled
+
+
+class _AwaitableCoroutine(_Awaitable):
+    """An awaitable that an event loop may also drive by itself, as it does a coroutine."""
+
+    def __init__(self, awaitable: Any, start: Start) -> None:
+        super().__init__(awaitable, start)
+        self._self_driver: Any = None
+
+    def send(self, value: Any) -> Any:
+        return self._driver.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._driver.throw(*error)
+
+    def close(self) -> None:
+        self._self_start = None  # if nothing has driven it yet, its run is abandoned
+        driver = self.__wrapped__ if self._self_driver is None else self._self_driver
+        driver.close()
+
+    @property
+    def _driver(self) -> Any:
+        if self._self_driver is None:
+            start, self._self_start = self._self_start, None
+            self._self_driver = self.__wrapped__ if start is None else _awaited(start, self.__wrapped__)
+        return self._self_driver
+
+
+_PY_TPFLAGS_HEAPTYPE: Final = 1 << 9
+
+
+def _is_made_in_python(kind: type) -> bool:
+    """Return whether a proxy can stand in for objects of this class.
+
+    Compiled code asks for a compiled class by its layout, which no proxy has.
+    """
+    return all(base.__flags__ & _PY_TPFLAGS_HEAPTYPE for base in kind.__mro__ if base is not object)
+
+
+def _is_future(kind: type) -> bool:
+    return hasattr(kind, "add_done_callback") and hasattr(kind, "cancelled") and hasattr(kind, "exception")
+
+
+def _is_new(result: Any) -> bool:
+    if isinstance(result, types.GeneratorType):
+        return inspect.getgeneratorstate(result) == inspect.GEN_CREATED
+    if isinstance(result, types.CoroutineType):
+        return inspect.getcoroutinestate(result) == inspect.CORO_CREATED
+    return not getattr(result, "ag_suspended", False)  # Python 3.12; before, and of others, nothing tells
+
+
+def _until_done(run: Run, future: Any) -> None:
+    """Judge when a future is done: the caller has it as it is, so that nothing can be raised or awaited."""
+    watch: list[weakref.finalize[Any, Any]] = []
+
+    def settle(done: Any) -> None:
+        for finalizer in watch:
+            finalizer.detach()
+        try:
+            error = _error_of(done)
+            if error is None:
+                run.result = done.result()
+        except BaseException as fault:
+            let_through(fault)
+            error = fault  # a future that does not even tell
+        run.settle(error)
+
+    with suppress(TypeError):  # a future that cannot be referred to weakly
+        watch.append(_abandon_with(future, run, None))
+    try:
+        future.add_done_callback(settle)
+    except BaseException as error:
+        let_through(error)
+        # It cannot be watched, so what there is to see is what there is now; the caller has it all the same.
+        for finalizer in watch:
+            finalizer.detach()
+        run.result = future
+        run.settle(None)
+
+
+def _error_of(future: Any) -> BaseException | None:
+    if future.cancelled():
+        return asyncio.CancelledError()
+    if asyncio.isfuture(future):
+        # Asking `exception()` would count as having retrieved it, and asyncio's warning would be lost.
+        return getattr(future, "_exception", None)
+    return future.exception()  # type: ignore[no-any-return]
+
+
+def _abandon_with(holder: Any, run: Run, action: Any) -> weakref.finalize[Any, Any]:
+    """Report a run as abandoned when what would have ended it is collected first.
+
+    Args:
+        holder: lives as long as the run may still go on.
+        run: the run, whose window is open.
+        action: what the holder would have driven; it is closed, as the caller closed or dropped the holder.
+    """
+    prepare()
+    return weakref.finalize(holder, _drop, action, partial(copy_context().run, run.abandon))
+
+
+def _drop(action: Any, abandon: Callable[[], None]) -> None:
+    if isinstance(action, (types.CoroutineType, types.GeneratorType)):
+        action.close()  # it never began, so nothing of it runs; a coroutine would warn
+    later(abandon)

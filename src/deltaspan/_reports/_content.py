@@ -1,0 +1,159 @@
+"""Content: what a ready-made probe reads of rows, documents and texts, and what of it a report may show.
+
+Keys, paths, sizes and numbers say what changed. Values leave if the check says `.showing()`, or the process
+says `DELTASPAN_CAPTURE_STATE=full`. The verdict is reached on the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Final
+
+from deltaspan._state.diff._init_part1 import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
+from deltaspan._guard import EXHAUSTED
+from deltaspan._verdicts import UNREAD, NotLocked, ProbeTimeout, Verdict
+from deltaspan._reports._redaction import reason_in_words
+from deltaspan._state.render._render import show, with_noun
+from deltaspan._reports import CheckReport
+from deltaspan._reports._serialized import Written
+from deltaspan.exceptions import ProbeError
+from deltaspan.typing import Reason
+
+__all__ = ["HIDDEN", "outline", "without_content"]
+
+HIDDEN: Final = "(content)"
+"""What stands for one value."""
+_NUMBERS: Final = (int, float, complex, Decimal, type(None), range)
+"""What is shown of a state that is nothing more; within a row or a document a number is content too."""
+_READ_FAULTS: Final[frozenset[Reason]] = frozenset({"baseline_failed", "probe_failed", "probe_timeout"})
+"""Reasons whose sentence says why a system could not be read."""
+_WORDED_ERRORS: Final = (ProbeError, ProbeTimeout, NotLocked)
+"""Errors whose text was written for reports. That of any other may quote what was being read."""
+_MOST_NAMED: Final = 5
+_MAX_MEMBER_CHARS: Final = 60
+_CURE: Final = "its values are content and not shown; say .showing() to see them"
+
+
+def outline(state: Any) -> Any:
+    """Return a frozen state with its keys and sizes, and without its values."""
+    if state is UNREAD or isinstance(state, _NUMBERS):
+        return state
+    if isinstance(state, str):
+        return f"(text of {len(state)} characters)"
+    if isinstance(state, bytes):
+        return f"({len(state)} bytes)"
+    return _without_values(state)
+
+
+def _without_values(state: Any) -> Any:
+    try:
+        return _within(state)
+    except EXHAUSTED:
+        return HIDDEN
+
+
+def _within(state: Any) -> Any:
+    if isinstance(state, Mapping):
+        return MappingProxyType({key: _within(value) for key, value in state.items()})
+    if isinstance(state, tuple):
+        return tuple(_within(member) for member in state)
+    if isinstance(state, AbstractSet):
+        return f"({len(state)} members)"
+    return state if isinstance(state, range) else HIDDEN
+
+
+def without_content(report: CheckReport, *, claims_change: bool, has_computed_operands: bool) -> CheckReport:
+    """Return the report with outlines in place of states, and a sentence that quotes no value.
+
+    Args:
+        report: the report as reached on the true states.
+        claims_change: whether the check claims that its state changes.
+        has_computed_operands: whether what was expected may quote a value, because the action's result or the
+            baseline gave it.
+    """
+    verdict, delta = report.verdict, report.delta
+    if verdict.outcome == "skipped" or _is_worded(verdict):
+        return report._replace(pre=outline(report.pre), post=outline(report.post))
+    if delta is not None and isinstance(delta, NumberDelta):
+        return report
+    expected = "(computed)" if has_computed_operands else report.expectation.expected
+    words = None if delta is None else _words(delta)
+    told = _sentence(report, words, expected, claims_change=claims_change)
+    hint = getattr(report.expectation, "hint", None)
+    told = f"{told}; {hint}" if hint else told
+    apart = None if getattr(delta, "apart", None) is None else (HIDDEN, HIDDEN)
+    value, changed = (None, False) if delta is None else (_value(delta), delta.changed)
+    written = Written(expected, value, told, changed, apart, report.origin)
+    note = told.removeprefix(f"{report.metric} ") if delta is None else None
+    return report._replace(
+        verdict=Verdict(verdict.outcome, verdict.reason, note),
+        pre=outline(report.pre),
+        post=outline(report.post),
+        delta=None if delta is None else written,
+        expectation=written,
+    )
+
+
+def _is_worded(verdict: Verdict) -> bool:
+    fault = verdict.fault
+    return verdict.reason in _READ_FAULTS and (fault is None or isinstance(fault.error, _WORDED_ERRORS))
+
+
+def _sentence(report: CheckReport, words: str | None, expected: object, *, claims_change: bool) -> str:
+    metric, outcome = report.metric, report.outcome
+    if report.reason is not None or words is None:
+        happened = "" if words is None else f"; it {words}"
+        why = "" if report.reason is None else f" has no verdict, because {reason_in_words(report)}"
+        return f"{metric}{why}{happened}; {_CURE}"
+    if outcome == "pass":
+        return f"{metric} {words}, as expected"
+    if outcome == "observed":
+        return f"{metric} {words}; no claim was made"
+    if not claims_change:
+        return f"expected {metric} to stay unchanged, but it {words}; {_CURE}"
+    demand = expected if isinstance(expected, str) else show(expected)
+    return f"{metric} did not change as expected ({demand}), for it {words}; {_CURE}"
+
+
+def _words(delta: Delta) -> str:
+    kinds: list[tuple[str, str]] = []
+    if isinstance(delta, MappingDelta):
+        kinds = [
+            (verb, _named((show(path.member, _MAX_MEMBER_CHARS) for path in entries), len(entries)))
+            for verb, entries in (
+                ("added", delta.added),
+                ("removed", delta.removed),
+                ("modified", delta.modified),
+            )
+        ]
+    elif isinstance(delta, SequenceDelta | SetDelta):
+        if isinstance(delta, SequenceDelta) and delta.reordered:
+            return "reordered its members"
+        kinds = [("added", _counted(len(delta.added))), ("removed", _counted(len(delta.removed)))]
+    said = [f"{verb} {members}" for verb, members in kinds if members]
+    if said:
+        return " and ".join([", ".join(said[:-1]), said[-1]]) if said[1:] else said[0]
+    return "changed" if delta.changed else "did not change"
+
+
+def _named(shown: Iterable[str], count: int) -> str:
+    text = with_noun("key", ", ".join(islice(shown, _MOST_NAMED)), count)
+    return f"{text} and {count - _MOST_NAMED} more" if count > _MOST_NAMED else text
+
+
+def _counted(count: int) -> str:
+    return f"{count} member{'s' if count > 1 else ''}" if count else ""
+
+
+def _value(delta: Delta) -> Any:
+    if isinstance(delta, SequenceDelta):
+        named = {"added": _without_values(delta.added), "removed": _without_values(delta.removed)}
+        return MappingProxyType({**named, "reordered": delta.reordered})
+    if isinstance(delta, MappingDelta | SetDelta):
+        return _without_values(delta.value)
+    # Of a kind that is not known here nothing may be shown.
+    return delta.value if isinstance(delta, ValueDelta) else HIDDEN

@@ -1,0 +1,93 @@
+"""Redaction: a report without the states that it was reached on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from deltaspan._state.snapshot import freeze
+from deltaspan._interrupts import let_through
+from deltaspan._verdicts import REDACTED_REASONS, UNREAD, Verdict
+from deltaspan._reports import CheckReport
+from deltaspan._reports._serialized import Written
+from deltaspan.typing import Outcome
+
+__all__ = ["REDACTED", "reason_in_words", "redacted", "shown"]
+
+REDACTED: Final = "(redacted)"
+
+_CLAIMED: Final[dict[tuple[Outcome, bool], str]] = {
+    ("pass", True): "changed as expected",
+    ("pass", False): "did not change, as expected",
+    ("fail", True): "changed, but not as expected",
+    ("fail", False): "did not change as expected",
+}
+"""If a change was claimed: by outcome, and whether the state changed."""
+
+_UNCHANGED: Final[dict[Outcome, str]] = {
+    "pass": "stayed unchanged, as expected",
+    "fail": "did not stay unchanged",
+}
+"""By outcome, if no change was claimed."""
+
+_UNSIGNED: Final = "it rests on changes that do not carry the tag of this action"
+"""Why a check on tagged rows is contended, whoever else was there."""
+
+
+def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bool) -> CheckReport:
+    """Return the report with what may be shown in place of states, deltas and operands.
+
+    Sentences and messages of exceptions quote states, so they are replaced as a whole.
+
+    Args:
+        report: the report as reached on the true states.
+        by: turns a frozen state into what may be shown of it.
+        claims_change: whether the check claims that its state changes.
+    """
+    verdict = report.verdict
+    changed = report.delta is not None and report.delta.changed
+    told = (
+        verdict.note
+        if verdict.outcome == "skipped"
+        else f"{_told(report, claims_change=claims_change, changed=changed)}; its states are redacted"
+    )
+    apart = None if getattr(report.delta, "apart", None) is None else (REDACTED, REDACTED)
+    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, apart, report.origin)
+    return report._replace(
+        verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else told),
+        pre=shown(report.pre, by),
+        post=shown(report.post, by),
+        delta=None if report.delta is None else written,
+        expectation=written,
+    )
+
+
+def shown(state: Any, by: Callable[[Any], Any]) -> Any:
+    """Return what may be shown of a frozen state; what was never read stays UNREAD."""
+    if state is UNREAD:
+        return state
+    try:
+        return freeze(by(state))
+    except BaseException as error:
+        let_through(error)
+        return REDACTED
+
+
+def _told(report: CheckReport, *, claims_change: bool, changed: bool) -> str:
+    verdict = report.verdict
+    if verdict.reason is None:
+        if verdict.outcome == "observed":
+            return "was observed; no claim was made"
+        return _CLAIMED[verdict.outcome, changed] if claims_change else _UNCHANGED[verdict.outcome]
+    return f"has no verdict, because {reason_in_words(report)}"
+
+
+def reason_in_words(report: CheckReport) -> str:
+    """Return why a check has no verdict, without quoting a state."""
+    verdict = report.verdict
+    assert verdict.reason is not None  # noqa: S101  # it has no verdict
+    # The class of an exception says nothing of a state, as its message may.
+    kind = "" if verdict.fault is None else f" ({verdict.fault.name})"
+    is_tagged = verdict.reason == "contended" and report.attribution == "causal_tag"
+    why = _UNSIGNED if is_tagged else REDACTED_REASONS[verdict.reason]
+    return f"{why}{kind}"

@@ -1,0 +1,55 @@
+"""A delta and an expectation as written: what is left of them in a report that crossed a process.
+
+A report in its own process can explain itself, because it holds the expectation and the delta. They may hold
+lambdas and anything else that does not pickle, so what travels is their values and their sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from deltaspan._state.diff._init_part1 import Delta
+from deltaspan.typing import Origin
+
+__all__ = ["Written", "thawed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The values and the sentence of one judged check; stands in for its delta and its expectation.
+
+    Attributes:
+        expected: what the report shows as `expected_delta`.
+        value: what it shows as `actual_delta`.
+        sentence: its explanation.
+        changed: whether the states differed.
+        apart: of tagged rows what the report shows as `others` and as `untagged`; else None.
+        origin: who is held to have made the change; None when there was none.
+    """
+
+    expected: Any
+    value: Any
+    sentence: str
+    changed: bool
+    apart: tuple[Any, Any] | None = None
+    origin: Origin | None = None
+
+    def words(self) -> str:
+        return self.sentence
+
+    def explain(
+        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
+    ) -> str:
+        return self.sentence
+
+
+def thawed(state: Any) -> Any:
+    """Return a frozen state with its read-only mappings as dicts, which pickle; freezing gives it back."""
+    kind = type(state)
+    if kind is MappingProxyType:
+        return {key: thawed(value) for key, value in state.items()}
+    if kind is tuple:
+        return tuple(thawed(member) for member in state)
+    return state

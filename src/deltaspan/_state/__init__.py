@@ -1,0 +1,1 @@
+"""Values in, values out: freezing, differencing, rendering and encoding of states."""

@@ -1,0 +1,315 @@
+"""From two frozen states to their delta."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, timedelta
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from deltaspan._state.diff._init_part1 import Delta, MappingDelta, NumberDelta, Path, SequenceDelta, SetDelta, ValueDelta
+from deltaspan._state.diff._numbers import subtract
+from deltaspan._state.diff._alignment import MAX_ALIGNED, align, common
+from deltaspan._state.diff._equality import equal, identity, same_class, same_structure, unpaired
+from deltaspan._state.snapshot import ORDER, STRUCTURE, Array, class_of, structure_of
+from deltaspan._guard import EXHAUSTED
+from deltaspan._interrupts import let_through
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+__all__ = ["difference"]
+
+_PLAIN: Final = frozenset({str, int, float, bool, bytes, date, timedelta, UUID})
+"""Types of which two values that Python finds equal are equal; only the others need a closer look."""
+
+
+_NESTING: Final = frozenset({MappingProxyType, tuple, Array})
+"""Types whose values are compared by what they hold, so that an entry lies below them."""
+
+MAX_ITEMS: Final = 10_000
+"""The most items of one nested sequence that are named one by one.
+
+With more the sequence is one modified entry: to name a million numbers takes more than to keep them."""
+
+
+def difference(pre: object, post: object, *, is_flat: bool = False) -> Delta:
+    """Compute what changed between two frozen states; total, whatever the two are.
+
+    Two numbers, or two points in time, give a NumberDelta; two sets a SetDelta; two mappings a MappingDelta,
+    by path where mappings and sequences nest; two sequences a SequenceDelta. Everything else, and two states
+    of different kinds, give a ValueDelta, and so do two Decimals too far apart to be subtracted exactly.
+
+    A delta is `changed` if and only if the two states are not `equal`.
+
+    Args:
+        pre: the baseline, as `freeze` returned it.
+        post: the post-state, as `freeze` returned it.
+        is_flat: whether what two mappings hold is compared as wholes, and not by path.
+
+    Raises:
+        RecursionError: the stack has no room for the comparison.
+        MemoryError: nor has the memory.
+
+    Example:
+        >>> difference(3, 5)
+        NumberDelta(amount=2, changed=True)
+        >>> difference(frozenset({"a"}), frozenset({"a", "b"})).words()
+        "added 'b'"
+    """
+    if type(pre) is int and type(post) is int:
+        return NumberDelta(post - pre, pre != post)
+    try:
+        return _difference(pre, post, is_flat=is_flat)
+    except EXHAUSTED:
+        raise
+    except Exception as error:
+        let_through(error)
+        # Some member's own comparison or hash raises: no members can be told, but equality always can.
+        return ValueDelta(changed=not equal(pre, post))
+
+
+def _difference(pre: Any, post: Any, *, is_flat: bool) -> Delta:  # noqa: PLR0911 - one line a kind
+    kind = type(pre)
+    if kind is type(post):
+        if kind is frozenset:
+            return _differ_sets(pre, post)
+        if kind is MappingProxyType:
+            return _differ_mappings(pre, post, is_flat=is_flat)
+        if kind is tuple:
+            return _differ_sequences(pre, post)
+        if kind is Array:
+            if same_structure(pre, post):
+                return _differ_sequences(pre, post)
+            return ValueDelta(changed=True, how=f"became {post.structure} and was {pre.structure}")
+    changed = not equal(pre, post)
+    amount = subtract(post, pre)
+    if amount is None:
+        return ValueDelta(changed)
+    if changed:
+        return NumberDelta(amount, changed=True)
+    # NaN - NaN and inf - inf are no numbers, yet nothing changed.
+    return NumberDelta(_zero(amount), changed=False)
+
+
+def _zero(amount: Any) -> Any:
+    return timedelta() if isinstance(amount, timedelta) else type(amount)(0)
+
+
+def _differ_sets(pre: frozenset[Any], post: frozenset[Any]) -> SetDelta:
+    removed, added = pre - post, post - pre
+    if removed and added:
+        rest = unpaired(removed, added)
+        if rest.pairs:
+            removed, added = frozenset(rest.removed), frozenset(rest.added)
+    return SetDelta(added, removed)
+
+
+# Mappings, and what they nest ----------------------------------------------------------------------------
+
+
+def _became(before: str | None, after: str | None) -> str:
+    names = (str(before).rpartition(".")[2], str(after).rpartition(".")[2])
+    was, now = names if names[0] != names[1] else (before, after)
+    return f"became a {now} and was a {was}"
+
+
+class _Found:
+    """The entries found so far, by path; when `is_flat`, of the top level alone."""
+
+    __slots__ = ("added", "is_flat", "modified", "removed")
+
+    def __init__(self, *, is_flat: bool = False) -> None:
+        self.is_flat = is_flat
+        self.added: dict[Path, object] = {}
+        self.removed: dict[Path, object] = {}
+        self.modified: dict[Path, tuple[object, object]] = {}
+
+    @property
+    def count(self) -> int:
+        """How many entries there are."""
+        return len(self.added) + len(self.removed) + len(self.modified)
+
+    def update(self, found: _Found) -> None:
+        """Take over the entries that were found below."""
+        self.added.update(found.added)
+        self.removed.update(found.removed)
+        self.modified.update(found.modified)
+
+
+def _differ_mappings(pre: Any, post: Any, *, is_flat: bool) -> MappingDelta | ValueDelta:
+    if not same_class(pre, post):
+        return ValueDelta(changed=True, how=_became(class_of(pre), class_of(post)))
+    found = _Found(is_flat=is_flat)
+    _descend(pre, post, (), found)
+    _compare_structure(pre, post, (), found)
+    return MappingDelta(
+        MappingProxyType(found.added), MappingProxyType(found.removed), MappingProxyType(found.modified)
+    )
+
+
+def _descend(
+    pre: Mapping[Any, Any], post: Mapping[Any, Any], above: tuple[object, ...], found: _Found
+) -> None:
+    removed: list[object] = []
+    for key, before in pre.items():
+        # A subscript reaches through the read-only view twice as fast as `get` does.
+        try:
+            after = post[key]
+        except KeyError:
+            removed.append(key)
+            continue
+        if after is before:
+            continue
+        kind = type(before)
+        # Most of a document is plain and the same, so these two lines are what comparing it costs.
+        if kind in _PLAIN and kind is type(after) and before == after:
+            continue
+        _compare(before, after, (*above, key), found)
+    if not removed and len(pre) == len(post):
+        return
+    added = [key for key in post if key not in pre]
+    rest = unpaired(removed, added)
+    for key in rest.removed:
+        found.removed[Path((*above, key))] = pre[key]
+    for key in rest.added:
+        found.added[Path((*above, key))] = post[key]
+    for key, other in rest.pairs:
+        _compare(pre[key], post[other], (*above, key), found)
+
+
+def _compare(before: Any, after: Any, keys: tuple[object, ...], found: _Found) -> None:
+    """Compare two values that stand for one another."""
+    kind = type(before)
+    if kind is type(after) and not found.is_flat:
+        if kind is MappingProxyType and same_class(before, after):
+            _descend(before, after, keys, found)
+            if class_of(before) is not None:
+                _compare_structure(before, after, keys, found)
+            return
+        if kind is tuple:
+            _compare_sequences(before, after, keys, found)
+            return
+        if kind is Array:
+            _compare_structure(before, after, keys, found)
+            _compare_sequences(before, after, keys, found)
+            return
+    if not equal(before, after):
+        found.modified[Path(keys)] = (before, after)
+
+
+def _compare_structure(before: Any, after: Any, keys: tuple[object, ...], found: _Found) -> None:
+    """Compare what two frames or two arrays are made of, and the order of a frame's rows."""
+    mine, theirs = structure_of(before), structure_of(after)
+    if mine is None or theirs is None:
+        return
+    if mine != theirs:
+        found.modified[Path((*keys, STRUCTURE))] = (mine, theirs)
+    if type(before) is MappingProxyType:
+        order, now = (
+            [key for key in state if key in other] for state, other in ((before, after), (after, before))
+        )
+        if list(map(identity, order)) != list(map(identity, now)):
+            found.modified[Path((*keys, ORDER))] = (tuple(order), tuple(now))
+
+
+# Sequences within mappings -------------------------------------------------------------------------------
+
+
+def _compare_sequences(
+    before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], found: _Found
+) -> None:
+    """Find the items that were added, removed and modified.
+
+    What was removed is named by its index in the baseline, all else by its index in the post-state.
+    """
+    try:
+        below = _Found()
+        if len(before) != len(after) or not _compare_in_place(before, after, keys, below):
+            below = _Found()
+            _compare_aligned(before, after, keys, below)
+        found.update(below)
+    except _TooManyItems:
+        found.modified[Path(keys)] = (before, after)
+
+
+class _TooManyItems(Exception):
+    """More items of one sequence changed than are named one by one."""
+
+
+def _compare_aligned(
+    before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], found: _Found
+) -> None:
+    pairs, removed, added = align(before, after)
+    if len(removed) + len(added) > MAX_ITEMS:
+        raise _TooManyItems
+    for index in removed:
+        found.removed[Path((*keys, index))] = before[index]
+    for index in added:
+        found.added[Path((*keys, index))] = after[index]
+    changed = 0
+    for i, j in pairs:
+        entries = found.count
+        _compare(before[i], after[j], (*keys, j), found)
+        changed += found.count != entries and type(before[i]) not in _NESTING
+        if changed > MAX_ITEMS:
+            raise _TooManyItems
+
+
+def _compare_in_place(
+    before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], found: _Found
+) -> bool:
+    """Compare two sequences item by item, and return whether no alignment could be expected to find less.
+
+    In nearly all documents it finds that nothing changed, or one item, so that no content need be searched.
+    """
+    changed: list[int] = []
+    scalars = 0
+    index = -1
+    for mine in before:
+        index += 1
+        theirs = after[index]
+        if mine is theirs:
+            continue
+        kind = type(mine)
+        if kind in _PLAIN and kind is type(theirs) and mine == theirs:
+            continue
+        entries = found.count
+        _compare(mine, theirs, (*keys, index), found)
+        if found.count != entries:
+            changed.append(index)
+            scalars += kind not in _NESTING
+            if scalars > MAX_ITEMS:
+                raise _TooManyItems
+    if len(changed) <= 1:
+        return True
+    span = changed[-1] - changed[0] + 1
+    return 2 * len(changed) <= span or 2 * span > MAX_ALIGNED
+
+
+# Sequences -----------------------------------------------------------------------------------------------
+
+
+def _differ_sequences(pre: tuple[Any, ...], post: tuple[Any, ...]) -> SequenceDelta:
+    head = common(pre, post)
+    before, after = pre[head:], post[head:]
+    tail = common(before[::-1], after[::-1]) if before and after else 0
+    if tail:
+        before, after = before[:-tail], after[:-tail]
+    if before and after:
+        return SequenceDelta(_surplus(after, before), _surplus(before, after), before, after, tail)
+    return SequenceDelta(after, before, before, after, tail)
+
+
+def _surplus(members: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return, in order, the members that occur more often here than among the others: the last of each."""
+    spare: Counter[Hashable] = Counter(map(identity, others))
+    surplus = []
+    for member in members:
+        key = identity(member)
+        if spare[key] > 0:
+            spare[key] -= 1
+        else:
+            surplus.append(member)
+    return tuple(surplus)

@@ -1,0 +1,241 @@
+"""When two frozen values are equal: by value, for any two values.
+
+It is Python's equality, but for this:
+
+- A bool is not a number: True and 1 differ.
+- NaN equals itself, of whatever numeric type, and wherever it is nested.
+- Sets and keys are trusted: which members two sets share, and which keys two mappings, is Python's answer,
+  apart from NaN. So {True} and {1} are equal.
+- Records of different classes differ; a record and a plain mapping are compared by fields.
+- Arrays and frames of different structure differ, and so do frames whose rows are in another order. One that
+  has a structure and one that has none are compared by content.
+- Two aware datetimes are equal if they are the same instant.
+- What raises when it is compared is not equal, unless it is the same object. A stack or a memory without
+  room is no answer: RecursionError and MemoryError go on to the caller.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from deltaspan._state.diff._numbers import instant, is_nan, is_number
+from deltaspan._state.snapshot import Array, class_of, structure_of
+from deltaspan._guard import EXHAUSTED
+from deltaspan._interrupts import let_through
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+__all__ = ["equal", "identity", "same_class", "same_structure", "unpaired"]
+
+_PLAIN: Final = frozenset({str, int, bytes})
+"""Types whose own equality is the answer, told apart from the rest by one look-up."""
+
+_NAN: Final = object()
+
+_NEVER_NAN: Final = frozenset({str, int, bytes, bool, type(None)})
+
+
+class Unpaired(NamedTuple):
+    """What is left of two lists of members once those that are equal but for NaN are cancelled."""
+
+    removed: list[Any]
+    added: list[Any]
+    pairs: list[tuple[Any, Any]]
+
+
+def equal(a: object, b: object) -> bool:
+    """Say whether two frozen values are equal, by value; symmetric and reflexive.
+
+    Args:
+        a: a frozen value, as `freeze` returns it.
+        b: another.
+
+    Raises:
+        RecursionError: the stack has no room for the comparison.
+        MemoryError: nor has the memory.
+
+    Example:
+        >>> equal(1, 1.0), equal(True, 1), equal((float("nan"),), (float("nan"),))
+        (True, False, True)
+    """
+    if a is b:
+        return True
+    try:
+        return _equal(a, b)
+    except EXHAUSTED:
+        raise
+    except Exception as error:
+        let_through(error)
+        return False
+
+
+def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is type(b):
+        if kind in _PLAIN:
+            return bool(a == b)
+        if kind is MappingProxyType:
+            return len(a) == len(b) and same_class(a, b) and _equal_mappings(a, b) and same_structure(a, b)
+        if kind is tuple:
+            return len(a) == len(b) and all(map(_equal, a, b))
+        if kind is frozenset:
+            return len(a) == len(b) and _equal_sets(a, b)
+    elif kind is bool or type(b) is bool:
+        return False
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and same_structure(a, b) and all(map(_equal, a, b))
+    return _equal_leaves(a, b)
+
+
+def same_class(a: Any, b: Any) -> bool:
+    """Return whether two mappings may be equal: not if they are records of two classes."""
+    mine, other = class_of(a), class_of(b)
+    return mine == other or mine is None or other is None
+
+
+def same_structure(a: Any, b: Any) -> bool:
+    """Return whether two values may be equal: not if they are arrays or frames that are made differently.
+
+    The rows of a frame are in order, though a mapping's items are not.
+    """
+    mine = structure_of(a)
+    if mine is None:
+        return True
+    other = structure_of(b)
+    if other is None or mine != other:
+        return other is None
+    return type(a) is Array or list(map(identity, a)) == list(map(identity, b))
+
+
+def _equal_leaves(a: Any, b: Any) -> bool:
+    if isinstance(a, complex) and isinstance(b, complex):
+        return _equal_leaves(a.real, b.real) and _equal_leaves(a.imag, b.imag)
+    if is_nan(a):
+        return _nan_kind(a) == _nan_kind(b) and is_nan(b)
+    if isinstance(a, datetime) and isinstance(b, datetime):
+        return _equal_moments(a, b)
+    return bool(a == b)
+
+
+def _equal_moments(a: datetime, b: datetime) -> bool:
+    mine, other = instant(a), instant(b)
+    return bool(a == b) if mine is None or other is None else bool(mine == other)
+
+
+def _nan_kind(value: object) -> object:
+    """NaN is one value for all numbers; what else differs from itself does so as its own type."""
+    return "number" if is_number(value) else type(value)
+
+
+def _equal_mappings(a: Any, b: Any) -> bool:
+    strays = [key for key in a if key not in b]
+    if not strays:
+        return all(_equal(item, b[key]) for key, item in a.items())
+    rest = unpaired(strays, [key for key in b if key not in a])
+    if rest.removed or rest.added:
+        return False
+    shared = all(_equal(item, b[key]) for key, item in a.items() if key in b)
+    return shared and all(_equal(a[key], b[other]) for key, other in rest.pairs)
+
+
+def _equal_sets(a: Any, b: Any) -> bool:
+    if a == b:
+        return True
+    rest = unpaired(a - b, b - a)
+    return not rest.removed and not rest.added
+
+
+def unpaired(removed: Iterable[Any], added: Iterable[Any]) -> Unpaired:
+    """Cancel members, or keys, that only NaN keeps apart.
+
+    Args:
+        removed: what Python found in the baseline alone.
+        added: what it found in the post-state alone.
+
+    Returns:
+        What is left of both, and the pairs (of the baseline, of the post-state) that are equal after all.
+    """
+    removed, added = list(removed), list(added)
+    if not removed or not added or _free_of_nan(removed) or _free_of_nan(added):
+        return Unpaired(removed, added, [])
+    theirs: dict[Hashable, list[Any]] = {}
+    for member in reversed(added):
+        theirs.setdefault(_identity_of_key(member), []).append(member)
+    left, pairs = [], []
+    for member in removed:
+        candidates = theirs.get(_identity_of_key(member))
+        if candidates:
+            pairs.append((member, candidates.pop()))
+        else:
+            left.append(member)
+    return Unpaired(left, [member for rest in theirs.values() for member in rest], pairs)
+
+
+def _free_of_nan(members: list[Any]) -> bool:
+    return _NEVER_NAN.issuperset(map(type, members))
+
+
+def identity(value: Any) -> Hashable:  # noqa: PLR0911 - one line a kind
+    """Return what equals, and hashes like, the same of another value if and only if the two values are equal.
+
+    It makes members that do not hash, such as mappings, countable in linear time.
+    """
+    kind = type(value)
+    if kind is str or kind is int:
+        return value  # type: ignore[no-any-return]
+    if kind is bool or kind is bytes:
+        return (kind, value)
+    if kind is tuple:
+        return (tuple, *map(identity, value))
+    if kind is frozenset:
+        return _identity_of_set(value)
+    if kind is Array:
+        return (Array, value.structure, *map(identity, value))
+    if kind is MappingProxyType:
+        items = frozenset((_identity_of_key(key), identity(item)) for key, item in value.items())
+        structure = structure_of(value)
+        order = None if structure is None else tuple(map(_identity_of_key, value))
+        return (MappingProxyType, class_of(value), structure, order, len(value), items)
+    return _identity_of_leaf(value)
+
+
+def _identity_of_key(key: Any) -> Hashable:
+    """Return the same for a member of a set or a key, which are equal as Python says, but for NaN."""
+    kind = type(key)
+    if kind in _NEVER_NAN:
+        return key  # type: ignore[no-any-return]
+    if kind is tuple:
+        return tuple(map(_identity_of_key, key))
+    if kind is frozenset:
+        return _identity_of_set(key)
+    return _identity_of_leaf(key)
+
+
+def _identity_of_set(members: frozenset[Any]) -> Hashable:
+    found = Counter(map(_identity_of_key, members))
+    # A set without NaN is its own identity.
+    return members if found.keys() == members else (frozenset, frozenset(found.items()))
+
+
+def _identity_of_leaf(value: Any) -> Hashable:
+    if isinstance(value, complex) and is_nan(value):
+        return (complex, _identity_of_leaf(value.real), _identity_of_leaf(value.imag))
+    if is_nan(value):
+        return (_NAN, _nan_kind(value))
+    if isinstance(value, datetime) and (moment := instant(value)) is not None:
+        return (datetime, moment)
+    try:
+        hash(value)
+    except EXHAUSTED:
+        raise
+    except Exception as error:
+        let_through(error)
+        # It cannot be counted by value; the same object is the same value at least.
+        return (_NAN, id(value))
+    return value  # type: ignore[no-any-return]

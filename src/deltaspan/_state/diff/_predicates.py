@@ -1,0 +1,67 @@
+"""Deltas as a predicate receives them: plain values under plain keys; `deltaspan.typing` declares them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from deltaspan._state.diff._deltas_part1 import MappingDelta
+from deltaspan._state.diff._deltas import Delta, NumberDelta
+from deltaspan._state.diff._tagged_delta import TaggedDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deltaspan._state.snapshot import Path
+
+__all__ = ["for_predicate"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """What changed in a mapping; see `deltaspan.typing.EntriesDelta`."""
+
+    added: Mapping[Any, Any]
+    removed: Mapping[Any, Any]
+    modified: Mapping[Any, tuple[Any, Any]]
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.added or self.removed or self.modified)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows(_Entries):
+    """What changed in tagged rows; see `deltaspan.typing.RowsDelta`."""
+
+    amount: int
+    others: _Entries
+    untagged: _Entries
+
+
+def for_predicate(delta: Delta) -> Any:
+    """Return a delta as a predicate receives it: the amount of a number, else a record of what changed."""
+    match delta:
+        case NumberDelta():
+            return delta.amount
+        case TaggedDelta():
+            mine, others, untagged = map(_entries, (delta.mine, delta.others, delta.untagged))
+            return _Rows(mine.added, mine.removed, mine.modified, delta.amount, others, untagged)
+        case MappingDelta():
+            return _entries(delta)
+        case _:
+            return delta
+
+
+def _entries(delta: MappingDelta) -> _Entries:
+    return _Entries(_named(delta.added), _named(delta.removed), _named(delta.modified))
+
+
+def _named(entries: Mapping[Path, Any]) -> Mapping[Any, Any]:
+    """Name each entry by its key, or below the top level by the text of its path."""
+    named = {path.member: item for path, item in entries.items()}
+    if len(named) < len(entries):
+        # A key "a/b" beside the entry b of a: in the text of a path the `/` of a key is `~1`.
+        named = {path.text if isinstance(path[0], str) else path.member: entries[path] for path in entries}
+    return MappingProxyType(named)

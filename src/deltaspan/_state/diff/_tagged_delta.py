@@ -1,0 +1,246 @@
+"""The delta of rows that carry causal tags: what is mine, what is others', what nobody signed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from deltaspan._state.diff._deltas_part1 import MappingDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deltaspan._state.diff._deltas import Delta
+    from deltaspan._state.snapshot import Path
+
+__all__ = ["Owned", "TaggedDelta", "merged", "split", "without_contents"]
+
+V = TypeVar("V")
+
+_WITH_ROOT: Final = 2
+_WITH_CONTENT: Final = 3
+"""How many items the value of a row has: tag and root, or tag, root and a fingerprint of its content."""
+
+
+class Owned(Protocol):
+    """Knows what a run may be credited with."""
+
+    def owns(self, tag: str | None, root: str | None) -> bool | None:
+        """Return whether a row with this tag, of a run with this root, is the run's or a descendant's.
+
+        None when nobody here can tell.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedDelta(MappingDelta):
+    """The difference of two tagged states; as a mapping's delta it is that of what is mine alone.
+
+    Attributes:
+        others: the entries that carry the tag of somebody else.
+        untagged: the entries that carry no tag, those that vanished without having been mine, and those that
+            carry the tag of a process of this run of which it is not known whose run it was.
+        counted: whether rows are counted, or else named.
+    """
+
+    others: MappingDelta
+    untagged: MappingDelta
+    counted: bool
+
+    @property
+    def mine(self) -> MappingDelta:
+        """The entries that carry my tag, or a descendant's."""
+        return MappingDelta(self.added, self.removed, self.modified)
+
+    @property
+    def amount(self) -> int:
+        """By how many rows that are mine the state grew."""
+        return _amount(self)
+
+    @property
+    def value(self) -> object:
+        return self._valued(self)
+
+    @property
+    def apart(self) -> tuple[object, object]:
+        """What a report shows of others and of what is untagged, in the way that it shows what is mine."""
+        return self._valued(self.others), self._valued(self.untagged)
+
+    @property
+    def shares(self) -> str:
+        """What happened to rows, by whom: "1 added and 1 modified by this run, 39 by others"."""
+        others, untagged = _changes(self.others), _changes(self.untagged)
+        said = f"{_kinds(self) or 'none'} by this run"
+        said += f", {others} by others" if others else ""
+        return f"{said}, {untagged} untagged" if untagged else said
+
+    @property
+    def tally(self) -> str:
+        """The shares, and what to ask about those that nobody signed."""
+        said, mute = self.shares, self.mute
+        mine, untagged = _changes(self), _changes(self.untagged)
+        unknown = len(mute.added) + len(mute.modified)
+        asked = []
+        if mute.removed:
+            asked.append("what was removed does not say by whom")
+        if unknown:
+            asked.append(f"{unknown} of this run, by a process that this one does not know")
+        if untagged > _changes(mute) and not mine:
+            asked.append("did the stamp run? What this run writes must carry its causal tag")
+        return f"{said}: {', and '.join(asked)}" if asked else said
+
+    @property
+    def mute(self) -> MappingDelta:
+        """Of what is untagged, what could not say whose it is, however carefully this run stamps.
+
+        A row that is gone says nothing, and a process that this one does not know cannot be asked.
+        """
+        untagged = self.untagged
+        return MappingDelta(
+            _where(untagged.added, lambda _, after: _stamp(after)[0] is not None),
+            untagged.removed,
+            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is not None and not _is_kept(both)),
+        )
+
+    @property
+    def unsigned(self) -> MappingDelta:
+        """Of what is untagged, what no run signed: a row that is gone, has no tag, or kept an older one."""
+        untagged = self.untagged
+        return MappingDelta(
+            _where(untagged.added, lambda _, after: _stamp(after)[0] is None),
+            untagged.removed,
+            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is None or _is_kept(both)),
+        )
+
+    @property
+    def overwritten(self) -> Mapping[Path, tuple[object, object]]:
+        """The entries that were there before with another tag, or none, and are mine now."""
+        return _where(self.modified, lambda _, both: _stamp(both[0])[0] != _stamp(both[1])[0])
+
+    def credited(self, part: MappingDelta) -> TaggedDelta:
+        """Return the delta as it would be if a part of what is untagged were mine."""
+        rest = MappingDelta(
+            _where(self.untagged.added, lambda path, _: path not in part.added),
+            _where(self.untagged.removed, lambda path, _: path not in part.removed),
+            _where(self.untagged.modified, lambda path, _: path not in part.modified),
+        )
+        mine = merged(self.mine, part)
+        return TaggedDelta(mine.added, mine.removed, mine.modified, self.others, rest, self.counted)
+
+    def words(self, noun: str = "row") -> str:
+        return f"changed by {self.amount}" if self.counted else MappingDelta.words(self, noun)
+
+    def _valued(self, part: MappingDelta) -> object:
+        if self.counted:
+            return _amount(part)
+        return MappingDelta(part.added, part.removed, part.modified).value
+
+
+def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
+    """Split the delta of two tagged states by who wrote what; a delta of other states stays as it is.
+
+    Args:
+        delta: the difference of two mappings of key → tag, key → (tag, root), or key → (tag, root,
+            fingerprint).
+        owned: knows what is mine.
+        counted: whether rows are counted, or else named.
+    """
+    if not isinstance(delta, MappingDelta):
+        return delta
+    mine, others, untagged = _Part(), _Part(), _Part()
+
+    def whose(value: object) -> _Part:
+        owns = owned.owns(*_stamp(value))
+        if owns is None:
+            return untagged
+        return mine if owns else others
+
+    for path, after in delta.added.items():
+        whose(after).added[path] = _without_content(after)
+    for path, before in delta.removed.items():
+        # That it was another's does not say who removed it.
+        (mine if whose(before) is mine else untagged).removed[path] = _without_content(before)
+    for path, both in delta.modified.items():
+        part = whose(both[1])
+        # Of a row that kept the tag of another, its content changed, and whoever did that did not sign it.
+        stamps = (_without_content(both[0]), _without_content(both[1]))
+        (untagged if part is others and _is_kept(stamps) else part).modified[path] = stamps
+    return TaggedDelta(*mine.views, MappingDelta(*others.views), MappingDelta(*untagged.views), counted)
+
+
+def merged(one: MappingDelta, other: MappingDelta) -> MappingDelta:
+    """Return the entries of two parts of one delta."""
+    return MappingDelta(
+        MappingProxyType({**one.added, **other.added}),
+        MappingProxyType({**one.removed, **other.removed}),
+        MappingProxyType({**one.modified, **other.modified}),
+    )
+
+
+class _Part:
+    """The entries of one of the three, while they are being told apart."""
+
+    __slots__ = ("added", "modified", "removed")
+
+    def __init__(self) -> None:
+        self.added: dict[Path, object] = {}
+        self.removed: dict[Path, object] = {}
+        self.modified: dict[Path, tuple[object, object]] = {}
+
+    @property
+    def views(self) -> tuple[Mapping[Path, Any], Mapping[Path, Any], Mapping[Path, Any]]:
+        return (
+            MappingProxyType(self.added),
+            MappingProxyType(self.removed),
+            MappingProxyType(self.modified),
+        )
+
+
+def _stamp(value: Any) -> tuple[str | None, str | None]:
+    if isinstance(value, tuple) and len(value) in (_WITH_ROOT, _WITH_CONTENT):
+        return _text(value[0]), _text(value[1])
+    return _text(value), None
+
+
+def without_contents(state: Any) -> Any:
+    """Return the state as it may be shown: a fingerprint of few possible contents would give them away."""
+    if not isinstance(state, MappingProxyType):
+        return state
+    return MappingProxyType({key: _without_content(value) for key, value in state.items()})
+
+
+def _without_content(value: object) -> object:
+    """Return tag, or tag and root, of a row whose fingerprint has told already that it changed."""
+    if isinstance(value, tuple) and len(value) == _WITH_CONTENT:
+        return value[0] if value[1] is None else value[:_WITH_ROOT]
+    return value
+
+
+def _is_kept(both: tuple[object, object]) -> bool:
+    """Return whether a row that changed kept its stamp, so that only its content did."""
+    return both[0] == both[1]
+
+
+def _text(tag: Any) -> str | None:
+    return tag if tag is None or isinstance(tag, str) else str(tag)
+
+
+def _where(entries: Mapping[Path, V], keep: Callable[[Path, V], bool]) -> Mapping[Path, V]:
+    return MappingProxyType({path: item for path, item in entries.items() if keep(path, item)})
+
+
+def _amount(part: MappingDelta) -> int:
+    return len(part.added) - len(part.removed)
+
+
+def _kinds(part: MappingDelta) -> str:
+    """Count what happened to rows, kind by kind: one added and one overwritten are two, though one more."""
+    counts = (("added", part.added), ("removed", part.removed), ("modified", part.modified))
+    said = [f"{len(entries)} {kind}" for kind, entries in counts if entries]
+    return " and ".join([", ".join(said[:-1]), said[-1]]) if said[1:] else "".join(said)
+
+
+def _changes(part: MappingDelta) -> int:
+    return len(part.added) + len(part.removed) + len(part.modified)

@@ -1,0 +1,51 @@
+"""Naming members in a sentence: a few of them, and how many more there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from heapq import nsmallest
+from itertools import islice
+from typing import Any, Final
+
+from deltaspan._interrupts import let_through
+from deltaspan._state.render._render import show
+
+__all__ = ["joined", "listed", "shown"]
+
+_MAX_NAMED: Final = 5
+"""How many members are named; the rest are counted."""
+
+_MAX_MEMBER_CHARS: Final = 60
+
+
+def shown(member: object) -> str:
+    """Return one member as it reads in a sentence."""
+    return show(member, _MAX_MEMBER_CHARS)
+
+
+def listed(members: Collection[Any], show_one: Callable[[Any], str] = shown) -> str:
+    """Name a few of the members and count the rest: "'a', 'b' and 12 more".
+
+    Args:
+        members: the members, in order; a set has none of its own, so the smallest are named.
+        show_one: writes one of them.
+    """
+    text = ", ".join(map(show_one, _first(members)))
+    more = len(members) - _MAX_NAMED
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def joined(phrases: Iterable[str]) -> str:
+    """Join phrases as one says them: "a, b and c"."""
+    said = list(phrases)
+    return " and ".join([", ".join(said[:-1]), said[-1]]) if said[1:] else "".join(said)
+
+
+def _first(members: Collection[Any]) -> Iterable[Any]:
+    if not isinstance(members, set | frozenset):
+        return islice(members, _MAX_NAMED)
+    try:
+        return nsmallest(_MAX_NAMED, members)
+    except Exception as error:
+        let_through(error)
+        return nsmallest(_MAX_NAMED, members, key=shown)

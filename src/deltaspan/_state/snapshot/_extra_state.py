@@ -1,0 +1,176 @@
+"""What a value holds beside its content: the attributes of a dict subclass, the total of an iterable stock.
+
+A snapshot of the content alone would leave them out, and a change there would go unseen.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections import OrderedDict, deque
+from collections.abc import ItemsView, KeysView, ValuesView
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from deltaspan._state.snapshot._fields import fields_of, is_record, slots_of
+from deltaspan._state.snapshot._unfreezable import Refusal
+from deltaspan._guard import class_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CONTENT", "beside", "by_content", "extends_builtin", "plain_scalar", "shows_what_it_holds"]
+
+CONTENT: Final = "(content)"
+"""Under which name a record holds the content of a container or scalar that has fields too; no attribute."""
+
+_BUILTIN: Final = (
+    dict, list, tuple, set, frozenset, deque, array, bytearray, memoryview, OrderedDict,
+    KeysView, ItemsView, ValuesView,
+    int, float, complex, str, bytes, Decimal, Fraction, UUID, datetime, date, time, timedelta, PurePath, Enum,
+)  # fmt: skip
+"""Types whose content says all: only what a subclass adds to them is beside it."""
+
+_BY_CONTENT: Final = frozenset(
+    {"configparser", "multiprocessing", "numpy", "os", "pandas", "shelve", "sqlalchemy", "weakref"}
+)
+"""Modules whose collections keep only means of reading beside their content, such as a codec or a parent."""
+
+_OVERRIDABLE: Final = (dict, list, tuple, deque, set, frozenset)
+
+_GONE: Final = object()
+
+
+def by_content(kind: type) -> bool:
+    """Whether the content of values of this type is known to be all of their state."""
+    return str(kind.__module__).partition(".")[0] in _BY_CONTENT
+
+
+def extends_builtin(kind: type) -> bool:
+    """Whether a type is a built-in whose content says all, or a subclass of one."""
+    return issubclass(kind, _BUILTIN)
+
+
+def beside(value: Any, content: object) -> dict[Any, object] | None:
+    """Return what a value holds where its content is not all of it, else None.
+
+    What subclasses a built-in gives its fields and, as `CONTENT`, its content. What only behaves like a
+    collection gives its fields: whatever it shows comes from them. Where its one field is the very collection
+    that it shows, as in a UserDict, the content is all.
+    """
+    kind: Any = type(value)
+    if extends_builtin(kind):
+        fields = _added(value, kind)
+        whole = False
+    else:
+        fields = {} if by_content(kind) else fields_of(value)
+        whole = is_record(kind)
+    if not fields or (whole and len(fields) == 1 and _same(content, next(iter(fields.values())))):
+        return None
+    if whole:
+        return fields
+    return {**fields, CONTENT: content}
+
+
+def shows_what_it_holds(value: Any, shown: object) -> None:
+    """Refuse a subclass of a built-in container whose own methods read other members than it holds.
+
+    Raises:
+        Refusal: they differ, so that a change of what it holds could go unseen.
+    """
+    kind: Any = type(value)
+    base: Any = next((known for known in _OVERRIDABLE if issubclass(kind, known)), None)
+    held: object = _GONE
+    if base is dict:
+        held = _GONE if kind.items in {dict.items, OrderedDict.items} else dict.copy(value)
+    elif base is not None and kind.__iter__ is not base.__iter__:
+        held = (frozenset if issubclass(base, set | frozenset) else tuple)(base.__iter__(value))
+    if held is not _GONE and not _same(shown, held):
+        raise Refusal(
+            f"a {base.__name__} that shows other members than it holds ({class_name(kind)})",
+            f"return what matters of it as a plain {base.__name__}",
+        )
+
+
+def plain_scalar(value: Any) -> object:
+    """Strip a scalar of its subclass where nothing but the subclass's own behaviour is lost."""
+    if isinstance(value, Enum):
+        return value
+    kind: Any = type(value)
+    table = _STRIPPED
+    if not by_content(kind) and (kind.__dictoffset__ or _slots_added(kind)):
+        table = _STRIPPED | _PLAIN
+    return next((plain(value) for base, plain in table.items() if issubclass(kind, base)), value)
+
+
+_STRIPPED: Final[dict[type, Callable[[Any], object]]] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+    bytes: lambda it: memoryview(it).tobytes(),
+}
+"""How a value of any subclass becomes one of its base, by the language's own means."""
+
+_PLAIN: Final[dict[type, Callable[[Any], object]]] = {
+    Decimal: Decimal,
+    Fraction: Fraction,
+    complex: complex.__pos__,
+    UUID: lambda it: UUID(int=it.int),
+    datetime: lambda it: datetime.combine(date.fromordinal(it.toordinal()), datetime.timetz(it)),
+    date: lambda it: date.fromordinal(date.toordinal(it)),
+    time: lambda it: datetime.combine(date.min, it).timetz(),
+    timedelta: timedelta.__pos__,
+    PurePath: lambda it: PurePath(os.fspath(it)) if hasattr(it, "__fspath__") else PurePath(str(it)),
+}
+"""How a value of a subclass that may have attributes becomes one of its base that has none."""
+
+
+def _added(value: Any, kind: Any) -> dict[Any, object]:
+    """Read the fields that subclasses of a built-in add to it."""
+    if issubclass(kind, tuple) and getattr(kind, "n_fields", 0) > getattr(kind, "n_sequence_fields", 0):
+        # What a `stat_result` says by name alone, such as the time in nanoseconds.
+        return dict(value.__reduce__()[1][1])
+    if by_content(kind) or issubclass(kind, Enum):
+        return {}  # a member of an enumeration is a constant, shared by all who name it
+    if not (kind.__dictoffset__ or _slots_added(kind)):
+        return {}
+    hidden = _slots_known(kind)
+    return {name: item for name, item in fields_of(value).items() if name not in hidden}
+
+
+@lru_cache(maxsize=1024)
+def _slots_known(kind: type) -> frozenset[str]:
+    """Name the slots in which the built-in base itself keeps its content."""
+    bases = [base for base in kind.__mro__ if any(issubclass(known, base) for known in _BUILTIN)]
+    return frozenset(name for base in bases for name in slots_of(base))
+
+
+@lru_cache(maxsize=1024)
+def _slots_added(kind: type) -> frozenset[str]:
+    return frozenset(slots_of(kind)) - _slots_known(kind)
+
+
+def _same(content: Any, field: Any) -> bool:
+    """Whether a field is the very collection that was read as the content."""
+    kind = type(field)
+    if type(content) is dict:
+        return (
+            kind in {dict, OrderedDict}
+            and len(field) == len(content)
+            and all(field.get(key, _GONE) is item for key, item in content.items())
+        )
+    if type(content) is frozenset:
+        return kind in {set, frozenset} and field == content
+    if type(content) is tuple:
+        return (
+            kind in {list, tuple, deque}
+            and len(field) == len(content)
+            and all(mine is other for mine, other in zip(content, field, strict=True))
+        )
+    return False

@@ -1,0 +1,404 @@
+"""The copy itself: one recursive walk, bounded in depth and in number of values."""
+
+from __future__ import annotations
+
+from itertools import islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from deltaspan._state.snapshot._extra_state import beside, by_content, extends_builtin, plain_scalar, shows_what_it_holds
+from deltaspan._state.snapshot._fields import fields_of, hidden_fields, is_record
+from deltaspan._state.snapshot._hidden import Hidden
+from deltaspan._state.snapshot._types import SCALARS, Kind, has_keys, kind_of, refused
+from deltaspan._state.snapshot._paths_part1 import Array, array, class_of, record, structure_of
+from deltaspan._state.snapshot._unfreezable import Refusal, Unfreezable, failed
+from deltaspan._state.snapshot._structure import structure_of_array, structure_of_frame, structure_of_series
+from deltaspan._guard import EXHAUSTED, class_name, safe_str
+from deltaspan._interrupts import let_through
+from deltaspan._state.render._hiding import MASK, secret_of, self_shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+__all__ = ["IGNORED", "MAX_DEPTH", "MAX_NODES", "Pruning", "freeze"]
+
+IGNORED: Final = "(ignored)"
+"""What stands in a sequence for an item that is left out."""
+
+MAX_DEPTH = 100
+"""The most containers within one another; few enough that the walk stays clear of the recursion limit."""
+
+MAX_NODES = 1_000_000
+"""The most values that are walked in one state. The members of a set are not walked and do not count."""
+
+_TRIES = 5
+"""How often a container is read again that another thread changed during the copy."""
+
+_TOO_MANY = (f"more than {MAX_NODES} values", "return a set, a count or a digest")
+
+_NO_STACK = "found more nesting than the stack has room for: return a flatter structure instead"
+_NO_MEMORY = "found more than the memory has room for: return a count or a digest instead"
+
+T = TypeVar("T")
+
+
+class Pruning(Protocol):
+    """Knows what is left out of a state."""
+
+    def leaves_out(self, keys: Sequence[object], key: object) -> bool:
+        """Return whether what is at `key`, below the keys that lead there, is left out."""
+        ...
+
+    def reaches(self, depth: int) -> bool:
+        """Return whether anything may be left out below this many keys."""
+        ...
+
+
+def freeze(value: object, pruning: Pruning | None = None) -> object:
+    """Take a deep, immutable snapshot of a value.
+
+    Scalars, and whatever else cannot change, come back as they are. Lists, tuples, deques, arrays and dict
+    views become tuples; sets become frozensets, whose members are trusted; mappings become read-only mappings
+    of a fresh dict, whose keys are trusted; bytearrays and memoryviews become bytes. A record (dataclass,
+    attrs, pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private
+    ones too: a field left out would be a change unseen. Properties are not read, cached ones are left out.
+    Arrays, series and frames become tuples and mappings that remember their structure: the types of items,
+    columns in order, names, the index, the shape. The order of a frame's rows is state as well.
+    A number of numpy becomes a plain one: its type is no state, as little as that of 1 and 1.0.
+    A named tuple is its members, as it is to Python, and its names are no state.
+
+    What subclasses a built-in and has attributes of its own becomes a record of them, with its content as the
+    field `(content)`; members of enumerations are constants and come back as they are.
+    What only behaves like a collection becomes a record of its fields, or its content if it has none.
+    What hides itself, such as pydantic's SecretStr or a field with `repr=False`, becomes a digest, which
+    compares by content and shows what the value shows of itself.
+    The order of a mapping's keys is no state, not even an OrderedDict's: return `list(mapping)` to check it.
+    Nor is what governs later changes of a built-in: `maxlen` of a deque, `default_factory` of a defaultdict.
+
+    Args:
+        value: anything.
+        pruning: knows what is left out: it is not walked, and no reason to refuse the state. None leaves out
+            nothing. An item of a sequence that is left out is `IGNORED`, so that the others keep their index.
+
+    Returns:
+        The snapshot: equal in content, sharing nothing mutable with the value. Freezing it again changes
+        nothing.
+
+    Raises:
+        Unfreezable: the value, or something within it, is not state (a module, a lock, a file, an iterator),
+            contains itself, is nested more than `MAX_DEPTH` deep, has more than `MAX_NODES` values, or raised
+            when it was read.
+
+    Example:
+        >>> orders = [{"id": 1, "tags": {"new"}}]
+        >>> freeze(orders)
+        (mappingproxy({'id': 1, 'tags': frozenset({'new'})}),)
+    """
+    try:
+        try:
+            if type(value) in SCALARS:
+                return value
+            walk = _Walk() if pruning is None else _PrunedWalk(pruning)
+            return walk.copy(value, 0)
+        except Refusal as refusal:
+            raise Unfreezable(refusal.sentence()) from None
+        except (Unfreezable, *EXHAUSTED):
+            raise
+        except Exception as error:
+            let_through(error)
+            # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
+            raise Unfreezable(failed(value, error).sentence()) from None
+    except EXHAUSTED as error:
+        # Nothing is called here that would need more of what has run out.
+        raise Unfreezable(_NO_STACK if type(error) is RecursionError else _NO_MEMORY) from None
+
+
+class _Walk:
+    """One copy: the number of values that it may still visit."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = MAX_NODES
+
+    def copy(self, value: Any, depth: int) -> object:
+        if depth > MAX_DEPTH:
+            raise Refusal(
+                f"more than {MAX_DEPTH} levels of nesting", "return a flatter structure", too_deep=True
+            )
+        kind = type(value)
+        if kind is dict:
+            fresh = value.copy()
+            if len(fresh) <= self._left and SCALARS.issuperset(map(type, fresh.values())):
+                # Nearly every mapping holds scalars alone, which C can tell many times faster than a loop.
+                self._left -= len(fresh)
+                return MappingProxyType(fresh)
+            return self._mapping(value, fresh, depth)
+        if kind is list or kind is tuple:
+            return self._sequence(value, tuple(value), depth)
+        if kind is set or kind is frozenset:
+            return frozenset(value)
+        return _READERS[kind_of(kind)](self, value, depth)  # type: ignore[arg-type]  # a class hashes
+
+    def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
+        """Freeze the values of a dict that is ours alone, in place."""
+        self._spend(len(fresh))
+        key = None
+        try:
+            for key, item in fresh.items():
+                if type(item) not in SCALARS:
+                    fresh[key] = self.copy(item, depth + 1)
+        except Refusal as refusal:
+            raise refusal.within(holder, key) from None
+        return MappingProxyType(fresh)
+
+    def _sequence(self, holder: object, members: tuple[Any, ...], depth: int) -> tuple[object, ...]:
+        self._spend(len(members))
+        if SCALARS.issuperset(map(type, members)):
+            return members
+        fresh: list[object] = []
+        try:
+            for item in members:
+                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))  # noqa: PERF401 - how far it got is the index
+        except Refusal as refusal:
+            raise refusal.within(holder, len(fresh)) from None
+        return tuple(fresh)
+
+    def _spend(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise Refusal(*_TOO_MANY)
+
+    # Readers: one a kind, each takes the value and its depth ------------------------------------------------
+
+    def read_scalar(self, value: Any, depth: int) -> object:
+        plain = _read(value, plain_scalar)
+        if not extends_builtin(type(value)):
+            # An address, a pattern, a time zone: immutable as it is.
+            return plain
+        try:
+            held = self._held(value, plain, depth)
+        except Refusal:
+            name = class_name(type(value))
+            raise Refusal(
+                f"a {name} with attributes that are no plain state",
+                "return its plain value, or what matters of it as a dict,",
+            ) from None
+        return plain if held is None else held
+
+    def read_iterable(self, value: Any, depth: int) -> object:
+        if type(value) is Array:
+            return array(self._sequence(value, tuple(value), depth), value.structure)
+        members = _read(value, lambda it: tuple(self._bounded(it)))
+        shows_what_it_holds(value, members)
+        held = self._held(value, members, depth)
+        return self._sequence(value, members, depth) if held is None else held
+
+    def read_set(self, value: Any, depth: int) -> object:
+        if issubclass(type(value), set | frozenset):
+            members = _read(value, lambda it: frozenset(iter(it)))
+            shows_what_it_holds(value, members)
+        else:
+            members = _read(value, lambda it: frozenset(self._bounded(it)))
+        held = self._held(value, members, depth)
+        return members if held is None else held
+
+    def read_mapping(self, value: Any, depth: int) -> object:
+        fields = _read(value, self._items)
+        if type(value) is MappingProxyType:
+            frozen = self._mapping(value, fields, depth)
+            name = class_of(value)
+            return frozen if name is None else record(fields, name, structure_of(value))
+        shows_what_it_holds(value, fields)
+        held = self._held(value, fields, depth)
+        return self._mapping(value, fields, depth) if held is None else held
+
+    def read_collection(self, value: Any, depth: int) -> object:
+        kind = type(value)
+        if is_record(kind) and not by_content(kind) and _read(value, fields_of):
+            return self.read_record(value, depth)
+        return self.read_mapping(value, depth) if has_keys(kind) else self.read_iterable(value, depth)
+
+    def _held(self, value: Any, content: object, depth: int) -> object:
+        """Freeze what a value holds as a record where its content is not all of it, else return None."""
+        fields = _read(value, lambda it: beside(it, content))
+        return None if fields is None else self._recorded(value, fields, depth)
+
+    def _recorded(self, value: Any, fields: dict[Any, Any], depth: int) -> object:
+        kind = type(value)
+        self._mapping(value, fields, depth)
+        for name in hidden_fields(kind):
+            if name in fields and type(fields[name]) is not Hidden:
+                fields[name] = Hidden.of(fields[name], MASK)
+        return record(fields, f"{kind.__module__}.{kind.__qualname__}")
+
+    def read_record(self, value: Any, depth: int) -> object:
+        return self._recorded(value, _read(value, fields_of), depth)
+
+    def read_hidden(self, value: Any, depth: int) -> object:
+        held = self.copy(_read(value, secret_of), depth + 1)
+        return Hidden.of(held, _read(value, self_shown))
+
+    def read_bytes(self, value: Any, depth: int) -> object:
+        if isinstance(value, memoryview) and (value.format != "B" or value.ndim != 1):
+            return self.read_array(value, depth)  # bytes say neither what they are nor in what shape
+        content = _read(value, lambda it: memoryview(it).tobytes())
+        held = self._held(value, content, depth)
+        return content if held is None else held
+
+    def read_array(self, value: Any, depth: int) -> object:
+        size = _read(value, lambda it: getattr(it, "size", 0))
+        if type(size) is int and size > self._left:
+            # Before millions of numbers become millions of objects.
+            raise Refusal(*_TOO_MANY)
+        result = _read(value, lambda it: it.tolist())
+        if type(result) is type(value) and not by_content(type(value)):
+            name = class_name(type(value))
+            raise Refusal(f"a {name} whose tolist() returns a {name}", "return plain values")
+        if type(result) is list:
+            result = array(tuple(result), _read(value, structure_of_array))
+        held = self._held(value, result, depth)
+        return self._converted(value, result, depth) if held is None else held
+
+    def read_series(self, value: Any, depth: int) -> object:
+        unique = _read(value, lambda it: it.index.is_unique)
+        content = _read(value, lambda it: it.to_dict() if unique else it.tolist())
+        return self._structured(value, content, _read(value, structure_of_series), depth)
+
+    def read_frame(self, value: Any, depth: int) -> object:
+        return self._structured(value, _read(value, _frame_rows), _read(value, structure_of_frame), depth)
+
+    def _structured(self, value: object, content: Any, structure: str, depth: int) -> object:
+        if isinstance(content, dict):
+            kind = type(value)
+            self._mapping(value, content, depth)
+            return record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
+        return array(self._sequence(value, tuple(content), depth), structure)
+
+    def read_refused(self, value: Any, _depth: int) -> object:
+        raise refused(type(value))
+
+    def _converted(self, value: object, result: object, depth: int) -> object:
+        kind = type(result)
+        if kind in SCALARS or kind is type(value):
+            # A scalar type that has no Python counterpart, such as a long double, converts to itself.
+            return result
+        return self.copy(result, depth)
+
+    def _items(self, mapping: Mapping[Any, Any]) -> dict[Any, Any]:
+        if type(mapping) is MappingProxyType:
+            return dict(mapping)
+        if not hasattr(type(mapping), "items"):
+            return {key: mapping[key] for key in self._bounded(mapping.keys())}
+        pairs = list(self._bounded(mapping.items()))
+        fresh = dict(pairs)
+        if len(fresh) < len(pairs):
+            found = f"a mapping with several items of one key ({class_name(type(mapping))})"
+            raise Refusal(found, "return its items as a list")
+        return fresh
+
+    def _bounded(self, members: Iterable[T]) -> Iterable[T]:
+        """Stop reading an endless iterable; one too many is enough for the limit to be noticed."""
+        return islice(members, self._left + 1)
+
+
+class _PrunedWalk(_Walk):
+    """One copy without what is left out.
+
+    Args:
+        pruning: knows what is left out.
+    """
+
+    __slots__ = ("_keys", "_pruning")
+
+    def __init__(self, pruning: Pruning) -> None:
+        super().__init__()
+        self._pruning = pruning
+        self._keys: list[object] = []
+
+    def copy(self, value: Any, depth: int) -> object:
+        if type(value) is dict and depth <= MAX_DEPTH and self._pruning.reaches(len(self._keys)):
+            # The shortcut for mappings of scalars looks at no key.
+            return self._mapping(value, value.copy(), depth)
+        return super().copy(value, depth)
+
+    def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
+        keys, pruning = self._keys, self._pruning
+        if not pruning.reaches(len(keys)):
+            return super()._mapping(holder, fresh, depth)
+        for key in [key for key in fresh if pruning.leaves_out(keys, key)]:
+            del fresh[key]
+        self._spend(len(fresh))
+        for key, item in fresh.items():
+            fresh[key] = self._below(holder, key, item, depth)
+        return MappingProxyType(fresh)
+
+    def _sequence(self, holder: object, members: tuple[Any, ...], depth: int) -> tuple[object, ...]:
+        keys, pruning = self._keys, self._pruning
+        if not pruning.reaches(len(keys)):
+            return super()._sequence(holder, members, depth)
+        self._spend(len(members))
+        # Members of a sequence that is the whole state are named by value, so the difference leaves them out.
+        return tuple(
+            [
+                IGNORED
+                if keys and pruning.leaves_out(keys, index)
+                else self._below(holder, index, item, depth)
+                for index, item in enumerate(members)
+            ]
+        )
+
+    def _below(self, holder: object, key: object, item: Any, depth: int) -> object:
+        if type(item) in SCALARS:
+            return item
+        self._keys.append(key)
+        try:
+            return self.copy(item, depth + 1)
+        except Refusal as refusal:
+            raise refusal.within(holder, key) from None
+        finally:
+            self._keys.pop()
+
+
+_READERS: Mapping[Kind, Callable[[_Walk, Any, int], object]] = {
+    Kind.SCALAR: _Walk.read_scalar,
+    Kind.SEQUENCE: _Walk.read_iterable,
+    Kind.SET: _Walk.read_set,
+    Kind.MAPPING: _Walk.read_mapping,
+    Kind.RECORD: _Walk.read_record,
+    Kind.COLLECTION: _Walk.read_collection,
+    Kind.BYTES: _Walk.read_bytes,
+    Kind.ARRAY: _Walk.read_array,
+    Kind.SERIES: _Walk.read_series,
+    Kind.FRAME: _Walk.read_frame,
+    Kind.HIDDEN: _Walk.read_hidden,
+    Kind.REFUSED: _Walk.read_refused,
+}
+
+
+def _read(value: Any, reader: Callable[[Any], T]) -> T:
+    """Read a value whose own code may run, and which other threads may be changing meanwhile."""
+    for attempt in range(_TRIES):
+        try:
+            return reader(value)
+        except (Refusal, *EXHAUSTED):  # noqa: PERF203 - each try needs its own
+            raise
+        except RuntimeError as error:
+            # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
+            let_through(error)
+            if "during iteration" not in safe_str(error):
+                raise failed(value, error) from None
+            if attempt == _TRIES - 1:
+                raise failed(value, error, "return a copy made under its lock") from None
+        except Exception as error:
+            let_through(error)
+            raise failed(value, error) from None
+    raise AssertionError  # pragma: no cover - the last try returned or raised
+
+
+def _frame_rows(frame: Any) -> object:
+    """Rows as mappings by column where columns are unique, by index where that is unique too."""
+    if not frame.columns.is_unique:
+        rows = list(frame.itertuples(index=False, name=None))
+        return dict(zip(frame.index, rows, strict=True)) if frame.index.is_unique else rows
+    return frame.to_dict("index") if frame.index.is_unique else frame.to_dict("records")

@@ -1,0 +1,135 @@
+"""What telemetry says of an action in each of its runs: made once, at decoration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from opentelemetry.context import Context
+from opentelemetry.trace import INVALID_SPAN, set_span_in_context
+
+from deltaspan import semconv
+from deltaspan._state.render._render import label
+from deltaspan._telemetry._instruments import Instruments, is_proxy
+from deltaspan.typing import Claim, Origin, Outcome, Reason
+
+__all__ = ["ActionNames"]
+
+# An exemplar of a zero would lead to a trace in which nothing failed.
+_NO_SPAN: Final = set_span_in_context(INVALID_SPAN, Context())
+_STARTED_AT_ZERO: Final[dict[bool, tuple[tuple[Outcome, Origin | None], ...]]] = {
+    True: (("pass", "this_action"), ("fail", None), ("fail", "this_action")),
+    False: (("pass", None), ("fail", "this_action")),
+}
+"""The outcomes and origins that a check usually has, by whether it claims a change."""
+
+_Series: TypeAlias = tuple[str, Outcome, Reason | None, Origin | None, Claim | None]
+
+_EAGER_RUNS: Final = 64
+
+
+class ActionNames:
+    """The names and attribute sets of one action.
+
+    Args:
+        action: the action's or window's name.
+        function: module and qualified name of its function; None for a window.
+        metrics: for the metric of each check, in order, whether it claims a change.
+        claims: whether the action says of itself if it succeeded.
+    """
+
+    __slots__ = (
+        "_by_check",
+        "_by_outcome",
+        "_runs",
+        "_tried",
+        "action",
+        "claims",
+        "identity",
+        "is_tool",
+        "metrics",
+        "of_action",
+        "span_name",
+        "zeroed",
+    )
+
+    def __init__(
+        self, action: str, function: str | None, metrics: Mapping[str, bool], *, claims: bool
+    ) -> None:
+        action = label(action)
+        self.action = action
+        self.metrics = metrics
+        self.claims: tuple[Claim | None, ...] = ("success", "failure") if claims else (None,)
+        self.is_tool = function is not None
+        self.of_action = {semconv.ACTION_NAME: action}
+        self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
+        self.span_name = f"{semconv.SPAN_WINDOW} {action}"
+        if function is not None:
+            self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
+            self.identity |= {
+                semconv.GEN_AI_OPERATION_NAME: semconv.SPAN_EXECUTE_TOOL,
+                semconv.GEN_AI_TOOL_NAME: action,
+                semconv.CODE_FUNCTION_NAME: function,
+            }
+        self.zeroed: Instruments | None = None  # those that have this action's zeros
+        self._tried: Any = None  # the meter provider that was last tried
+        self._runs = 0
+        # Attribute sets of metrics recur with every run; there are as many as the action has series.
+        self._by_check: dict[_Series, dict[str, str]] = {}
+        self._by_outcome: dict[Outcome, dict[str, str]] = {}
+
+    def of_check(
+        self,
+        metric: str,
+        outcome: Outcome,
+        reason: Reason | None,
+        origin: Origin | None,
+        claim: Claim | None,
+    ) -> dict[str, str]:
+        """Return the attributes of one series of the checks counter."""
+        series = (metric, outcome, reason, origin, claim)
+        attributes = self._by_check.get(series)
+        if attributes is None:
+            attributes = {
+                semconv.ACTION_NAME: self.action,
+                semconv.CHECK_METRIC: metric,
+                semconv.CHECK_OUTCOME: outcome,
+            }
+            if reason is not None:
+                attributes[semconv.CHECK_REASON] = reason
+            if origin is not None:
+                attributes[semconv.CHECK_ORIGIN] = origin
+            if claim is not None:
+                attributes[semconv.ACTION_CLAIM] = claim
+            self._by_check[series] = attributes
+        return attributes
+
+    def of_outcome(self, outcome: Outcome) -> dict[str, str]:
+        """Return the attributes of one series of the action's duration."""
+        attributes = self._by_outcome.get(outcome)
+        if attributes is None:
+            attributes = {**self.of_action, semconv.ACTION_OUTCOME: outcome}
+            self._by_outcome[outcome] = attributes
+        return attributes
+
+    def start_at_zero(self, instruments: Instruments) -> None:
+        """Start the series of pass and fail at zero, once for each meter provider.
+
+        Without a first zero `increase()` misses a first failure, and a ratio of failures is empty, not 0.
+        """
+        # Before there is an SDK zeros are lost, so they are tried again: at each of the first runs, then now
+        # and then, because asking for the provider costs as much as the rest of a run's metrics.
+        self._runs += 1
+        if self._runs > _EAGER_RUNS and self._runs % _EAGER_RUNS:
+            return
+        provider = instruments.meter_provider()
+        if self._tried is provider:
+            return
+        self._tried = provider
+        if not is_proxy(provider):
+            self.zeroed = instruments
+        for metric, claims_change in self.metrics.items():
+            for outcome, origin in _STARTED_AT_ZERO[claims_change]:
+                for claim in self.claims:
+                    series = self.of_check(metric, outcome, None, origin, claim)
+                    instruments.checks.add(0, series, _NO_SPAN)

@@ -1,0 +1,1 @@
+"""What needs the OpenTelemetry SDK: exporters and baggage processors."""

@@ -1,0 +1,158 @@
+"""What passes from stage to stage: frozen, slotted, each field documented."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, Protocol
+
+from deltaspan._state.diff._init_part1 import Delta
+from deltaspan._guard import class_name, qualified_name, safe_str
+from deltaspan._interrupts import without_frames
+from deltaspan.typing import Outcome, Reason
+
+__all__ = [
+    "FAIL",
+    "OBSERVED",
+    "PASS",
+    "REDACTED_REASONS",
+    "SEVERITY",
+    "UNREAD",
+    "Explained",
+    "NotLocked",
+    "ProbeTimeout",
+    "Raised",
+    "Timing",
+    "Unread",
+    "Verdict",
+    "inconclusive",
+]
+
+
+class Unread:
+    """The state that was never read; not None, which is a state like any other."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "(not read)"
+
+    def __reduce__(self) -> str:
+        return "UNREAD"
+
+
+UNREAD: Final = Unread()
+
+
+class Raised(NamedTuple):
+    """An exception that left a check without a verdict.
+
+    Attributes:
+        name: the name of its class.
+        qualified_name: the same with its module.
+        message: its text.
+        error: the exception without its traceback; None for the action's own, which belongs to its caller: a
+            report that held it would keep the arguments of the action alive.
+    """
+
+    name: str
+    qualified_name: str
+    message: str
+    error: BaseException | None
+
+    @classmethod
+    def of(cls, error: BaseException) -> Raised:
+        """Describe what code of a check raised, and keep it."""
+        return cls.by_action(error)._replace(error=without_frames(error))
+
+    @classmethod
+    def by_action(cls, error: BaseException) -> Raised:
+        """Describe what the action raised."""
+        kind = type(error)
+        return cls(class_name(kind), qualified_name(kind), safe_str(error), None)
+
+
+class Verdict(NamedTuple):
+    """What judging a delta came to.
+
+    Attributes:
+        outcome: pass, fail, inconclusive, observed or skipped.
+        reason: why there is no verdict; set for `inconclusive` alone.
+        note: the sentence that explains it, when the expectation's own sentence does not.
+        fault: the exception behind it, when there is one.
+    """
+
+    outcome: Outcome
+    reason: Reason | None = None
+    note: str | None = None
+    fault: Raised | None = None
+
+
+class Timing(NamedTuple):
+    """What a check took beyond two reads.
+
+    Attributes:
+        attempts: how many reads of the post-state there were.
+        settle_seconds: from the end of the action to the last read; None when it was read once.
+        lock_seconds: how long its lock had to be waited for; None without a lock.
+        baseline_age_seconds: how old a baseline was that another process captured; None otherwise.
+    """
+
+    attempts: int = 1
+    settle_seconds: float | None = None
+    lock_seconds: float | None = None
+    baseline_age_seconds: float | None = None
+
+
+PASS: Final = Verdict("pass")
+FAIL: Final = Verdict("fail")
+OBSERVED: Final = Verdict("observed")
+
+SEVERITY: Final[dict[Outcome, int]] = {"skipped": 0, "observed": 1, "pass": 2, "inconclusive": 3, "fail": 4}
+"""How outcomes of several checks combine: the highest names the action's outcome."""
+
+
+REDACTED_REASONS: Final[dict[Reason, str]] = {
+    "baseline_failed": "its baseline could not be read",
+    "probe_failed": "its probe raised after the action",
+    "probe_timeout": "its probe did not answer in time",
+    "incomparable": "its states cannot be compared in the way that was asked",
+    "expectation_failed": "its expected value could not be computed",
+    "action_failed": "the action raised",
+    "contended": "another run may have written to the same scope meanwhile",
+    "stale_baseline": "its baseline is too old",
+    "abandoned": "the window ended before its verdict was reached",
+}
+"""Each reason in words that quote no state, for checks whose states must not be shown."""
+
+
+def inconclusive(reason: Reason, note: str, fault: Raised | None = None) -> Verdict:
+    """Return a verdict that says why there is none.
+
+    Args:
+        reason: one of the reasons of `inconclusive`.
+        note: the sentence for a person.
+        fault: the exception behind it, if any.
+    """
+    return Verdict("inconclusive", reason, note, fault)
+
+
+class ProbeTimeout(Exception):
+    """A probe did not answer in the time that its check allows; becomes the reason `probe_timeout`."""
+
+
+class NotLocked(Exception):
+    """The lock of a check could not be taken; becomes the reason `baseline_failed`."""
+
+
+class Explained(Protocol):
+    """What a report needs of an expectation once its verdict is known."""
+
+    @property
+    def expected(self) -> object:
+        """What a report shows as `expected_delta`: the value for `by`, else words."""
+        ...
+
+    def explain(
+        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
+    ) -> str:
+        """Return the sentence: what was expected, what happened, and both states if they are short."""
+        ...

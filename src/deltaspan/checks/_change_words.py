@@ -1,0 +1,340 @@
+"""What every sentence about a change can say: its start, its end, a predicate, and what it is not about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from deltaspan._state.snapshot import Unfreezable, freeze
+from deltaspan._verdicts import UNREAD
+from deltaspan.checks._check import Check, S_co
+from deltaspan.checks._probe_part1 import said, source
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.expectations import (
+    AnyMovement,
+    AtLeast,
+    AtMost,
+    Between,
+    By,
+    ChangeExpectation,
+    Decrease,
+    Ignored,
+    Increase,
+    Movement,
+    Pattern,
+    Satisfying,
+    SomeChange,
+)
+from deltaspan.expectations._patterns import holds_pattern, written, written_key
+
+__all__ = ["Sentence", "checked_key", "checked_member", "checked_patterns", "frozen", "refuse_packed"]
+
+C = TypeVar("C", bound="Sentence[Any]")
+
+_OF_NUMBERS = (By, AtLeast, AtMost, Between, Increase, Decrease)
+
+
+class Sentence(Check[S_co]):
+    """A claim that the state changes, and the words that fit any state."""
+
+    __slots__ = ()
+
+    def from_(self: C, state: object) -> C:
+        """Demand that the baseline equals `state`, by value.
+
+        Args:
+            state: any value, or a callable that computes one from what it names.
+
+        Raises:
+            DefinitionValueError: a start was given already.
+            DefinitionTypeError: the state cannot be compared by value.
+
+        Example:
+            >>> from deltaspan import change, window
+            >>> order = {"status": "new"}
+            >>> with window("pay", change("status", lambda: order["status"]).from_("new").to("paid")) as w:
+            ...     order["status"] = "paid"
+            >>> w.report["status"].explanation
+            "status changed, as expected ('new' → 'paid')"
+        """
+        expectation = self._expectation
+        if expectation.start is not UNREAD:
+            raise DefinitionValueError(f"check {self.metric!r} has a start already: {self!r}")
+        if expectation.is_idempotent:
+            raise _refusal_of_both_ends(self, said("from_", state))
+        start = frozen(self.metric, "from_", state)
+        return self._with(replace(expectation, start=start), said("from_", state))
+
+    def to(self: C, state: object) -> C:
+        """Demand that the post-state equals `state`, by value; otherwise as for `from_`.
+
+        The state must still have changed: one that was there before proves nothing about the action. For an
+        action that may find its work done there is `ending_at`.
+        """
+        expectation = self._expectation
+        if expectation.end is not UNREAD:
+            raise DefinitionValueError(f"check {self.metric!r} has an end already: {self!r}")
+        return self._with(replace(expectation, end=frozen(self.metric, "to", state)), said("to", state))
+
+    def ending_at(self: C, state: object) -> C:
+        """Demand that the post-state equals `state`, by value, changed or not.
+
+        It fits an action that may find its work done: one that is idempotent. `.to(state)` proves more, and
+        is to be preferred where the state must change.
+
+        Args:
+            state: any value, or a callable that computes one from what it names.
+
+        Raises:
+            DefinitionValueError: a start or an end was given already, or another word demands a change.
+            DefinitionTypeError: the state cannot be compared by value.
+
+        Example:
+            >>> from deltaspan import change, window
+            >>> order = {"status": "open"}
+            >>> with window("open", change("status", lambda: order["status"]).ending_at("open")) as w:
+            ...     order["status"] = "open"
+            >>> print(w.report["status"].explanation)  # doctest: +NORMALIZE_WHITESPACE
+            status did not change, as expected ('open' → 'open'); it was 'open' already before the action
+        """
+        words = said("ending_at", state)
+        expectation = self._expectation
+        if expectation.end is not UNREAD:
+            raise DefinitionValueError(f"check {self.metric!r} has an end already: {self!r}")
+        if expectation.start is not UNREAD:
+            raise _refusal_of_both_ends(self, words)
+        movement = expectation.movement
+        if isinstance(movement, SomeChange):
+            movement = AnyMovement()
+        _refuse_certain_change(movement, f"{self!r} cannot be followed by .{words}", state)
+        end = frozen(self.metric, "ending_at", state)
+        return self._with(replace(expectation, end=end, movement=movement, is_idempotent=True), words)
+
+    def satisfying(self: C, predicate: Callable[..., object], description: str) -> C:
+        """Demand that a predicate of your own holds: anything that the other words cannot say.
+
+        It alone decides whether the state has to change at all.
+
+        Args:
+            predicate: a callable that names what it needs: `delta`, `pre_state`, `post_state`, `result`,
+                `causal_tag`, the action's parameters. `delta` is the amount for numbers, otherwise a record
+                with `changed` and, of a collection, `added`, `removed` and, of a mapping, `modified`; see
+                `deltaspan.typing`. What it returns is taken as true or false. If it raises, the check is
+                inconclusive.
+            description: what it demands, for reports: it is all that they can say of a predicate.
+
+        Raises:
+            DefinitionTypeError: the predicate is not callable, or the description is no text.
+            DefinitionValueError: the description is empty, or another word already says how far.
+
+        Example:
+            >>> from deltaspan import change, window
+            >>> rows = {1, 2, 3}
+            >>> check = change("rows", lambda: rows).satisfying(
+            ...     lambda delta: all(row > 2 for row in delta.removed), "only rows above 2 go"
+            ... )
+            >>> with window("prune", check) as w:
+            ...     rows.discard(1)
+            >>> print(w.report["rows"].explanation)
+            expected rows to satisfy 'only rows above 2 go', but it removed member 1 ({1, 2, 3} → {2, 3})
+        """
+        words = said("satisfying", predicate, description)
+        return self._moving(Satisfying(predicate, description), words)
+
+    def ignoring(self: C, *patterns: object) -> C:
+        """Leave keys, members or paths out entirely, before anything is judged.
+
+        What lies below an ignored key is left out with it, and is not read: it refuses no state and no report
+        shows it. What a callable computes is left out of the delta alone. It may be said again, to leave out
+        more. A state without members has nothing to leave out.
+
+        Args:
+            patterns: keys, members and glob patterns over paths, as for `only`.
+
+        Raises:
+            DefinitionTypeError: a pattern cannot be compared by value.
+            DefinitionValueError: there is no pattern, or the change is that of one number.
+
+        Example:
+            >>> from deltaspan import change, window
+            >>> doc = {"status": "new", "updated_at": 1}
+            >>> check = change("doc", lambda: doc).modifying("status").ignoring("updated_at")
+            >>> with window("save", check) as w:
+            ...     doc.update(status="done", updated_at=2)
+            >>> w.report["doc"].passed
+            True
+        """
+        words = said("ignoring", *patterns)
+        expectation = self._expectation
+        if isinstance(expectation.movement, _OF_NUMBERS) and not callable(_amount(expectation.movement)):
+            raise DefinitionValueError(
+                f"{self!r} is about one number, which has no members: it cannot be followed by .{words}"
+            )
+        ignored = Ignored(
+            (*expectation.ignored.patterns, *checked_patterns(self.metric, "ignoring", patterns))
+        )
+        return self._with(replace(expectation, ignored=ignored), words)
+
+    @property
+    def _expectation(self) -> ChangeExpectation:
+        assert isinstance(self.expectation, ChangeExpectation)  # noqa: S101  # `change` makes no other
+        return self.expectation
+
+    def _moving(self: C, movement: Movement, words: str) -> C:
+        expectation = self._expectation
+        earlier = expectation.movement
+        if not isinstance(earlier, SomeChange | AnyMovement):
+            hint = ", or use by_between(low, high)" if _both_of_numbers(earlier, movement) else ""
+            raise DefinitionValueError(
+                f"check {self.metric!r} says twice how far the state moves: {self!r} cannot be followed by "
+                f".{words}; keep one{hint}"
+            )
+        if (
+            isinstance(movement, _OF_NUMBERS)
+            and expectation.ignored.patterns
+            and not callable(_amount(movement))
+        ):
+            raise DefinitionValueError(
+                f"{self!r} leaves members out, and one number has none: it cannot be followed by .{words}"
+            )
+        if expectation.is_idempotent:
+            _refuse_certain_change(movement, f"{self!r} cannot be followed by .{words}", expectation.end)
+        return self._with(replace(expectation, movement=movement), words)
+
+    def _with(self: C, expectation: ChangeExpectation, words: str) -> C:
+        if expectation.keeps_others:
+            _refuse_beside_keeping(self, expectation, words)
+        return replace(self, expectation=expectation, words=(*self.words, words))
+
+
+def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, words: str) -> None:
+    """Refuse to keep the rows of others beside a word that is about all rows.
+
+    Raises:
+        DefinitionValueError: there is a start or an end, or others may change.
+    """
+    if expectation.start is not UNREAD or expectation.end is not UNREAD:
+        raise DefinitionValueError(
+            f"{check!r} cannot be followed by .{words}: a start and an end are of the whole state, and "
+            f".keeping_others() tells the action's rows from those of others; say which rows it changes, as "
+            f".adding(...) does"
+        )
+    if getattr(expectation.movement, "others", False):
+        raise DefinitionValueError(
+            f"{check!r} cannot be followed by .{words}: .allowing_others() and .keeping_others() contradict "
+            f"each other; keep one"
+        )
+
+
+def frozen(metric: str, word: str, state: object) -> Any:
+    """Return an operand as a snapshot of its value, or as it is when it is to be computed.
+
+    Raises:
+        DefinitionTypeError: it cannot be compared by value.
+    """
+    if callable(state):
+        return state
+    try:
+        copy = freeze(state)
+    except Unfreezable as error:
+        raise DefinitionTypeError(f"check {metric!r}: {word} cannot compare with this: {error}") from None
+    if holds_pattern(state):
+        raise DefinitionTypeError(
+            f"check {metric!r}: {word} compares with a value, and this is or holds a pattern: {state!r}; a "
+            f"pattern is a member of its own, in adding, removing, modifying, only and ignoring"
+        )
+    return copy
+
+
+def checked_member(metric: str, word: str, member: object) -> object:
+    """Return a member as its author wrote it: a pattern, a value, or a callable that computes some.
+
+    Raises:
+        DefinitionTypeError: it cannot be compared by value.
+        DefinitionValueError: a brace is left open, or a field is not a plain name.
+    """
+    if callable(member):
+        return member
+    try:
+        return written(member if isinstance(member, Pattern) else frozen(metric, word, member))
+    except DefinitionValueError as error:
+        raise DefinitionValueError(f"check {metric!r}: {word}: {error}") from None
+
+
+def checked_key(metric: str, word: str, key: object) -> object:
+    """Return a key of a mapping of amounts as its author wrote it; text spells a path, and is no pattern.
+
+    Raises:
+        DefinitionTypeError: it is a pattern.
+        DefinitionValueError: a brace is left open, or a field is not a plain name.
+    """
+    if holds_pattern(key):
+        raise DefinitionTypeError(
+            f"check {metric!r}: {word} takes an amount for each key, and {key!r} may name several; write the "
+            f"keys one by one"
+        )
+    try:
+        return written_key(key)
+    except DefinitionValueError as error:
+        raise DefinitionValueError(f"check {metric!r}: {word}: {error}") from None
+
+
+def checked_patterns(metric: str, word: str, patterns: tuple[object, ...]) -> tuple[object, ...]:
+    """Return members and patterns as their author wrote them; at least one.
+
+    Raises:
+        DefinitionTypeError: one cannot be compared by value, or they are packed in a list or a set.
+        DefinitionValueError: there is none.
+    """
+    refuse_packed(metric, word, patterns)
+    checked = tuple(checked_member(metric, word, pattern) for pattern in patterns)
+    if not checked:
+        raise DefinitionValueError(f"check {metric!r}: {word}() needs at least one member, key or pattern")
+    return checked
+
+
+def refuse_packed(metric: str, word: str, members: tuple[object, ...]) -> None:
+    """Refuse one list or set where its members were meant: in a set or as a key neither could be.
+
+    A tuple, a frozenset and a document may each be one member.
+
+    Raises:
+        DefinitionTypeError: it is one.
+    """
+    if len(members) == 1 and isinstance(members[0], list | set):
+        kind, whole = ("list", "tuple") if isinstance(members[0], list) else ("set", "frozenset")
+        raise DefinitionTypeError(
+            f"check {metric!r}: {word} takes members one by one, not a {kind} of them; unpack it: "
+            f"{word}(*members), or say {word}({whole}(...)) where one member is itself a {kind}"
+        )
+
+
+def _refusal_of_both_ends(check: object, words: str) -> DefinitionValueError:
+    return DefinitionValueError(
+        f"{check!r} cannot be followed by .{words}: a start and an end say whether the state changes, and "
+        f"ending_at() leaves that open; say .from_(...).to(...), or ending_at() alone"
+    )
+
+
+def _refuse_certain_change(movement: Movement, said_so: str, end: object) -> None:
+    """Refuse a movement that no unchanged state satisfies, beside an end that may have been there before.
+
+    Raises:
+        DefinitionValueError: it is one.
+    """
+    if movement.admits_none:
+        return
+    raise DefinitionValueError(
+        f"{said_so}: the one demands a change, and the other holds without one; "
+        f"say .to({source(end)}) instead of .ending_at({source(end)})"
+    )
+
+
+def _both_of_numbers(one: Movement, other: Movement) -> bool:
+    return isinstance(one, _OF_NUMBERS) and isinstance(other, _OF_NUMBERS)
+
+
+def _amount(movement: Movement) -> object:
+    # A computed amount may turn out to be amounts by key, of which some can be left out.
+    return movement.amount if isinstance(movement, By) else None

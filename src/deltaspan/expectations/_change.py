@@ -1,0 +1,159 @@
+"""A change: from a start, to an end, by a movement; each part optional."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from deltaspan._state.diff._init_part1 import Delta, MappingDelta, TaggedDelta
+from deltaspan._state.diff import difference, equal
+from deltaspan._state.snapshot import freeze
+from deltaspan._verdicts import FAIL, PASS, UNREAD, Raised, Verdict, inconclusive
+from deltaspan._state.render._render import show, whole
+from deltaspan.expectations._ends import instead
+from deltaspan.expectations._base import Incomparable, Movement, NothingClaimed, States, sentence
+from deltaspan.expectations._ignoring import NOTHING_IGNORED, Ignored
+from deltaspan.expectations._keeping_others import NO_ROWS, collateral, collateral_words, kept_sentence
+from deltaspan.expectations._movements import SOME_CHANGE, AnyMovement
+from deltaspan.expectations._predicates import PredicateRaised
+
+__all__ = ["ChangeExpectation"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeExpectation:
+    """A movement, which may be asked to start and to end at given states.
+
+    Attributes:
+        start: the state that the baseline must equal, frozen; UNREAD when any will do.
+        end: the state that the post-state must equal, frozen; UNREAD when any will do.
+        movement: how the state must have moved. A bare start or end still demands some change: an end
+            that was there before the action proves nothing about the action.
+        ignored: what is left out before anything is judged, of a start and an end too.
+        is_idempotent: whether the end may have been there before the action.
+        keeps_others: whether, of tagged rows, those of others must be as they were.
+    """
+
+    movement: Movement = SOME_CHANGE
+    start: Any = UNREAD
+    end: Any = UNREAD
+    ignored: Ignored = NOTHING_IGNORED
+    is_idempotent: bool = False
+    keeps_others: bool = False
+
+    @property
+    def expected(self) -> object:
+        own = self.movement.expected
+        if own is None:
+            own = self._ends.strip(" ,") or "some change"
+        elif self.is_idempotent and isinstance(own, str):
+            own = f"{own}{self._ends}"
+        if callable(own):
+            own = "computed"
+        keeping = ", keeping other rows" if self.keeps_others else ""
+        return f"{own}{keeping}{self.ignored.words}" if isinstance(own, str) else own
+
+    @property
+    def _ends(self) -> str:
+        start = "" if self.start is UNREAD else f" from {_operand(self.start)}"
+        if self.is_idempotent:
+            return f", ending at {_operand(self.end)}"
+        return start if self.end is UNREAD else f"{start} to {_operand(self.end)}"
+
+    def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
+        states = (pre_state, post_state)
+        try:
+            if self.ignored.patterns:
+                delta = self.ignored.leave_out(delta)
+            moved = self.movement.holds(delta, states)
+        except Incomparable as fact:
+            return inconclusive("incomparable", fact.sentence(states))
+        except NothingClaimed as fact:
+            return inconclusive("expectation_failed", str(fact))
+        except PredicateRaised as fact:
+            fault = None if fact.error is None else Raised.of(fact.error)
+            return inconclusive("expectation_failed", str(fact), fault)
+        moved = moved and not self.harm(delta).changed
+        return PASS if moved and self.starts(pre_state) and self.arrives(post_state) else FAIL
+
+    def explain(
+        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
+    ) -> str:
+        states = (pre_state, post_state)
+        delta = self.ignored.leave_out(delta)
+        faults = [] if holds else list(self._faults(delta, states))
+        happened = " and ".join(faults) or self.movement.happened(delta)
+        ignoring = self.ignored.words
+        if self.keeps_others and isinstance(delta, TaggedDelta):
+            harm = self.harm(delta)
+            if faults and not delta.mine.changed:
+                happened = "changed no row of its own"
+            if harm.changed:
+                happened = f"{happened} and it" if faults else "also"
+                happened += f" {collateral_words(harm)}"
+            return kept_sentence(metric, f"{self._demand}{ignoring}", happened, delta, harm, holds=holds)
+        if holds:
+            happened += ignoring
+        held = self._held(states)
+        return sentence(metric, f"{self._demand}{ignoring}", happened, states, holds=holds, held=held)
+
+    @property
+    def _demand(self) -> str:
+        movement, extent = self.movement, self.movement.extent
+        if isinstance(movement, AnyMovement):
+            return f"end at {_operand(self.end)}, changed or not"
+        if self.is_idempotent:
+            return f"{movement.verb} {extent}".rstrip() + self._ends
+        return f"{movement.verb}{self._ends}{' ' if extent else ''}{extent}"
+
+    def _held(self, states: States) -> str:
+        """Say that the end which is asked for was there before the action, if it was."""
+        if self.end is UNREAD or callable(self.end) or not self.arrives(states[0]):
+            return ""
+        # What is ignored may stand in the end that was asked for, and not in the state.
+        end = whole(self.end) if equal(self.end, states[0]) else None
+        return f"it was {end or 'so'} already before the action"
+
+    def _faults(self, delta: Delta, states: States) -> Iterator[str]:
+        is_start, is_still = self.starts(states[0]), not delta.changed
+        if not is_start:
+            yield f"started {instead(self.start, states[0], self.ignored)}"
+        if not self.arrives(states[1]):
+            if is_start or not is_still:
+                yield f"{'stayed' if is_still else 'ended'} {instead(self.end, states[1], self.ignored)}"
+            else:
+                yield "did not change"
+            if is_still:
+                return  # the sentence says already that the state did not move
+        fault = self.movement.fault(delta, states)
+        if fault is not None:
+            yield fault
+
+    def harm(self, delta: Delta) -> MappingDelta:
+        """Return what happened to rows that were to be kept; nothing where none are.
+
+        Args:
+            delta: what changed, ignored members left out.
+        """
+        if self.keeps_others and isinstance(delta, TaggedDelta):
+            return collateral(self.movement, delta)
+        return NO_ROWS
+
+    def starts(self, pre_state: object) -> bool:
+        """Return whether the baseline is the start that is asked for, if any."""
+        return self.start is UNREAD or self._same(self.start, pre_state)
+
+    def arrives(self, post_state: object) -> bool:
+        """Return whether the post-state is the end that is asked for, if any."""
+        return self.end is UNREAD or self._same(self.end, post_state)
+
+    def _same(self, expected: object, state: object) -> bool:
+        if not self.ignored.patterns:
+            return equal(expected, state)
+        expected = freeze(expected, self.ignored.pruning)  # as the state was read
+        return not self.ignored.leave_out(difference(expected, state)).changed
+
+
+def _operand(state: object) -> str:
+    return "a computed state" if callable(state) else show(state)

@@ -1,0 +1,126 @@
+"""Comparing amounts of any numeric kind, exactly, whatever decimal context the caller has set."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any, Final
+
+from deltaspan._state.diff._init_part1 import Delta, NumberDelta, TaggedDelta
+from deltaspan._state.diff._numbers import is_nan, subtract
+from deltaspan._state.render._render import show
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.expectations._base_part1 import unfit
+from deltaspan.expectations._base import Incomparable, States
+
+__all__ = [
+    "amount_of",
+    "checked_amount",
+    "checked_order",
+    "checked_tolerance",
+    "compare",
+    "negated",
+    "zero_like",
+]
+
+_AMOUNTS: Final = (int, float, Decimal, Fraction, timedelta)
+
+
+def amount_of(delta: Delta, word: str, states: States) -> Any:
+    """Return the amount of a numeric delta.
+
+    Raises:
+        Incomparable: the states were not two numbers, or two points in time.
+    """
+    if isinstance(delta, NumberDelta):
+        return delta.amount
+    if isinstance(delta, TaggedDelta):
+        return delta.amount  # rows are counted
+    raise unfit(word, "a number", delta, states)
+
+
+def compare(one: Any, other: Any, tolerance: Any = None) -> int | None:
+    """Return the sign of `one - other`, 0 within the tolerance, None when either is NaN.
+
+    Raises:
+        Incomparable: the two do not subtract, such as a timedelta and a number.
+    """
+    if type(one) is int and type(other) is int and tolerance is None:
+        return (one > other) - (one < other)
+    if is_nan(one) or is_nan(other):
+        return None
+    if one == other:
+        return 0
+    amount = subtract(one, other)
+    if amount is None:
+        raise Incomparable(f"the amounts are of kinds that do not compare: {show(one)} and {show(other)}")
+    if tolerance is not None and compare(_size(amount), tolerance) in (-1, 0):
+        return 0
+    return 1 if amount > zero_like(amount) else -1
+
+
+def negated(amount: Any) -> Any:
+    """Return `-amount`, exactly: the minus sign rounds a Decimal to the caller's context."""
+    return amount.copy_negate() if isinstance(amount, Decimal) else -amount
+
+
+def zero_like(amount: Any) -> Any:
+    """Return nothing, of the amount's kind."""
+    return timedelta() if isinstance(amount, timedelta) else 0
+
+
+def _size(amount: Any) -> Any:
+    return amount.copy_abs() if isinstance(amount, Decimal) else abs(amount)
+
+
+# At construction ------------------------------------------------------------------------------------------
+
+
+def checked_amount(word: str, amount: Any) -> None:
+    """Refuse an amount that is neither a number nor computed.
+
+    Raises:
+        DefinitionTypeError: the amount is of another kind; bool is not a number.
+        DefinitionValueError: the amount is NaN, which no delta satisfies.
+    """
+    if callable(amount):
+        return
+    if isinstance(amount, bool | Enum) or not isinstance(amount, _AMOUNTS):
+        raise DefinitionTypeError(
+            f"{word} takes a number, a timedelta, or a callable that computes one, not {show(amount)}"
+        )
+    if is_nan(amount):
+        raise DefinitionValueError(f"{word} takes a number, not NaN: no delta could satisfy it")
+
+
+def checked_tolerance(tolerance: Any) -> None:
+    """Refuse a tolerance that is not a number of zero or more.
+
+    Raises:
+        DefinitionTypeError: the tolerance is of another kind.
+        DefinitionValueError: the tolerance is negative or NaN.
+    """
+    if tolerance is None:
+        return
+    checked_amount("tolerance", tolerance)
+    if not callable(tolerance) and compare(tolerance, zero_like(tolerance)) == -1:
+        raise DefinitionValueError(f"tolerance={tolerance!r} must not be negative")
+
+
+def checked_order(said: str, low: Any, high: Any) -> None:
+    """Refuse a range that holds for no delta.
+
+    Raises:
+        DefinitionTypeError: its two ends do not compare.
+        DefinitionValueError: its lower end is the larger.
+    """
+    if callable(low) or callable(high):
+        return
+    try:
+        order = compare(low, high)
+    except Incomparable as fact:
+        raise DefinitionTypeError(f"{said}: {fact}") from None
+    if order == 1:
+        raise DefinitionValueError(f"{said} holds for no delta: the first is larger; swap them")

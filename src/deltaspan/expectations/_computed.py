@@ -1,0 +1,245 @@
+"""Operands that are computed from the run: found when a check meets its action, filled in when it is judged.
+
+An operand is a field of an expectation or of a part of it, a member of a tuple of members, or a value of a
+mapping. Each has a path, such as `movement.amount` or `movement.adding.members.0`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from inspect import isawaitable
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from deltaspan._state.diff._init_part1 import Delta, for_predicate
+from deltaspan._state.diff import identity
+from deltaspan._callables_part1 import discard
+from deltaspan._state.snapshot import MAX_NODES, freeze
+from deltaspan._state.render._render import show
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.expectations._base import States
+from deltaspan.expectations._patterns import Pattern, holds_pattern
+
+__all__ = [
+    "BEFORE",
+    "DELTA",
+    "KEY",
+    "MEMBER",
+    "POST_STATE",
+    "PRE_STATE",
+    "VALUE",
+    "Question",
+    "any_computed",
+    "computed_operands",
+    "is_predicate",
+    "predicate_name",
+    "with_operands",
+    "with_own_generator_read",
+]
+
+DELTA: Final = "delta"
+PRE_STATE: Final = "pre_state"
+POST_STATE: Final = "post_state"
+
+MEMBER: Final = "member"
+KEY: Final = "key"
+VALUE: Final = "value"
+BEFORE: Final = "before"
+"""What a predicate may name of one member of a set or a sequence, or of one entry of a mapping."""
+
+_KEY_OF: Final = "key of "
+"""Before the position of an item of a mapping: its key is computed, not its value."""
+
+_PREDICATES: Final = frozenset({"predicate", "where"})
+
+D = TypeVar("D")
+
+
+def is_predicate(path: str) -> bool:
+    """Whether the operand is a predicate, which is asked about a delta rather than computed before it."""
+    return path.rpartition(".")[2] in _PREDICATES
+
+
+def predicate_name(predicate: Any) -> str:
+    """Return what a sentence calls a predicate: its own name, if it has one."""
+    name = predicate.name if isinstance(predicate, Question) else getattr(predicate, "__name__", None)
+    return name if isinstance(name, str) and name.isidentifier() else "the predicate"
+
+
+class Question:
+    """A predicate with all that it named of the run; what it names of the change is given when it is asked.
+
+    Args:
+        ask: calls the predicate with values by name.
+        known: the values that the run had for the names it asks for.
+        names: all that it names.
+        name: what a sentence calls it.
+    """
+
+    __slots__ = ("_answers", "_ask", "_known", "name", "names")
+
+    def __init__(
+        self,
+        ask: Callable[[Mapping[str, Any]], object],
+        known: Mapping[str, Any],
+        names: Iterable[str] = (),
+        name: str = "the predicate",
+    ) -> None:
+        self._ask = ask
+        self._known = known
+        self._answers: dict[Hashable, bool] = {}
+        self.names = frozenset(names)
+        self.name = name
+
+    def holds(self, delta: Delta, states: States) -> bool:
+        """Ask it; whatever it raises goes on to the caller."""
+        return self._answer({DELTA: for_predicate(delta), PRE_STATE: states[0], POST_STATE: states[1]})
+
+    def holds_of(self, kind: str, entry: Any, given: Mapping[str, object]) -> bool:
+        """Ask it about one entry of a kind, once, however often the answer is needed.
+
+        Args:
+            kind: adding, removing or modifying.
+            entry: a member, or the path of an entry.
+            given: what it may name of the entry.
+        """
+        key = (kind, identity(entry))
+        if key not in self._answers:
+            self._answers[key] = self._answer(given)
+        return self._answers[key]
+
+    def _answer(self, given: Mapping[str, object]) -> bool:
+        answer = self._ask({**self._known, **given})
+        if isawaitable(answer) or isinstance(answer, Generator | AsyncGenerator):
+            discard(answer)
+            raise TypeError("the predicate returned something that is still to be run; answer at once")
+        return bool(answer)
+
+
+def with_own_generator_read(value: object, function: Callable[..., object]) -> object:
+    """Return what a callable computed; a generator that it made itself becomes a list.
+
+    Any other iterator may be part of the result, and reading it would empty it for the caller.
+
+    Args:
+        value: what the callable returned.
+        function: the callable.
+    """
+    if not isinstance(value, Generator):
+        return value
+    code: Any = getattr(function, "__code__", None)
+    made: Any = getattr(value, "gi_code", None)
+    if code is None or not (made is code or any(made is const for const in code.co_consts)):
+        return value
+    return list(islice(value, MAX_NODES + 1))
+
+
+def any_computed(operands: Iterable[object]) -> bool:
+    """Whether any of the operands is still to be computed."""
+    return any(map(callable, operands))
+
+
+def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield path and callable of each operand that is computed from the run, nested parts included."""
+    for field in fields(expectation):
+        operand = getattr(expectation, field.name)
+        if _is_part(operand):
+            yield from ((f"{field.name}.{path}", call) for path, call in computed_operands(operand))
+        elif callable(operand):
+            yield field.name, operand
+        elif isinstance(operand, tuple | MappingProxyType):
+            items = operand.values() if isinstance(operand, MappingProxyType) else operand
+            yield from ((f"{field.name}.{i}", item) for i, item in enumerate(items) if callable(item))
+            keys = operand if isinstance(operand, MappingProxyType) else ()
+            yield from ((f"{field.name}.{_KEY_OF}{i}", key) for i, key in enumerate(keys) if callable(key))
+
+
+def with_operands(expectation: D, values: Mapping[str, object]) -> D:
+    """Return the expectation with computed operands replaced by their values, validated as at construction.
+
+    Args:
+        expectation: one with computed operands.
+        values: what was computed, by the paths that `computed_operands` gave.
+
+    Raises:
+        DefinitionError: a value is not what the expectation takes.
+        Unfreezable: a value is not a state that could be compared.
+    """
+    own = {path: _settled(value) for path, value in values.items() if "." not in path}
+    for field in fields(expectation):  # type: ignore[arg-type]  # every expectation is a dataclass
+        inner = {p.partition(".")[2]: v for p, v in values.items() if p.startswith(field.name + ".")}
+        if inner:
+            own[field.name] = _filled(getattr(expectation, field.name), inner)
+    remade = getattr(expectation, "remade", None)
+    if remade is not None:
+        # An amount that turns out to be a mapping makes another kind of movement.
+        return remade(**own)  # type: ignore[no-any-return]
+    return replace(expectation, **own)  # type: ignore[type-var]
+
+
+def _filled(operand: Any, values: Mapping[str, object]) -> object:
+    if isinstance(operand, tuple):
+        filled: list[object] = []
+        for index, item in enumerate(operand):
+            computed = values.get(str(index), operand)
+            filled += [item] if computed is operand else _members(computed)
+        return tuple(filled)
+    if isinstance(operand, MappingProxyType):
+        entries: dict[object, object] = {}
+        for index, (key, item) in enumerate(operand.items()):
+            place = f"{_KEY_OF}{index}"
+            name = _members(values[place])[0] if place in values else key
+            if name in entries:
+                raise DefinitionValueError(f"two of its keys are {show(name)} in this run")
+            entries[name] = _settled(values[str(index)]) if str(index) in values else item
+        return MappingProxyType(entries)
+    return with_operands(operand, values)
+
+
+def _members(value: Any) -> list[object]:
+    """Return the members that a callable computed: those of an iterable, else the one value; text is one.
+
+    Raises:
+        DefinitionError: there are too many members, or one of them cannot be a member.
+        Unfreezable: the value is an iterator. If it is part of the result, the caller is about to read it.
+    """
+    if callable(value) or isinstance(value, str | bytes | Iterator) or not isinstance(value, Iterable):
+        return [_settled_member(value)]
+    members = list(islice(value, MAX_NODES + 1))
+    if len(members) > MAX_NODES:
+        raise DefinitionValueError(
+            f"it computed more than {MAX_NODES} members; write a pattern that matches them, or their count"
+        )
+    return list(map(_settled_member, members))
+
+
+def _settled_member(value: object) -> object:
+    """Return one computed member: text is literal unless it is marked as a pattern."""
+    if not isinstance(value, Pattern):
+        return _settled(value)
+    if value.open_fields:
+        name = value.open_fields[0]
+        raise DefinitionValueError(
+            f"it computed {value!r} without a value for the field {{{name}}}; give it as {name}=..."
+        )
+    return value
+
+
+def _settled(value: object) -> object:
+    if isinstance(value, Question):
+        return value
+    if callable(value):
+        raise DefinitionTypeError(f"it computed {show(value)}, which is to be called again; return the value")
+    frozen = freeze(value)
+    if holds_pattern(value):
+        raise DefinitionTypeError(
+            "it computed a value that holds a pattern, which would be compared as a value; a pattern is a "
+            "member of its own"
+        )
+    return frozen
+
+
+def _is_part(operand: object) -> bool:
+    return hasattr(type(operand), "__dataclass_fields__")

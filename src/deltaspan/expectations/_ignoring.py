@@ -1,0 +1,117 @@
+"""Leaving out what an expectation is not about: a delta without the members that patterns name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from deltaspan._state.diff._init_part1 import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
+from deltaspan._state.diff import difference, equal
+from deltaspan._state.snapshot import Path, class_of, record
+from deltaspan._state.render._members import listed
+from deltaspan.expectations._paths import Names
+from deltaspan.expectations._computed import any_computed
+from deltaspan.expectations._patterns import demanded
+from deltaspan.expectations._pruning import PatternPruning
+
+__all__ = ["NOTHING_IGNORED", "Ignored"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """The keys, members or paths that are left out before a delta is judged.
+
+    Attributes:
+        patterns: patterns, and members that are not text; callables compute some.
+        pruning: leaves out of a state, before it is copied, what the patterns name that no callable computes.
+            What computed patterns name is left out of the delta alone.
+    """
+
+    patterns: tuple[object, ...] = ()
+    pruning: PatternPruning | None = field(init=False, repr=False, compare=False)
+    _names: Names | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = None if any_computed(self.patterns) else Names(self.patterns, deep=True)
+        known = [pattern for pattern in self.patterns if not callable(pattern)]
+        object.__setattr__(self, "_names", names)
+        object.__setattr__(self, "pruning", PatternPruning(known) if known else None)
+
+    @property
+    def words(self) -> str:
+        """What it adds to a demand: ", ignoring 'updated_at'", or nothing."""
+        return f", ignoring {listed(self.patterns, demanded)}" if self.patterns else ""
+
+    def leave_out(self, delta: Delta) -> Delta:
+        """Return the delta without what is ignored; of states without members, the delta itself."""
+        names = self._names
+        if not self.patterns or names is None:
+            return delta
+        match delta:
+            case TaggedDelta():
+                mine, others, untagged = (
+                    _left_of(part, names) for part in (delta, delta.others, delta.untagged)
+                )
+                return TaggedDelta(mine.added, mine.removed, mine.modified, others, untagged, delta.counted)
+            case MappingDelta():
+                return _left_of(delta, names)
+            case SetDelta():
+                return SetDelta(
+                    frozenset(member for member in delta.added if not names.of_member(member)),
+                    frozenset(member for member in delta.removed if not names.of_member(member)),
+                )
+            case SequenceDelta():
+                before, after = (
+                    tuple(member for member in stretch if not names.of_member(member))
+                    for stretch in (delta.before, delta.after)
+                )
+                rest = difference(before, after)
+                assert isinstance(rest, SequenceDelta)  # noqa: S101  # the difference of two tuples
+                return replace(rest, tail=rest.tail + delta.tail)
+            case _:
+                return delta
+
+
+NOTHING_IGNORED = Ignored()
+
+
+def _left_of(delta: MappingDelta, names: Names) -> MappingDelta:
+    def left(path: Path, value: Any) -> Any:
+        return _without(value, path, names)
+
+    def both_left(path: Path, both: tuple[Any, Any]) -> tuple[Any, Any]:
+        return left(path, both[0]), left(path, both[1])
+
+    modified = _others(delta.modified, names, both_left)
+    return MappingDelta(
+        _others(delta.added, names, left),
+        _others(delta.removed, names, left),
+        MappingProxyType({path: both for path, both in modified.items() if not equal(*both)}),
+    )
+
+
+def _others(entries: Mapping[Path, V], names: Names, left: Callable[[Path, V], V]) -> Mapping[Path, V]:
+    return MappingProxyType(
+        {path: left(path, item) for path, item in entries.items() if not names.of_path(path)}
+    )
+
+
+def _without(value: Any, path: Path, names: Names) -> Any:
+    """Return what came, went or was replaced as a whole without what is ignored below its path."""
+    kind = type(value)
+    if kind is MappingProxyType:
+        below = ((key, item, Path((*path, key))) for key, item in value.items())
+        rest = {key: _without(item, at, names) for key, item, at in below if not names.of_path(at)}
+        name = class_of(value)
+        return MappingProxyType(rest) if name is None else record(rest, name)
+    if kind is tuple:
+        return tuple(
+            _without(item, at, names)
+            for item, at in ((item, Path((*path, index))) for index, item in enumerate(value))
+            if not names.of_path(at)
+        )
+    return value

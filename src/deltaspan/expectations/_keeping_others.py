@@ -1,0 +1,107 @@
+"""What a run may change in a table that others write to: its own rows, and none of theirs.
+
+Rows that carry the tag of another run are credited to that run. What no run signed is held against the
+action: a row that is gone, a row without a tag, a row that changed and kept the tag that it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from deltaspan._state.diff._init_part1 import MappingDelta, TaggedDelta, merged
+from deltaspan._state.render._members import joined, listed, shown
+from deltaspan.expectations._base import Movement
+from deltaspan.expectations._members import Members
+from deltaspan.expectations._only import Only
+
+__all__ = [
+    "NO_ROWS",
+    "claimed_removals",
+    "collateral",
+    "collateral_words",
+    "kept_sentence",
+    "without_unsigned",
+]
+
+_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
+
+NO_ROWS: Final = MappingDelta(_NONE, _NONE, _NONE)
+
+
+def claimed_removals(movement: Movement, delta: TaggedDelta) -> MappingDelta:
+    """Return the rows of others that are gone and that the action claims to have removed."""
+    gone = delta.unsigned.removed
+    claimed: Any = ()
+    if isinstance(movement, Members) and movement.removing is not None:
+        claimed = movement.removing.fitting(delta.removed, gone)
+    elif isinstance(movement, Only):
+        claimed = movement.within(gone)
+    return MappingDelta(_NONE, MappingProxyType({path: gone[path] for path in claimed}), _NONE)
+
+
+def collateral(movement: Movement, delta: TaggedDelta) -> MappingDelta:
+    """Return what happened to rows that were to be kept, and rows that appeared without a tag.
+
+    Args:
+        movement: what is claimed of the action's own rows. Words that name rows judge by themselves which
+            rows of others it may take over.
+        delta: what changed, ignored rows left out, claimed removals credited.
+    """
+    if isinstance(movement, Members | Only):
+        return delta.unsigned
+    return merged(delta.unsigned, MappingDelta(_NONE, _NONE, delta.overwritten))
+
+
+def without_unsigned(delta: TaggedDelta) -> TaggedDelta:
+    """Return what would have changed if all that no run signed were as before."""
+    credited = delta.credited(delta.unsigned)
+    return TaggedDelta(
+        delta.added, delta.removed, delta.modified, delta.others, credited.untagged, delta.counted
+    )
+
+
+def kept_sentence(
+    metric: str, demand: str, happened: str, delta: TaggedDelta, harm: MappingDelta, *, holds: bool
+) -> str:
+    """Put the one sentence together: what was expected, what happened to whose rows, and what helps.
+
+    Args:
+        metric: the name of what was measured.
+        demand: what follows "expected … to".
+        happened: what follows the metric, or "but it".
+        delta: what changed.
+        harm: of that, what is held against the action beside its claim.
+        holds: whether all of it is as expected.
+    """
+    if holds:
+        return f"{metric} {happened} and kept other rows, as expected; {delta.shares}"
+    text = f"expected {metric} to {demand}, keeping other rows, but it {happened}; {delta.shares}"
+    unsigned = delta.unsigned
+    if not delta.mine.changed and (unsigned.added or unsigned.modified):
+        return f"{text}; did the stamp run? What this run writes must carry its causal tag"
+    if unsigned.changed and harm.changed:
+        return (
+            f"{text}; no other run is known to have written there meanwhile: if another writer did, let "
+            f"it stamp "
+            f"what it writes, narrow what the probe reads, or leave such rows out with .ignoring(...)"
+        )
+    return text
+
+
+def collateral_words(delta: MappingDelta) -> str:
+    """Say what was done to other rows: "removed row 7, overwrote row 8 and added row 9 without a tag"."""
+    said = []
+    if delta.removed:
+        said.append(f"removed {_rows(delta.removed)}")
+    if delta.modified:
+        said.append(f"overwrote {_rows(delta.modified)}")
+    if delta.added:
+        said.append(f"added {_rows(delta.added)} without a tag")
+    return joined(said)
+
+
+def _rows(paths: Mapping[Any, Any]) -> str:
+    named = listed(list(paths), lambda path: shown(path.member))
+    return f"{'row' if len(paths) == 1 else 'rows'} {named}"

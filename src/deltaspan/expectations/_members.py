@@ -1,0 +1,432 @@
+"""Which members a collection must have gained, lost or changed, and that nothing else in it did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
+
+from deltaspan._state.diff._init_part1 import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
+from deltaspan._state.diff import identity
+from deltaspan._state.snapshot import Path
+from deltaspan._guard import describe
+from deltaspan._interrupts import let_through
+from deltaspan._verdicts import UNREAD
+from deltaspan._state.render._render import show, transition, with_noun
+from deltaspan.exceptions import DefinitionTypeError
+from deltaspan.expectations._base_part1 import unfit
+from deltaspan._state.render._members import joined, listed, shown
+from deltaspan.expectations._base import NothingClaimed, States
+from deltaspan.expectations._paths import Names
+from deltaspan.expectations._movements import NoMovement
+from deltaspan.expectations._computed import BEFORE, KEY, MEMBER, VALUE, Question, any_computed, predicate_name
+from deltaspan.expectations._members_part2 import kept_order
+from deltaspan.expectations._patterns import Pattern, demanded, is_glob
+from deltaspan.expectations._predicates import PredicateRaised
+
+__all__ = ["KINDS", "Kind", "Members", "Named", "entries_of", "entry_words"]
+
+Kind: TypeAlias = Literal["adding", "removing", "modifying"]
+
+KINDS: Final[tuple[Kind, ...]] = ("adding", "removing", "modifying")
+_PAST: Final[dict[Kind, str]] = {"adding": "added", "removing": "removed", "modifying": "modified"}
+_BARE: Final[dict[Kind, str]] = {"adding": "add", "removing": "remove", "modifying": "modify"}
+
+
+class _Tally(NamedTuple):
+    """How the entries of one kind differ from those named."""
+
+    missing: list[object]
+    beyond: Collection[Any]
+    miscounted: bool
+    fitting: Collection[Any]
+    """Those for which the predicate holds; all without one."""
+    unfit: Collection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What must be added, removed or modified.
+
+    Only what the predicate finds true counts, if there is one. With a count, members that are given in full
+    are among those counted and the rest may be any; where one of them is a glob pattern all must be named.
+    Without members any will do: as many as counted, or one.
+
+    Attributes:
+        kind: which of the three.
+        members: values, keys and patterns, frozen; None for any at all. Callables compute some.
+        count: how many in total, or None.
+        where: what the user wrote to be asked about each entry, or None; a Question once its run is known.
+    """
+
+    kind: Kind
+    members: tuple[object, ...] | None = None
+    count: Any = None
+    where: Any = None
+    _names: Names | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.count is not None and not callable(self.count) and not _is_count(self.count):
+            raise DefinitionTypeError(
+                f"{self.kind}(count=...) takes a whole number of members, 0 or more, or a callable that "
+                f"computes one, not {show(self.count)}"
+            )
+        if self.where is not None and not callable(self.where) and not isinstance(self.where, Question):
+            raise DefinitionTypeError(
+                f"{self.kind}(where=...) takes a predicate to be called, not {show(self.where)}; "
+                f"write where=lambda member: ..., or name key and value for a mapping"
+            )
+        members = self.members
+        names = None if members is None or any_computed(members) else Names(members, deep=self._deep)
+        object.__setattr__(self, "_names", names)
+
+    @property
+    def words(self) -> str:
+        """How the demand reads: "adding 'acme', 3 members in total"."""
+        counted = "a computed number of" if callable(self.count) else self.count
+        unit = "member" if self.count == 1 else "members"
+        if self.is_nothing:
+            said = f"{self.kind} no member"
+        elif not self.members:
+            said = f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
+        else:
+            said = f"{self.kind} {_demanded(self.members)}" + (
+                "" if self.count is None else f", {counted} {unit} in total"
+            )
+        return said if self.where is None else f"{said} for which {predicate_name(self.where)} holds"
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it was computed that none is demanded: no members, or a count of 0."""
+        return not self.members and (self.members == () if self.count is None else self.count == 0)
+
+    @property
+    def admits_none(self) -> bool:
+        """Whether it may turn out that none is demanded."""
+        if self.count is not None:
+            return callable(self.count) and not self.members
+        return self.members is not None and all(map(callable, self.members))
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether it demands nothing where other members may change too."""
+        return self.members == () and self.count is None
+
+    @property
+    def _deep(self) -> bool:
+        # What was modified under a key modified what is at the key; added under it, it did not add the key.
+        return self.kind == "modifying"
+
+    def tally(self, entries: Collection[Any], delta: Delta) -> _Tally:
+        """Compare the entries of this kind with what was named.
+
+        Raises:
+            PredicateRaised: the predicate raised instead of answering.
+        """
+        fitting: Collection[Any] = entries
+        unfit: list[Any] = []
+        if self.where is not None:
+            fitting, unfit = self._divided(entries)
+        miscounted = self.count is not None and len(fitting) != self.count
+        if self.members is None:
+            return _Tally([], (), miscounted or (self.count is None and not fitting), fitting, unfit)
+        if isinstance(delta, SequenceDelta):
+            missing, beyond = self._each_once(fitting)
+        else:
+            missing, beyond = self._all(fitting, delta)
+        if self.count is not None and not (
+            isinstance(delta, MappingDelta) and any(map(is_glob, self.members))
+        ):
+            beyond = []
+        return _Tally(missing, beyond, miscounted, fitting, unfit)
+
+    def _divided(self, entries: Collection[Any]) -> tuple[list[Any], list[Any]]:
+        fitting: list[Any] = []
+        unfit: list[Any] = []
+        for entry in entries:
+            (fitting if self._fits(entry, entries) else unfit).append(entry)
+        return fitting, unfit
+
+    def _fits(self, entry: Any, entries: Collection[Any]) -> bool:
+        """Ask the predicate about one entry, with the names that an entry of its kind has."""
+        where = self.where
+        if not isinstance(where, Question):
+            raise PredicateRaised(
+                f"{predicate_name(where)} of {self.kind}(where=...) was asked outside of a run"
+            )
+        known: dict[str, object] = {MEMBER: entry}
+        if isinstance(entries, Mapping):
+            item = entries[entry]
+            before, value = item if self.kind == "modifying" else (UNREAD, item)
+            known = {KEY: entry.member, VALUE: value}
+            if before is not UNREAD:
+                known[BEFORE] = before
+        asked = f"{where.name} of {self.kind}(where=...)"
+        missing = next(
+            (name for name in (MEMBER, KEY, VALUE, BEFORE) if name in where.names - known.keys()), None
+        )
+        if missing is not None:
+            raise PredicateRaised(
+                f"{asked} names {missing!r}, and what was {_PAST[self.kind]} has {joined(map(repr, known))}"
+            )
+        try:
+            return where.holds_of(self.kind, entry, known)
+        except BaseException as error:
+            let_through(error)
+            raise PredicateRaised(f"{asked} raised {describe(error)}", error) from None
+
+    def _all(self, entries: Collection[Any], delta: Delta) -> tuple[list[object], list[Any]]:
+        assert self.members is not None  # noqa: S101  # `tally` asked
+        assert self._names is not None  # noqa: S101  # computed members are filled in by now
+        find: Callable[[Any], Iterable[int]] = self._names.of_value
+        if isinstance(delta, MappingDelta):
+            find = self._names.of_path
+        hit: set[int] = set()
+        beyond = []
+        for entry in entries:
+            found = find(entry)
+            if found:
+                hit.update(found)
+            else:
+                beyond.append(entry)
+        return [member for index, member in enumerate(self.members) if index not in hit], beyond
+
+    def _each_once(self, entries: Collection[Any]) -> tuple[list[object], list[Any]]:
+        """In a sequence each occurrence counts: a member named once is added once."""
+        assert self.members is not None  # noqa: S101  # `tally` asked
+        assert self._names is not None  # noqa: S101  # computed members are filled in by now
+        values = [member.literal if isinstance(member, Pattern) else member for member in self.members]
+        due = Counter(map(identity, values))
+        hit: set[int] = set()
+        beyond = []
+        for entry in entries:
+            if _taken(due, entry):
+                continue
+            found = [index for index in self._names.of_value(entry) if _is_marked(self.members[index])]
+            hit.update(found)
+            if not found:
+                beyond.append(entry)
+        left = [index for index, value in enumerate(values) if _taken(due, value)]
+        return [self.members[index] for index in left if index not in hit], beyond
+
+    def fitting(self, entries: Mapping[Path, Any], more: Mapping[Path, Any]) -> list[Path]:
+        """Return those of `more` that would serve this demand, beside the entries that there are."""
+        due: list[Path] = []
+        rest = [path for path in more if self._could_fit(path, more)]
+        if self._names is not None:
+            hit: set[int] = set().union(*map(self._names.of_path, entries))
+            possible, rest = rest, []
+            for path in possible:
+                found = self._names.of_path(path)
+                (rest if found <= hit else due).append(path)
+                hit |= found
+            if self.count is None or any(map(is_glob, self.members or ())):
+                rest = [path for path in rest if self._names.of_path(path)]
+        room = len(rest) if self.count is None else max(0, self.count - len(entries) - len(due))
+        return [*due, *rest[:room]]
+
+    def _could_fit(self, path: Path, entries: Mapping[Path, Any]) -> bool:
+        try:
+            return self.where is None or self._fits(path, entries)
+        except PredicateRaised:
+            return False
+
+    def faults(self, entries: Collection[Any], delta: Delta, tally: _Tally, *, others: bool) -> Iterator[str]:
+        """Say what of the demand itself was not met."""
+        past = _PAST[self.kind]
+        holds = "" if self.where is None else f" for which {predicate_name(self.where)} holds"
+        missing = self._never_there(entries, delta) if tally.unfit else tally.missing
+        is_said = bool(tally.unfit) and (not others or len(missing) < len(tally.missing))
+        if is_said:
+            rejected = _names(self.kind, tally.unfit, delta)
+            yield f"{past} {rejected}, for which {predicate_name(self.where)} does not hold"
+        if missing:
+            yield f"did not {_BARE[self.kind]} {_demanded(missing)}{self._hint(entries)}"
+        elif tally.missing:
+            return  # those are there, and the predicate does not hold for them
+        elif tally.miscounted and not entries:
+            yield f"{past} no member"
+        elif tally.miscounted and tally.fitting:
+            unit = "member" if len(tally.fitting) == 1 else "members"
+            named = _names(self.kind, tally.fitting, delta)
+            yield f"{past} {len(tally.fitting)} {unit}{holds} ({named})"
+        elif tally.miscounted and not is_said:
+            yield f"{past} no member{holds}"
+
+    def _never_there(self, entries: Collection[Any], delta: Delta) -> list[object]:
+        """Return the members that are missing even if the predicate is not asked."""
+        if self.members is None:
+            return []
+        find = self._each_once if isinstance(delta, SequenceDelta) else partial(self._all, delta=delta)
+        return find(entries)[0]
+
+    def _hint(self, entries: Collection[Any]) -> str:
+        """A number that was meant to count members, where none of them is a number."""
+        if self.members is None or len(self.members) != 1 or self.count is not None or not entries:
+            return ""
+        number = self.members[0]
+        if type(number) is not int or number < 1 or any(isinstance(_key(entry), int) for entry in entries):
+            return ""
+        return f" (a number of members is count={number})"
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """A gain, a loss and a change of members, as named; a kind that is not named must not occur.
+
+    Attributes:
+        adding: what must be added, or None.
+        removing: what must be removed, or None.
+        modifying: what must be modified, or None.
+        others: whether other members may change too, in whatever way.
+    """
+
+    adding: Named | None = None
+    removing: Named | None = None
+    modifying: Named | None = None
+    others: bool = False
+
+    verb: ClassVar[str] = "change"
+
+    def remade(self, **values: Any) -> Members | NoMovement:
+        """Return it with computed operands filled in; nothing may change if none of them names a change."""
+        made = replace(self, **values)
+        return NoMovement() if made.is_nothing else made
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it was computed that nothing changes at all."""
+        return not self.others and all(named.is_nothing for named in self._all_named)
+
+    @property
+    def _all_named(self) -> list[Named]:
+        return [named for named in (self.adding, self.removing, self.modifying) if named is not None]
+
+    @property
+    def extent(self) -> str:
+        return f"by {self.expected}"
+
+    @property
+    def expected(self) -> str:
+        said = joined(named.words for named in self._all_named)
+        return f"{said}, allowing others" if self.others else said
+
+    @property
+    def admits_none(self) -> bool:
+        return all(named.admits_none for named in self._all_named)
+
+    def holds(self, delta: Delta, states: States) -> bool:
+        if self.others and all(named.is_vacuous for named in self._all_named):
+            raise NothingClaimed(self.expected)
+        for kind, entries in self._entries(delta, states):
+            named: Named | None = getattr(self, kind)
+            if named is None:
+                if entries and not self.others:
+                    return False
+                continue
+            tally = named.tally(entries, delta)
+            if tally.missing or tally.miscounted:
+                return False
+            if not self.others and (tally.beyond or tally.unfit):
+                return False
+        return self.others or not isinstance(delta, SequenceDelta) or kept_order(delta)
+
+    def happened(self, delta: Delta) -> str:
+        return delta.words() if delta.changed else "did not change"
+
+    def fault(self, delta: Delta, states: States) -> str | None:
+        if self.holds(delta, states):
+            return None
+        if not delta.changed:
+            return "did not change"
+        unmet: list[str] = []
+        beyond: list[str] = []
+        strays = 0
+        for kind, entries in self._entries(delta, states):
+            named: Named | None = getattr(self, kind)
+            strange = entries
+            if named is not None:
+                tally = named.tally(entries, delta)
+                unmet += named.faults(entries, delta, tally, others=self.others)
+                strange = tally.beyond
+            if strange and not self.others:
+                strays += len(strange)
+                beyond.append(entry_words(kind, strange, delta))
+        if not self.others and isinstance(delta, SequenceDelta) and not kept_order(delta):
+            strays += 1
+            beyond.append("reordered its members")
+        if beyond:
+            were = "was" if strays == 1 else "were"
+            unmet.append(f"{'it' if unmet else 'also'} {joined(beyond)}, which {were} not declared")
+        return joined(unmet)
+
+    def _entries(self, delta: Delta, states: States) -> list[tuple[Kind, Collection[Any]]]:
+        word = next(kind for kind in KINDS if getattr(self, kind) is not None)
+        entries = entries_of(delta)
+        if entries is None:
+            raise unfit(word, "a collection", delta, states)
+        if self.modifying is not None and not isinstance(delta, MappingDelta):
+            raise unfit("modifying", "a mapping", delta, states)
+        return entries
+
+
+def entries_of(delta: Delta) -> list[tuple[Kind, Collection[Any]]] | None:
+    """Return what was added, removed and modified: paths of a mapping, else members; None without members."""
+    match delta:
+        case MappingDelta():
+            return [("adding", delta.added), ("removing", delta.removed), ("modifying", delta.modified)]
+        case SetDelta() | SequenceDelta():
+            return [("adding", delta.added), ("removing", delta.removed)]
+        case _:
+            return None
+
+
+def entry_words(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
+    """Say what was done to some entries of a delta: "added 'a', 'b'"."""
+    noun = "row" if isinstance(delta, TaggedDelta) else "key" if isinstance(delta, MappingDelta) else "member"
+    return f"{_PAST[kind]} {with_noun(noun, _names(kind, entries, delta), len(entries))}"
+
+
+def _names(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
+    if not isinstance(delta, MappingDelta):
+        # What is left of a set has lost its order.
+        return listed(frozenset(entries) if isinstance(delta, SetDelta) else entries)
+    if kind != "modifying":
+        return listed(entries, lambda path: shown(path.member))
+    modified = delta.modified
+
+    def both(path: Any) -> str:
+        before, after = modified[path]
+        return f"{shown(path.member)}{transition(before, after)}"
+
+    return listed(entries, both)
+
+
+def _key(entry: object) -> object:
+    return entry[0] if isinstance(entry, Path) else entry
+
+
+def _demanded(members: Collection[Any]) -> str:
+    """Name members that are demanded; a number gets its noun, and text is told by its quotes."""
+    text = listed(members, demanded)
+    if any_computed(members) or isinstance(next(iter(members)), str | Pattern):
+        return text
+    return with_noun("member", text, len(members))
+
+
+def _is_marked(member: object) -> bool:
+    return isinstance(member, Pattern) and member.is_marked
+
+
+def _is_count(count: object) -> bool:
+    return type(count) is int and count >= 0
+
+
+def _taken(due: Counter[Any], member: object) -> bool:
+    key = identity(member)
+    if due[key] <= 0:
+        return False
+    due[key] -= 1
+    return True

@@ -1,0 +1,185 @@
+"""By how much each number in a mapping, or in a nested document, must have changed; and no other one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+from deltaspan._state.diff._init_part1 import Delta, MappingDelta
+from deltaspan._state.diff._numbers import subtract
+from deltaspan._state.diff import identity
+from deltaspan._state.snapshot import Path
+from deltaspan._state.render._render import show, with_noun
+from deltaspan.expectations._comparison import checked_amount, checked_tolerance, compare, zero_like
+from deltaspan.expectations._base_part1 import unfit
+from deltaspan._state.render._members import joined, listed, shown
+from deltaspan.expectations._base import Incomparable, States
+from deltaspan.expectations._computed import any_computed
+
+__all__ = ["ByKey"]
+
+
+class _Entry(NamedTuple):
+    """One entry that changed: by how much if it is a number, else how."""
+
+    path: Path
+    amount: Any
+    how: str
+
+    @property
+    def counted(self) -> bool:
+        """Whether its amount says what happened; of a number that came or went as 0 it does not."""
+        if self.amount is None:
+            return False
+        return self.how == "modified" or compare(self.amount, zero_like(self.amount)) != 0
+
+
+class _Tally(NamedTuple):
+    """What differs from the amounts: declared keys by wrong amounts, and entries that were not declared."""
+
+    wrong: list[tuple[object, Any]]
+    beyond: list[_Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class ByKey:
+    """Each key by its amount, and every other key as it was.
+
+    A declared key that is not there counts as 0; one that is not declared may neither come nor go, not even
+    as 0.
+
+    Attributes:
+        amounts: key → amount, at least one. A key is an original key at the top level, or the text of a path;
+            one with fields is computed.
+        tolerance: largest absolute deviation of each of them that still holds.
+        others: whether other keys may change too.
+    """
+
+    amounts: Mapping[object, Any]
+    tolerance: Any = None
+    others: bool = False
+    _keys: dict[object, object] = field(init=False, repr=False, compare=False)
+
+    verb: ClassVar[str] = "change"
+
+    def __post_init__(self) -> None:
+        for key, amount in self.amounts.items():
+            checked_amount(f"by({{{key!r}: ...}})", amount)
+        checked_tolerance(self.tolerance)
+        object.__setattr__(self, "amounts", MappingProxyType(dict(self.amounts)))
+        object.__setattr__(self, "_keys", {identity(key): key for key in self.amounts})
+
+    @property
+    def extent(self) -> str:
+        amounts = "computed amounts" if self._is_computed else show(self.amounts)
+        within = "" if self.tolerance is None else f" ± {show(self.tolerance)}"
+        return f"by {amounts}{within}{', allowing others' if self.others else ''}"
+
+    @property
+    def expected(self) -> object:
+        return "computed" if self._is_computed else self.amounts
+
+    @property
+    def _is_computed(self) -> bool:
+        return any_computed(self.amounts) or any_computed(self.amounts.values())
+
+    @property
+    def admits_none(self) -> bool:
+        return all(callable(each) or compare(each, zero_like(each)) == 0 for each in self.amounts.values())
+
+    def holds(self, delta: Delta, states: States) -> bool:
+        if not isinstance(delta, MappingDelta):
+            raise unfit("by({...})", "a mapping", delta, states)
+        tally = self._tally(delta)
+        return not tally.wrong and not tally.beyond
+
+    def happened(self, delta: Delta) -> str:
+        assert isinstance(delta, MappingDelta)  # noqa: S101  # what is not was not judged
+        return _told(list(_entries(delta))) or "did not change"
+
+    def fault(self, delta: Delta, states: States) -> str | None:
+        assert isinstance(delta, MappingDelta)  # noqa: S101  # what is not was not judged
+        tally = self._tally(delta)
+        said = []
+        if tally.wrong:
+            wrong = listed(tally.wrong, lambda pair: f"{shown(pair[0])} by {show(pair[1])}")
+            said.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
+        if tally.beyond:
+            were = "was" if len(tally.beyond) == 1 else "were"
+            also = "it " if said else "also "
+            said.append(f"{also}{_told(tally.beyond)}, which {were} not declared")
+        return joined(said) or None
+
+    def _tally(self, delta: MappingDelta) -> _Tally:
+        found: dict[object, Any] = {}
+        beyond = []
+        for entry in _entries(delta):
+            key = self._declared(entry.path)
+            if key is None or key[0] in found:
+                if not self.others:
+                    beyond.append(entry)
+            elif entry.amount is None:
+                raise Incomparable(
+                    f"by({{{key[0]!r}: ...}}) needs a number there before and after the action, "
+                    f"and it was {entry.how}"
+                )
+            else:
+                found[key[0]] = entry.amount
+        wrong = []
+        for key_, amount in self.amounts.items():
+            actual = found.get(key_, timedelta() if isinstance(amount, timedelta) else 0)
+            if compare(actual, amount, self.tolerance) != 0:
+                wrong.append((key_, actual))
+        return _Tally(wrong, beyond)
+
+    def _declared(self, path: Path) -> tuple[object] | None:
+        names: list[object] = [path[0]] if len(path) == 1 else []
+        if len(path) > 1 or isinstance(path[0], str):
+            names.append(path.text)
+        for name in names:
+            key = identity(name)
+            if key in self._keys:
+                return (self._keys[key],)
+        return None
+
+
+def _entries(delta: MappingDelta) -> Iterator[_Entry]:
+    """Yield each entry that changed, numbers of whole documents that came or went one by one."""
+    for path, after in delta.added.items():
+        yield from (_Entry(p, _amount(n, None), "added") for p, n in _leaves(path, after))
+    for path, before in delta.removed.items():
+        yield from (_Entry(p, _amount(None, n), "removed") for p, n in _leaves(path, before))
+    for path, (before, after) in delta.modified.items():
+        yield _Entry(path, subtract(after, before), "modified")
+
+
+def _told(entries: list[_Entry]) -> str:
+    """Say what happened: "changed 'a' by 1, 'b' by 2 and modified 'c'"."""
+    said = []
+    for how in ("changed", "added", "removed", "modified"):
+        some = [entry for entry in entries if how == ("changed" if entry.counted else entry.how)]
+        if some:
+            said.append(f"{how} {with_noun('key', listed(some, _named), len(some))}")
+    return joined(said)
+
+
+def _named(entry: _Entry) -> str:
+    member = shown(entry.path.member)
+    return f"{member} by {show(entry.amount)}" if entry.counted else member
+
+
+def _leaves(path: Path, value: Any) -> Iterator[tuple[Path, object]]:
+    if not isinstance(value, MappingProxyType) or not value:
+        yield path, value
+        return
+    for key, item in value.items():
+        yield from _leaves(Path((*path, key)), item)
+
+
+def _amount(after: Any, before: Any) -> Any:
+    present = before if after is None else after
+    zero = timedelta() if isinstance(present, timedelta) else 0
+    return subtract(present, zero) if before is None else subtract(zero, present)

@@ -1,0 +1,100 @@
+"""Where a collection may have changed, in whatever way, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from deltaspan._state.diff._init_part1 import Delta, MappingDelta, SequenceDelta
+from deltaspan._state.snapshot import Path
+from deltaspan.expectations._base_part1 import unfit
+from deltaspan._state.render._members import joined, listed
+from deltaspan.expectations._base import States
+from deltaspan.expectations._paths import Names
+from deltaspan.expectations._members import Kind, entries_of, entry_words
+from deltaspan.expectations._movements import NoMovement
+from deltaspan.expectations._computed import any_computed
+from deltaspan.expectations._members_part2 import kept_order
+from deltaspan.expectations._patterns import demanded
+
+__all__ = ["Only"]
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """At least one change, of any kind, and none beyond these members.
+
+    Attributes:
+        members: values, keys and patterns, frozen; callables compute some.
+    """
+
+    members: tuple[object, ...]
+    _names: Names | None = field(init=False, repr=False, compare=False)
+
+    verb: ClassVar[str] = "change"
+
+    def __post_init__(self) -> None:
+        names = None if any_computed(self.members) else Names(self.members, deep=True)
+        object.__setattr__(self, "_names", names)
+
+    def remade(self, **values: Any) -> Only | NoMovement:
+        """Return it with computed operands filled in; without a member nothing may change."""
+        made = Only(**values)
+        return made if made.members else NoMovement()
+
+    @property
+    def extent(self) -> str:
+        return f"only in {listed(self.members, demanded)}"
+
+    @property
+    def expected(self) -> str:
+        return self.extent
+
+    @property
+    def admits_none(self) -> bool:
+        return all(map(callable, self.members))
+
+    def holds(self, delta: Delta, states: States) -> bool:
+        beyond = self._beyond(delta, states)
+        return delta.changed and not any(entries for _, entries in beyond) and _in_order(delta)
+
+    def happened(self, delta: Delta) -> str:
+        return delta.words() if delta.changed else "did not change"
+
+    def fault(self, delta: Delta, states: States) -> str | None:
+        if self.holds(delta, states):
+            return None
+        if not delta.changed:
+            return "did not change"
+        beyond = [(kind, entries) for kind, entries in self._beyond(delta, states) if entries]
+        said = [entry_words(kind, entries, delta) for kind, entries in beyond]
+        strays = sum(len(entries) for _, entries in beyond)
+        if not _in_order(delta):
+            said.append("reordered its members")
+            strays += 1
+        also = "also " if strays < _changes(delta) else ""
+        return f"{also}{joined(said)}, which {'lies' if strays == 1 else 'lie'} outside"
+
+    def within(self, paths: Collection[Path]) -> list[Path]:
+        """Return those of the paths that lie within the members."""
+        assert self._names is not None  # noqa: S101  # computed members are filled in by now
+        return [path for path in paths if self._names.of_path(path)]
+
+    def _beyond(self, delta: Delta, states: States) -> Iterator[tuple[Kind, list[Any]]]:
+        entries = entries_of(delta)
+        if entries is None:
+            raise unfit("only", "a collection", delta, states)
+        assert self._names is not None  # noqa: S101  # computed members are filled in by now
+        find: Callable[[Any], object] = self._names.of_member
+        if isinstance(delta, MappingDelta):
+            find = self._names.of_path
+        return ((kind, [entry for entry in some if not find(entry)]) for kind, some in entries)
+
+
+def _in_order(delta: Delta) -> bool:
+    return not isinstance(delta, SequenceDelta) or kept_order(delta)
+
+
+def _changes(delta: Delta) -> int:
+    return sum(len(entries) for _, entries in entries_of(delta) or ())

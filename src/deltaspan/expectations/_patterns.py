@@ -1,0 +1,339 @@
+"""Patterns and templates: what an author writes as text; all other text is literal.
+
+Text that an author writes as a member becomes a Pattern here, once, when the check is made. A plain `str` in
+an expectation is therefore always literal: it was computed in the run.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from deltaspan._templates import fields_of, filled, parts_of
+from deltaspan._state.snapshot import class_of, record
+from deltaspan._state.render._render import show
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.expectations._globs import Glob, is_backwards, sets_of
+
+__all__ = [
+    "MemberTemplate",
+    "Pattern",
+    "demanded",
+    "holds_pattern",
+    "is_glob",
+    "pattern",
+    "written",
+    "written_key",
+]
+
+_MARKS: Final = re.compile(r"[*?[]")
+_TILDE: Final = re.compile(r"~(?![01])")
+_FIELD: Final = "\0"
+"""Stands for a field while a text is read; where it stands is known, so a text may hold one of its own."""
+
+_MAX_MEMBER_CHARS: Final = 60
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pattern:
+    """A glob pattern over the path of an entry; made by `pattern(...)`.
+
+    Attributes:
+        text: the pattern as it was written, fields included.
+        values: name → text of each field that is filled in; such text is matched literally.
+        is_marked: whether it was written as `pattern(...)`; other text that an author writes is one as well.
+    """
+
+    text: str
+    values: tuple[tuple[str, str], ...] = ()
+    is_marked: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise DefinitionTypeError(f"pattern takes text such as 'orders/*', not {show(self.text)}")
+        text, places = self._joined(str, str)
+        for start, characters in sets_of(text):
+            if any(start < place < start + len(characters) for place in places):
+                raise DefinitionValueError(
+                    f"the pattern {self.text!r} has a field within brackets, where an argument would be read "
+                    f"as a set of characters; write the field outside of the brackets"
+                )
+        if self.is_marked:
+            _refuse_impossible(self.text, text)
+
+    @property
+    def open_fields(self) -> tuple[str, ...]:
+        """The fields that have no value yet."""
+        known = dict(self.values)
+        return tuple(name for name in fields_of(self.text) if name not in known)
+
+    @property
+    def is_glob(self) -> bool:
+        """Whether it may match more than the one path that it spells."""
+        return any(_MARKS.search(literal) for literal, _ in parts_of(self.text))
+
+    @property
+    def literal(self) -> str:
+        """The text as a value: what it names in a set or a sequence, and as a top-level key."""
+        known = dict(self.values)
+        return "".join(
+            literal + ("" if name is None else known[name]) for literal, name in parts_of(self.text)
+        )
+
+    @property
+    def path_text(self) -> str:
+        """The text in the notation of a path, in which an argument stays within one key."""
+        known = {name: _one_key(value) for name, value in self.values}
+        return "".join(
+            _TILDE.sub("~0", literal) + ("" if name is None else known[name])
+            for literal, name in parts_of(self.text)
+        )
+
+    @property
+    def crosses_keys(self) -> bool:
+        """Whether an argument holds a `/`, which must not be taken for the step to another key."""
+        return any("/" in value for _, value in self.values)
+
+    def of_text(self) -> Glob:
+        """Return what matches the text of a path."""
+        return Glob(*self._joined(lambda literal: _TILDE.sub("~0", literal), _one_key))
+
+    def of_raw(self) -> Glob:
+        """Return what matches a path whose keys are written as they are."""
+        return Glob(*self._joined(str, str))
+
+    def with_values(self, values: Mapping[str, Any]) -> Pattern:
+        """Return the pattern with fields filled in; those that are known already stay.
+
+        Raises:
+            TypeError: a value has no plain text; ValueError likewise for empty text.
+        """
+        names = self.open_fields
+        fresh = tuple((name, filled(f"{{{name}}}", values)) for name in names if name in values)
+        return Pattern(self.text, (*self.values, *fresh), self.is_marked)
+
+    def _joined(
+        self, write: Callable[[str], str], write_value: Callable[[str], str]
+    ) -> tuple[str, dict[int, str]]:
+        """Return the text with a placeholder for each field, and place → value of those."""
+        known, text, places = dict(self.values), "", {}
+        for literal, name in parts_of(self.text):
+            text += write(literal)
+            if name is not None:
+                places[len(text)] = write_value(known.get(name, ""))
+                text += _FIELD
+        return text, places
+
+    def __str__(self) -> str:
+        """Return the text as a sentence shows it; in a glob, arguments are written in brackets."""
+        if not self.is_glob and not self.open_fields:
+            return (
+                self.path_text if any("/" in literal for literal, _ in parts_of(self.text)) else self.literal
+            )
+        known = {name: _MARKS.sub(r"[\g<0>]", _one_key(value)) for name, value in self.values}
+        return "".join(
+            literal + ("" if name is None else known.get(name, f"{{{name}}}"))
+            for literal, name in parts_of(self.text)
+        )
+
+    def __repr__(self) -> str:
+        values = "".join(f", {name}={value!r}" for name, value in self.values)
+        return f"pattern({self.text!r}{values})"
+
+
+def pattern(text: str, /, **values: object) -> Pattern:
+    """Mark text as a glob pattern, also where a callable computes it.
+
+    Text that an author writes in `adding`, `removing`, `modifying`, `only` and `ignoring` is a pattern
+    already. Text that a callable computes is literal, so that no argument and no result can widen a check.
+    This function says that computed text is meant as a pattern. Of sets and sequences it matches members that
+    are text, while `adding('a*')` adds the member `a*`.
+
+    Args:
+        text: the pattern; see `adding`. `{name}` stands for `values[name]`, or for the action's argument of
+            that name. Both are matched literally, within one key. A literal brace is doubled.
+        values: text, numbers, UUIDs or paths for fields. If a callable computes the pattern, every field
+            needs a value here.
+
+    Raises:
+        DefinitionTypeError: the text is not a string.
+        DefinitionValueError: nothing could match it, a field is not a plain name, or a value has no field.
+
+    Example:
+        >>> from deltaspan import change, expects, pattern
+        >>> files = {}
+        >>> def written(result):
+        ...     return pattern("{folder}/**", folder=result)
+        >>> @expects(change("files", lambda: files).only(written), on_failure="raise")
+        ... def export(folder):
+        ...     files[f"{folder}/a.csv"] = "1f"
+        ...     return folder
+        >>> export("out")
+        'out'
+        >>> pattern("orders/*/status")
+        pattern('orders/*/status')
+    """
+    made = Pattern(text)
+    stray = sorted(values.keys() - set(made.open_fields))
+    if stray:
+        raise DefinitionValueError(
+            f"pattern({text!r}) has no field {{{stray[0]}}}; write the field into the text, or leave "
+            f"{stray[0]}= out"
+        )
+    try:
+        return made.with_values(values)
+    except TypeError as error:
+        raise DefinitionTypeError(f"pattern({text!r}): {error}") from None
+    except ValueError as error:
+        raise DefinitionValueError(f"pattern({text!r}): {error}") from None
+
+
+class MemberTemplate:
+    """A written member with fields: it is computed from the action's arguments, as any callable is.
+
+    Args:
+        member: a Pattern, a frozen value that holds text with fields, or text, which spells a path.
+        names: the fields, each once.
+    """
+
+    __slots__ = ("__signature__", "member")
+
+    def __init__(self, member: object, names: tuple[str, ...]) -> None:
+        self.member = member
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+        )
+
+    def __call__(self, **values: object) -> list[object]:
+        """Return the member alone, with its fields filled in."""
+        if isinstance(self.member, str):
+            return [_spelled(self.member, values)]
+        return [_with_fields(self.member, lambda text: filled(text, values), values)]
+
+    def __repr__(self) -> str:
+        return show(self.member) if isinstance(self.member, str) else demanded(self.member)
+
+
+def written(member: object) -> object:
+    """Return a member as its author wrote it: text is a pattern, and fields wait for arguments.
+
+    Args:
+        member: a frozen value, or a Pattern.
+
+    Raises:
+        DefinitionTypeError: a pattern is part of a value.
+        DefinitionValueError: a brace is left open, or a field is more than a plain name.
+    """
+    if isinstance(member, str) and type(member) is str:
+        member = Pattern(member, is_marked=False)
+    if isinstance(member, Pattern):
+        return MemberTemplate(member, member.open_fields) if member.open_fields else member
+    names: dict[str, None] = {}
+
+    def noted(text: str) -> str:
+        names.update(dict.fromkeys(fields_of(text)))
+        return text
+
+    _with_fields(member, noted, {})
+    if names:
+        return MemberTemplate(member, tuple(names))
+    return _with_fields(member, lambda text: filled(text, {}), {})
+
+
+def written_key(key: object) -> object:
+    """Return a key as its author wrote it: text spells a path, and its fields wait for arguments.
+
+    Raises:
+        DefinitionValueError: as for `written`.
+    """
+    if type(key) is not str:
+        return written(key)
+    names = fields_of(key)
+    return MemberTemplate(key, names) if names else _spelled(key, {})
+
+
+def _spelled(key: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a path with its fields filled in, each within one key."""
+    return "".join(
+        literal + ("" if name is None else _one_key(filled(f"{{{name}}}", values)))
+        for literal, name in parts_of(key)
+    )
+
+
+def _with_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, Any]) -> Any:
+    """Return a member with `fill` applied to the text in it, however deep."""
+    kind = type(member)
+    if kind is str:
+        return fill(member)
+    if kind is Pattern:
+        return member.with_values(values)
+    if kind is tuple:
+        return tuple(_with_fields(each, fill, values) for each in member)
+    if kind is frozenset:
+        return frozenset(_with_fields(each, fill, values) for each in member)
+    if kind is MappingProxyType:
+        entries = {
+            _with_fields(key, fill, values): _with_fields(item, fill, values) for key, item in member.items()
+        }
+        name = class_of(member)
+        return MappingProxyType(entries) if name is None else record(entries, name)
+    return member
+
+
+def is_glob(member: object) -> bool:
+    """Whether the member is a pattern that may match more than the one path that it spells."""
+    return isinstance(member, Pattern) and member.is_glob
+
+
+def holds_pattern(value: object) -> bool:
+    """Return whether a value, not yet frozen, holds a pattern: there it would be compared as a value."""
+    if isinstance(value, Pattern):
+        return True
+    if isinstance(value, Mapping):
+        return any(holds_pattern(key) or holds_pattern(item) for key, item in value.items())
+    return isinstance(value, list | tuple | set | frozenset) and any(map(holds_pattern, value))
+
+
+def demanded(member: object) -> str:
+    """Return one member as a demand names it; text that reads like a pattern is said to be literal."""
+    if isinstance(member, MemberTemplate):
+        return demanded(member.member)
+    if callable(member):
+        return "computed members"
+    if isinstance(member, Pattern) and member.is_marked:
+        return f"pattern({show(str(member), _MAX_MEMBER_CHARS)})"
+    if isinstance(member, Pattern) and member.is_glob:
+        return show(str(member), _MAX_MEMBER_CHARS)
+    if not isinstance(member, Pattern | str):
+        return show(member, _MAX_MEMBER_CHARS)
+    text = str(member)
+    return f"{'literal ' if _MARKS.search(text) else ''}{show(text, _MAX_MEMBER_CHARS)}"
+
+
+def _one_key(text: str) -> str:
+    return text.replace("~", "~0").replace("/", "~1")
+
+
+def _refuse_impossible(said: str, text: str) -> None:
+    fault = None
+    if text.startswith("/"):
+        fault = "begins with '/', and no path does"
+    elif text.endswith("/"):
+        fault = "ends with '/', and no path does; write '/**' for all below a key"
+    elif "//" in text:
+        fault = "has '//', and no key is empty"
+    elif not text:
+        fault = "is empty, and no path is"
+    for _, characters in sets_of(text):
+        if characters[1:-1] in ("", "!"):
+            fault = f"has {characters}, brackets around no character"
+        elif not set(characters[1:-1]) - set("/-"):
+            fault = f"has {characters}, and '/' stands between keys, where brackets do not match it"
+        elif is_backwards(characters):
+            fault = f"has {characters}, a range that is written backwards"
+    if fault is not None:
+        raise DefinitionValueError(f"pattern({said!r}) cannot match anything: it {fault}")

@@ -1,0 +1,1 @@
+"""What every probe family is built from."""

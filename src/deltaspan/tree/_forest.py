@@ -1,0 +1,109 @@
+"""Who is above whom, among runs by their tags and among spans by their ids; nothing recurses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from deltaspan.tree._merge import Merged
+
+__all__ = ["Lineage", "nearest_above"]
+
+K = TypeVar("K")
+
+
+class Lineage:
+    """The forest that runs form by their tags and their parents' tags.
+
+    Args:
+        runs: by tag.
+
+    Attributes:
+        parent: the run above each; None when there is none, none that is known, or a cycle is cut there.
+        children: the runs below each, in order of their starts.
+        order: each run followed by what it caused.
+        depth: how many runs are above each.
+        cycles: runs that cause each other: the first that started, and so on along what each caused.
+    """
+
+    def __init__(self, runs: Mapping[str, Merged]) -> None:
+        in_order = sorted(runs, key=lambda tag: runs[tag].key)
+        self.parent = {tag: runs[tag].parent if runs[tag].parent in runs else None for tag in in_order}
+        self.cycles: list[tuple[str, ...]] = _cycles(self.parent)
+        for first, *_ in self.cycles:
+            self.parent[first] = None
+        self.children: dict[str, list[str]] = {tag: [] for tag in in_order}
+        for tag, parent in self.parent.items():
+            if parent is not None:
+                self.children[parent].append(tag)
+        self.order: list[str] = []
+        self.depth: dict[str, int] = {}
+        self._place = {}  # type: dict[str, int]
+        self._behind: dict[str, int] = {}  # the place behind a run's last descendant
+        self._walk([tag for tag, parent in self.parent.items() if parent is None])
+
+    def _walk(self, tops: Sequence[str]) -> None:
+        waiting: list[tuple[str, int] | str] = [(tag, 0) for tag in reversed(tops)]
+        while waiting:
+            step = waiting.pop()
+            if isinstance(step, str):
+                self._behind[step] = len(self.order)
+                continue
+            tag, self.depth[tag] = step[0], step[1]
+            self._place[tag] = len(self.order)
+            self.order.append(tag)
+            waiting.append(tag)
+            waiting += [(child, step[1] + 1) for child in reversed(self.children[tag])]
+
+    def is_within(self, tag: str, above: str) -> bool:
+        """Return whether a run is another one, or below it."""
+        return self._place[above] <= self._place[tag] < self._behind[above]
+
+
+def _cycles(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
+    found = []
+    seen: dict[str, str] = {}  # by tag, from where it was first reached
+    place = {tag: number for number, tag in enumerate(parents)}
+    for start in parents:
+        at: str | None = start
+        while at is not None and at not in seen:
+            seen[at] = start
+            at = parents[at]
+        if at is not None and seen[at] == start:
+            upwards, above = [at], parents[at]
+            while above is not None and above != at:
+                upwards.append(above)
+                above = parents[above]
+            downwards = upwards[::-1]
+            first = downwards.index(min(downwards, key=place.__getitem__))
+            found.append((*downwards[first:], *downwards[:first]))
+    return found
+
+
+def nearest_above(
+    keys: Iterable[K], above: Callable[[K], K | None], stops: Callable[[K, K], bool]
+) -> dict[K, K | None]:
+    """Find for each key the closest one above it that is looked for.
+
+    Args:
+        keys: where to begin.
+        above: the key right above one; None at the top.
+        stops: given a key and the one right above it, whether that is what is looked for.
+    """
+    found: dict[K, K | None] = {}
+    for key in keys:
+        path: list[K] = []
+        at: K = key
+        answer: K | None = None
+        while at not in found:
+            found[at] = None  # so that what is its own ancestor ends here
+            path.append(at)
+            upper = above(at)
+            if upper is None or stops(at, upper):
+                answer = upper
+                break
+            at = upper
+        else:
+            answer = found[at]
+        found.update(dict.fromkeys(path, answer))
+    return found

@@ -1,0 +1,118 @@
+"""The spans of one tag, put together: they are one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast, get_args
+
+from deltaspan import semconv
+from deltaspan.tree._checks import WORST_FIRST, checks_of, failed_on, outcome_in
+from deltaspan.tree._model import Run, Span
+from deltaspan.typing import Claim, Outcome
+
+__all__ = ["Merged", "merged", "verdict_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """One run before its place is known, with everything that its spans say of it, also what contradicts.
+
+    Attributes:
+        tag: its causal tag.
+        spans: its own spans, in order of their starts; several of one id where copies disagree.
+        effects: the other spans that carry its tag.
+        actions: the names that it has.
+        parents: the tags of the parents that it has.
+        roots: the tags of the roots that it has.
+        verdicts: its spans that have one.
+        outcome: the worst of them.
+    """
+
+    tag: str
+    spans: Sequence[Span]
+    effects: Sequence[Span]
+    actions: Sequence[str]
+    parents: Sequence[str]
+    roots: Sequence[str]
+    verdicts: Sequence[Span]
+    outcome: Outcome | None
+
+    @property
+    def parent(self) -> str | None:
+        """The parent that counts: the one that its first span has."""
+        return self.parents[0] if self.parents else None
+
+    @property
+    def root(self) -> str | None:
+        """The root that counts; None when it does not say."""
+        return self.roots[0] if self.roots else None
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """What puts runs in order."""
+        return self.spans[0].start, self.tag
+
+    def as_run(self, root: str, depth: int, children: tuple[str, ...], enclosing: tuple[Span, ...]) -> Run:
+        """Return it in its place."""
+        first = self.spans[0]
+        failed = [metric for span in self.spans for metric in failed_on(span)]
+        attempts = [span.attributes.get(semconv.ACTION_ATTEMPT) for span in self.spans]
+        return Run(
+            tag=self.tag,
+            parent=self.parent,
+            root=root,
+            action=self.actions[0],
+            attempt=next((each for each in attempts if type(each) is int and each > 1), 1),
+            outcome=self.outcome,
+            failed=tuple(dict.fromkeys(failed)),
+            service=first.service,
+            start=first.start,
+            duration=max(0, *(span.end - first.start for span in self.spans)) / 1e9,
+            trace_id=first.trace_id,
+            span_id=first.span_id,
+            depth=depth,
+            children=children,
+            spans=tuple(dict.fromkeys(span.id for span in self.spans)),
+            effects=tuple(self.effects),
+            claim=_claim(self.spans),
+            checks=checks_of(self.spans),
+            enclosing=enclosing,
+        )
+
+
+def merged(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> Merged:
+    """Put the spans of one tag together.
+
+    Args:
+        tag: the tag that they carry.
+        spans: the spans of actions among them, in order of their starts; at least one.
+        effects: the others.
+    """
+    verdicts = [span for span in spans if verdict_of(span) is not None]
+    outcomes = [outcome for span in verdicts if (outcome := verdict_of(span)) is not None]
+    return Merged(
+        tag,
+        spans,
+        effects,
+        list(dict.fromkeys(str(span.attributes[semconv.ACTION_NAME]) for span in spans)),
+        _tags(spans, semconv.CAUSAL_TAG_PARENT_ID),
+        _tags(spans, semconv.CAUSAL_TAG_ROOT_ID),
+        verdicts,
+        min(outcomes, key=WORST_FIRST.index, default=None),
+    )
+
+
+def verdict_of(span: Span) -> Outcome | None:
+    """Return the verdict of an action's span; None when it has none that we know."""
+    return outcome_in(span.attributes, semconv.ACTION_OUTCOME)
+
+
+def _claim(spans: Sequence[Span]) -> Claim | None:
+    """Return what the run says of itself; of two claims the last, as of a window that was handed over."""
+    claims = [span.attributes.get(semconv.ACTION_CLAIM) for span in reversed(spans)]
+    return next((cast("Claim", claim) for claim in claims if claim in get_args(Claim)), None)
+
+
+def _tags(spans: Sequence[Span], attribute: str) -> list[str]:
+    return list(dict.fromkeys(tag for span in spans if (tag := span.tag_at(attribute)) is not None))
