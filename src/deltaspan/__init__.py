@@ -2,15 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from deltaspan._reports._collect import collect_reports
+from deltaspan._attribution import tagged
 from deltaspan._config import configure, override
 from deltaspan._decorator import expects
-from deltaspan.checks._keyed import keyed
-from deltaspan.checks._probe import probe
-from deltaspan._reports import ActionReport, CheckReport
-from deltaspan._attribution._tagged import tagged
+from deltaspan._reports import ActionReport, CheckReport, collect_reports
 from deltaspan.causal_tag import adopt, causal_environ, causal_headers, current_causal_tag
-from deltaspan.checks import change, observe, pattern, unchanged
+from deltaspan.checks import change, keyed, observe, pattern, probe, unchanged
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive, DeltaspanError
 from deltaspan.verifier import DeltaVerifier
 from deltaspan.windows import Window, window

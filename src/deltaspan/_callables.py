@@ -12,10 +12,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from deltaspan._interrupts import let_through
 from deltaspan._state.snapshot import freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["ArgumentReader", "Bound", "bind", "is_async", "parameters_of"]
+__all__ = [
+    "ArgumentReader",
+    "Bound",
+    "bind",
+    "discard",
+    "is_async",
+    "parameters_of",
+]
 
 _Kind = inspect.Parameter
 _BY_POSITION: Final = (_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD)
@@ -181,3 +189,13 @@ def refuse_shadowing(
                 f"{owner} names {name!r}, which is both a parameter of the action and a word of deltaspan; "
                 f"rename the action's parameter"
             )
+
+
+def discard(awaitable: Any) -> None:
+    """Close what will never be awaited, so that it does not warn when it is collected."""
+    try:
+        close = getattr(awaitable, "close", None)
+        if close is not None:
+            close()
+    except BaseException as error:
+        let_through(error)

@@ -11,9 +11,14 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, Final, ParamSpec, TypeVar
 
-__all__ = ["Serial"]
+__all__ = [
+    "Once",
+    "Serial",
+    "keep_newest",
+    "take_first",
+]
 
 P = ParamSpec("P")
 
@@ -92,3 +97,49 @@ class Serial:
         self._lock = threading.RLock()
         self._is_busy = False
         self._put_off.clear()
+
+
+K = TypeVar("K")
+
+_NOTHING: Final = object()
+
+
+class Once:
+    """A right that one caller takes, whoever asks at the same time."""
+
+    __slots__ = ("_taken",)
+
+    def __init__(self) -> None:
+        self._taken: dict[None, object] = {}
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether somebody has taken it."""
+        return bool(self._taken)
+
+    def take(self) -> bool:
+        """Return True to the first caller, and False to all later ones."""
+        own = object()
+        return self._taken.setdefault(None, own) is own
+
+    def give_back(self) -> bool:
+        """Let it be taken again; return False if nobody had taken it."""
+        return self._taken.pop(None, None) is not None
+
+
+def take_first(entries: dict[K, Any]) -> K | None:
+    """Remove the oldest key of a mapping and return it; None if the mapping is empty."""
+    while entries:
+        try:
+            key = next(iter(entries))
+        except (StopIteration, RuntimeError):
+            continue  # it was changed between the two steps
+        if entries.pop(key, _NOTHING) is not _NOTHING:
+            return key
+    return None
+
+
+def keep_newest(entries: dict[Any, Any], most: int) -> None:
+    """Drop the oldest entries of a mapping, so that no more than `most` are left."""
+    while len(entries) > most:
+        take_first(entries)

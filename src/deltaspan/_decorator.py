@@ -19,18 +19,27 @@ from deltaspan._actions import (
     kind_of,
     name_of,
     parameters_of_action,
+    refuse_bare_use,
+    refuse_what_is_no_action,
+    refuse_what_is_registered,
 )
-from deltaspan._reports._collect import hand_out, is_collecting
-from deltaspan._config import settings
-from deltaspan._engine._run_part1 import Run
-from deltaspan._guard import say
 from deltaspan._batches import enabled
-from deltaspan._engine._plan import Options, Plan
-from deltaspan._engine._plan_part1 import make_plan
-from deltaspan._actions_part1 import refuse_bare_use, refuse_what_is_no_action
-from deltaspan._actions_part2 import refuse_what_is_registered
-from deltaspan._engine._drivers import go_on, is_result, keep_open, step, step_async
-from deltaspan._engine._skipped import SKIPPED, unverified
+from deltaspan._config import settings
+from deltaspan._engine import (
+    SKIPPED,
+    Options,
+    Plan,
+    Run,
+    go_on,
+    is_result,
+    keep_open,
+    make_plan,
+    step,
+    step_async,
+    unverified,
+)
+from deltaspan._guard import say
+from deltaspan._reports import hand_out, is_collecting
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.typing import Contention, Policy, ReportHook

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, Protocol
 
-from deltaspan._state.diff._init_part1 import Delta
 from deltaspan._guard import class_name, qualified_name, safe_str
 from deltaspan._interrupts import without_frames
+from deltaspan._state.diff import Delta
 from deltaspan.typing import Outcome, Reason
 
 __all__ = [

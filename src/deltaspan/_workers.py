@@ -7,18 +7,33 @@ Here a hung probe costs one of a bounded number of threads, and the process ends
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from deltaspan._concurrency_part1 import take_first
+from deltaspan._concurrency import Once, take_first
+from deltaspan._guard import guarded
 
-__all__ = ["MOST_THREADS", "THREAD_NAME", "Pool", "on_asyncio", "submit"]
+__all__ = [
+    "MOST_THREADS",
+    "THREAD_NAME",
+    "Pool",
+    "current_process",
+    "drain",
+    "is_collected",
+    "later",
+    "on_asyncio",
+    "prepare",
+    "submit",
+    "watch",
+]
 
 MOST_THREADS: Final = 32
 """The most probes that are read off their own thread at once; further ones wait for a free thread."""
@@ -163,3 +178,97 @@ def _forget() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
+
+
+_EXIT_SECONDS: Final = 5.0
+
+_queue: SimpleQueue[Callable[[], object]] = SimpleQueue()
+_started = Once()
+
+
+def prepare() -> None:
+    """Start the thread before it is needed: it cannot be started while an interpreter ends."""
+    if not _started.is_taken and _started.take():
+        try:
+            threading.Thread(target=_work, args=(_queue,), name="deltaspan", daemon=True).start()
+        except BaseException:
+            _started.give_back()
+            raise
+        atexit.register(drain)
+
+
+def later(work: Callable[[], object]) -> None:
+    """Hand work to the thread; safe in a finalizer, since a SimpleQueue may be entered again."""
+    _queue.put(work)
+
+
+def drain(seconds: float = _EXIT_SECONDS) -> bool:
+    """Wait until what was handed over so far is done.
+
+    Args:
+        seconds: how long to wait at most.
+
+    Returns:
+        Whether it was done in time; True also when there never was anything.
+    """
+    if not _started.is_taken:
+        return True
+    done = threading.Event()
+    _queue.put(done.set)
+    return done.wait(seconds)
+
+
+def _work(queue: SimpleQueue[Callable[[], object]]) -> None:
+    while True:
+        guarded("work in the background", queue.get())
+
+
+def _forget_background() -> None:
+    # A forked child has the queue's content but not the thread; what its parent left is its parent's to do.
+    global _queue, _started
+    _queue, _started = SimpleQueue(), Once()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_background)
+
+
+T = TypeVar("T")
+
+
+class Process:
+    """One process; told by identity, which costs less than asking the system for a number."""
+
+
+_current = Process()
+
+
+def current_process() -> Process:
+    """Return this process; a forked child has another."""
+    return _current
+
+
+def watch(thing: T) -> weakref.ref[T]:
+    """Return what tells, by `is_collected`, whether the cyclic collector has found a thing."""
+    prepare()
+    # The collector clears weak references to all it has found before it ends any of it, so that even the
+    # thing itself sees its own cleared. With a callback it does so in every version of Python.
+    return weakref.ref(thing, _ignore)
+
+
+def is_collected(watching: weakref.ref[T]) -> bool:
+    """Return whether the cyclic collector is about to end the thing that is watched."""
+    return watching() is None
+
+
+def _ignore(_: object) -> None:
+    """Do nothing: the reference is only asked whether it is cleared."""
+
+
+def _forget_process() -> None:
+    global _current  # noqa: PLW0603  # one a process
+    _current = Process()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_process)

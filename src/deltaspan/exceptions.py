@@ -17,10 +17,9 @@ everything is recorded, and never in place of an exception of the action's own.
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from deltaspan._reports import ActionReport
+from deltaspan.typing import Report
 
 __all__ = [
     "DefinitionError",
@@ -70,7 +69,7 @@ class ProbeError(DeltaspanError):
 class _VerdictError(DeltaspanError):
     """What both verdict errors carry: the whole report, and what the action returned."""
 
-    def __init__(self, report: ActionReport, result: Any = None) -> None:
+    def __init__(self, report: Report, result: Any = None) -> None:
         super().__init__(f"{report.action}: {report.explanation}")
         self.report = report
         self.result = result

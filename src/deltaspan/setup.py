@@ -26,8 +26,7 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from deltaspan._telemetry.sdk._baggage import add_baggage_processors
-from deltaspan._telemetry.sdk._exporters import Outage, exporters
+from deltaspan._telemetry import Outage, add_baggage_processors, exporters
 
 __all__ = ["Telemetry", "configure_telemetry"]
 

@@ -9,17 +9,16 @@ from dataclasses import dataclass
 from inspect import Parameter, isawaitable
 from typing import Any, Final
 
-from deltaspan._callables import Bound, bind, is_async, parameters_of
-from deltaspan._state.diff import difference
-from deltaspan._callables_part1 import discard
-from deltaspan._state.snapshot import Unfreezable, freeze
+from deltaspan._batches import Moment, verifying
+from deltaspan._callables import Bound, bind, discard, is_async, parameters_of
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
-from deltaspan._batches import Moment, verifying
-from deltaspan.checks._probe import is_blocking
+from deltaspan._state.diff import difference
+from deltaspan._state.render import show, transition
+from deltaspan._state.snapshot import Unfreezable, freeze
 from deltaspan._verdicts import UNREAD
-from deltaspan._state.render._render import show, transition
 from deltaspan._workers import on_asyncio, submit
+from deltaspan.checks import is_blocking
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["check_probe", "check_probe_async"]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
-
-if TYPE_CHECKING:
-    from deltaspan._reports import ActionReport
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 __all__ = [
     "Attribution",
@@ -24,6 +21,7 @@ __all__ = [
     "Policy",
     "Probe",
     "Reason",
+    "Report",
     "ReportHook",
     "RowsDelta",
 ]
@@ -65,10 +63,52 @@ class Probe(Protocol[S_co]):
     def __call__(self, *args: Any, **kwargs: Any) -> S_co: ...
 
 
+class Report(Protocol):
+    """The report of one run, as an error carries it; an `ActionReport`."""
+
+    @property
+    def action(self) -> str:
+        """The action's name."""
+        ...
+
+    @property
+    def causal_tag(self) -> str | None:
+        """The tag of the run, canonical UUID text; None if it was skipped."""
+        ...
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst outcome of its checks."""
+        ...
+
+    @property
+    def passed(self) -> bool:
+        """True if the outcome is `pass`."""
+        ...
+
+    @property
+    def explanation(self) -> str:
+        """The explanations of the checks that decide the outcome, joined."""
+        ...
+
+    def feedback(self) -> str:
+        """Return a compact text for the agent's next attempt."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values: the run, then its checks."""
+        ...
+
+    def __getitem__(self, metric: str, /) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
 class ReportHook(Protocol):
     """Receives the report of each finished run; what it raises is logged and goes no further."""
 
-    def __call__(self, report: ActionReport, /) -> object: ...
+    # Any, not ActionReport: reports are made of these types.
+    def __call__(self, report: Any, /) -> object: ...
 
 
 class Delta(Protocol):

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deltaspan._engine._run_part1 import Run
+from deltaspan._engine import Options, Run, make_plan
 from deltaspan._state.snapshot import Unfreezable
-from deltaspan._engine._plan import Options
-from deltaspan._engine._plan_part1 import make_plan
 from deltaspan.checks import change
 from deltaspan.exceptions import DefinitionTypeError, WindowStateError
 

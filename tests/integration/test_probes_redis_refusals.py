@@ -16,8 +16,8 @@ WRONG = "wr/ng"
 pytestmark = pytest.mark.services
 
 redis = pytest.importorskip("redis")
-from deltaspan.probes._redis import _values as _redis_reading
 from deltaspan.probes import redis as probes  # noqa: E402  # likewise
+from deltaspan.probes._redis import _values as _redis_reading  # noqa: E402  # likewise
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from deltaspan._state.diff._init_part1 import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta
+from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta
 from deltaspan._state.diff._numbers import _EXACT, _decimal
 from deltaspan._state.snapshot import Aspect
 

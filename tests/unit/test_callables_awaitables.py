@@ -17,8 +17,8 @@ from deltaspan import (
     expects,
     unchanged,
 )
-from deltaspan._workers_part1 import drain
 from deltaspan._attribution._contention import _metrics
+from deltaspan._workers import drain
 
 rows = []
 users = []

@@ -10,8 +10,8 @@ import traceback
 
 import pytest
 
+from deltaspan import _workers as _background
 from deltaspan import change, collect_reports, expects, observe, window
-from deltaspan import _workers_part1 as _background
 
 rows = []
 

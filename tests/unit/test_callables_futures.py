@@ -7,8 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged
-from deltaspan._workers_part1 import drain
 from deltaspan._attribution._contention import _metrics
+from deltaspan._workers import drain
 
 
 class Flows:

@@ -7,7 +7,7 @@ import types
 import pytest
 
 from deltaspan import DeltaspanError, change, collect_reports, expects, observe
-from deltaspan._actions_part2 import _UNHELD
+from deltaspan._actions import _UNHELD
 
 ROWS = change("rows", lambda: 3).by(0)
 
@@ -168,7 +168,7 @@ def test_a_registry_of_the_users_own_decides_for_itself(framework):
 
 def test_a_function_that_nobody_holds_is_not_looked_for(framework, monkeypatch):
     framework()
-    monkeypatch.setattr("deltaspan._actions_part2.gc.get_referrers", lambda *_: pytest.fail("looked"))
+    monkeypatch.setattr("deltaspan._actions.gc.get_referrers", lambda *_: pytest.fail("looked"))
 
     @expects(observe("rows", lambda: 3))
     def create(name):

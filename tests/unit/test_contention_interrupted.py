@@ -9,10 +9,10 @@ import time
 import pytest
 from opentelemetry.context import Context
 
+from deltaspan import _concurrency as _serial
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, tagged, window
 from deltaspan._attribution import _contention
 from deltaspan.causal_tag import _descendants as _lineage
-from deltaspan import _concurrency as _serial
 from deltaspan.causal_tag._context import mint
 from unit._interrupting import Interrupting
 

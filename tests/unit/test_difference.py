@@ -10,8 +10,15 @@ from types import MappingProxyType
 
 import pytest
 
-from deltaspan._state.diff._init_part1 import MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
-from deltaspan._state.diff import difference, equal
+from deltaspan._state.diff import (
+    MappingDelta,
+    NumberDelta,
+    SequenceDelta,
+    SetDelta,
+    ValueDelta,
+    difference,
+    equal,
+)
 from deltaspan._state.snapshot import freeze
 from support.replay import apply
 

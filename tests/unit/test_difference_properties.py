@@ -9,8 +9,7 @@ from datetime import timedelta, timezone
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deltaspan._state.diff._init_part1 import NumberDelta, ValueDelta
-from deltaspan._state.diff import difference, equal
+from deltaspan._state.diff import NumberDelta, ValueDelta, difference, equal
 from deltaspan._state.snapshot import Unfreezable, freeze
 from support.replay import apply
 

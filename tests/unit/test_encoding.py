@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deltaspan._state.diff import equal
 from deltaspan._state.codec import Unreadable, Unwritable, canonical, decode, encode
+from deltaspan._state.diff import equal
 from deltaspan._state.snapshot import freeze
 
 

@@ -7,10 +7,10 @@ from types import MappingProxyType
 import pytest
 
 from deltaspan import change, collect_reports, expects, unchanged, window
-from deltaspan._state.diff import difference, equal, identity
 from deltaspan._state.codec import Unwritable, decode, encode
-from deltaspan._state.snapshot import Path, Unfreezable, freeze
+from deltaspan._state.diff import difference, equal, identity
 from deltaspan._state.render._render import plain, show, wire
+from deltaspan._state.snapshot import Path, Unfreezable, freeze
 
 LIMIT = sys.getrecursionlimit()
 DEPTHS = range(LIMIT - 300, LIMIT)

@@ -20,8 +20,8 @@ from deltaspan import (
     observe,
     unchanged,
 )
-from deltaspan._workers_part1 import drain
 from deltaspan._attribution._contention import _metrics
+from deltaspan._workers import drain
 from unit._later_flows import Flows
 
 

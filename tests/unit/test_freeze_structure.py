@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from deltaspan import Window, change, unchanged, window
-from deltaspan._state.diff import difference, equal, identity
 from deltaspan._state.codec import decode, encode
+from deltaspan._state.diff import difference, equal, identity
 from deltaspan._state.snapshot import Unfreezable, freeze
 from support.replay import apply
 

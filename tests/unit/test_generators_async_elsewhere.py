@@ -15,7 +15,7 @@ from deltaspan import (
     expects,
     observe,
 )
-from deltaspan._workers_part1 import drain
+from deltaspan._workers import drain
 from unit._later_flows import Flows, exhausted
 
 

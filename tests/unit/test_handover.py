@@ -18,8 +18,8 @@ from deltaspan import (
     unchanged,
     window,
 )
-from deltaspan._workers_part1 import drain
 from deltaspan._attribution._contention import _metrics
+from deltaspan._workers import drain
 
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 ROOT = "7c1f0f5e-2222-4333-8444-555566667777"

@@ -7,8 +7,8 @@ from contextvars import ContextVar
 
 import pytest
 
-from deltaspan import change, collect_reports, expects, window
 from deltaspan import _workers as _threads
+from deltaspan import change, collect_reports, expects, window
 from deltaspan._workers import Pool
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from unit._hanging import Hanging, run

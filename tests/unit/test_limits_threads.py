@@ -8,8 +8,8 @@ from contextvars import ContextVar
 
 import pytest
 
-from deltaspan import change, expects
 from deltaspan import _workers as _threads
+from deltaspan import change, expects
 from deltaspan._workers import MOST_THREADS, Pool
 from unit._hanging import Hanging, run, threads_of
 

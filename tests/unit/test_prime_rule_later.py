@@ -9,9 +9,9 @@ import threading
 import pytest
 
 from deltaspan import DeltaCheckFailed, Window, change, collect_reports, expects, observe
-from deltaspan._engine import _deferred
 from deltaspan import _workers as _threads
 from deltaspan._attribution._contention import _metrics
+from deltaspan._engine import _deferred
 from deltaspan._state.codec import Unreadable, decode
 
 

@@ -14,9 +14,9 @@ from sqlalchemy import bindparam, column, create_engine, select, table, text
 from deltaspan import unchanged, window
 from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes import files, git, mongodb, prometheus, redis, s3, sql
+from deltaspan.probes._base.regexes import is_literal_place, is_literal_place_of_glob
 from deltaspan.probes._mongodb._values import filled_filter
 from deltaspan.probes._prometheus._promql import fields_in, filled_in
-from deltaspan.probes._base.regexes import is_literal_place, is_literal_place_of_glob
 
 HOSTILE = [
     ".*",

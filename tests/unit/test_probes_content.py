@@ -23,9 +23,9 @@ from deltaspan import (
     unchanged,
     window,
 )
+from deltaspan._reports import CheckReport
 from deltaspan._reports._content import outline, without_content
 from deltaspan._verdicts import PASS
-from deltaspan._reports import CheckReport
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes import combine, files, http, sql
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from deltaspan import change, collect_reports, expects, window
 from deltaspan.exceptions import ProbeError
-from deltaspan.probes._base.secrets import SHORTEST, secrets_of, without
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
+from deltaspan.probes._base.secrets import SHORTEST, secrets_of, without
 
 DSN = "postgresql://ann:s3cr%2Ft@db:5432/shop"
 

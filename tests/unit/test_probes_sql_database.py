@@ -148,7 +148,7 @@ def test_more_rows_than_the_limit_name_the_largest_table_and_the_cheaper_probe(e
 
 def test_everything_is_of_one_moment(engine, monkeypatch):
     # Another connection writes to both tables after the first was read: either all of it is seen, or nothing.
-    from deltaspan.probes._sql import _digests as _whole
+    from deltaspan.probes._sql import _digests as _whole  # noqa: PLC0415  # it is patched here
 
     run(engine, "PRAGMA journal_mode = WAL")
     collected = _whole.collected

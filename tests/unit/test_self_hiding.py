@@ -14,10 +14,10 @@ import pytest
 import sqlalchemy
 
 from deltaspan import Window, change, expects, unchanged, window
-from deltaspan._state.diff import difference, equal
 from deltaspan._state.codec import Unreadable, canonical, decode, encode
-from deltaspan._state.snapshot import Hidden, freeze
+from deltaspan._state.diff import difference, equal
 from deltaspan._state.render._render import plain, show, wire
+from deltaspan._state.snapshot import Hidden, freeze
 
 SECRET = "hunter2-planted"  # noqa: S105  # planted, to be looked for
 OTHER = "hunter3-planted"

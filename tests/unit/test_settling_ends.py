@@ -6,8 +6,8 @@ import logging
 import pytest
 
 from deltaspan import DeltaCheckFailed, change, collect_reports, expects
+from deltaspan._concurrency import Once
 from deltaspan._engine import _polling as _settling
-from deltaspan._concurrency_part1 import Once
 from unit._queues import Queue, run
 
 

@@ -16,8 +16,8 @@ from deltaspan import (
     unchanged,
     window,
 )
-from deltaspan.causal_tag._descendants import DescendantTracker, families
 from deltaspan.causal_tag import current_causal_root
+from deltaspan.causal_tag._descendants import DescendantTracker, families
 
 ELSEWHERE = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 CONTENDED = ("inconclusive", "contended")

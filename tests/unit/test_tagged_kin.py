@@ -19,8 +19,8 @@ from deltaspan import (
     tagged,
     window,
 )
-from deltaspan.causal_tag._descendants import watched
 from deltaspan.causal_tag import mint
+from deltaspan.causal_tag._descendants import watched
 from deltaspan.exceptions import DefinitionValueError
 
 ELSEWHERE = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
@@ -251,7 +251,7 @@ def test_a_baseline_that_is_not_of_tagged_rows_has_no_verdict(table):
 
 
 def test_a_descendant_that_is_no_tag_is_refused(table):
-    from deltaspan._engine._handoff_format_part1 import seal, unseal  # noqa: PLC0415  # to make what nobody else would
+    from deltaspan._engine._handoff_format import seal, unseal  # noqa: PLC0415  # to make what nobody else would
 
     here = window("w", table.check().by(1))
     here.capture_baseline()

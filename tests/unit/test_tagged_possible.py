@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaspan import change
-from deltaspan._state.diff._init_part1 import MappingDelta, split
-from deltaspan._state.diff import difference
+from deltaspan._attribution._credit import could_hold, holds
+from deltaspan._state.diff import MappingDelta, difference, split
 from deltaspan.causal_tag._descendants import DescendantTracker
-from deltaspan._attribution._credit_part1 import could_hold, holds
 
 ME = DescendantTracker("me", root="the outermost")
 

@@ -217,7 +217,7 @@ def test_what_is_no_iterable_of_rows_leaves_no_verdict(rows, kind):
 
 
 def test_rows_without_end_leave_no_verdict(monkeypatch):
-    monkeypatch.setattr("deltaspan.checks._rows_part1.MAX_NODES", 10)
+    monkeypatch.setattr("deltaspan.checks._rows.MAX_NODES", 10)
 
     check = verdict({"id": n, "causal_tag": None} for n in itertools.count())
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspan._state.diff._init_part1 import TaggedDelta, split
-from deltaspan._state.diff import difference
+from deltaspan._state.diff import TaggedDelta, difference, split
 from deltaspan.causal_tag._descendants import DescendantTracker
 
 ME = DescendantTracker("me", ["my child"], root="me")

@@ -9,8 +9,8 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import StatusCode
 
+from deltaspan import _workers as _background
 from deltaspan import change, expects, observe, unchanged, window
-from deltaspan import _workers_part1 as _background
 from deltaspan._telemetry import _values as _state
 
 flows: list[str] = []

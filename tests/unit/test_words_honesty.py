@@ -8,7 +8,7 @@ from deltaspan import DeltaspanError, change, collect_reports, expects, observe,
 from deltaspan._state.diff import difference
 from deltaspan._state.snapshot import freeze
 from deltaspan.checks import Change, Check
-from deltaspan.checks._probe_part1 import WORDS_OF_CHANGE
+from deltaspan.checks._probe import WORDS_OF_CHANGE
 
 
 def rows():

@@ -12,7 +12,7 @@ from deltaspan import change, unchanged
 from deltaspan._state.diff import difference
 from deltaspan._state.snapshot import freeze
 from deltaspan.expectations._computed import Question, with_operands
-from deltaspan.expectations._members_part2 import kept_order
+from deltaspan.expectations._members import kept_order
 
 CHANGE = change("x", abs)
 ASKED = CHANGE.satisfying(abs, "anything")

@@ -1,1 +1,37 @@
 """Whose change a delta is: contention, locks, tagged rows and credit."""
+
+from deltaspan._attribution._contention import (
+    ALONE,
+    Entry,
+    Overlap,
+    Rival,
+    Scope,
+    close_window,
+    open_window,
+    retire_window,
+)
+from deltaspan._attribution._credit import doubt_beside_others, doubt_of
+from deltaspan._attribution._locks import Locks, LockSource
+from deltaspan._attribution._places import place_of
+from deltaspan._attribution._strangers import warn_of_strangers
+from deltaspan._attribution._tagged import Tagged, tagged, tagged_rows
+
+__all__ = [
+    "ALONE",
+    "Entry",
+    "LockSource",
+    "Locks",
+    "Overlap",
+    "Rival",
+    "Scope",
+    "Tagged",
+    "close_window",
+    "doubt_beside_others",
+    "doubt_of",
+    "open_window",
+    "place_of",
+    "retire_window",
+    "tagged",
+    "tagged_rows",
+    "warn_of_strangers",
+]

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, Final
 
-from deltaspan._state.codec import Unwritable, canonical, encode
+from deltaspan._state import Unwritable, canonical, encode
 from deltaspan._state.snapshot import Unfreezable, freeze
 
 __all__ = ["fingerprint"]

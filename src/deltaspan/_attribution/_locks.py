@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final, NoReturn
 
+from deltaspan._attribution._lock_threads import Keeper
+from deltaspan._attribution._places import place_of
 from deltaspan._callables import Bound
 from deltaspan._guard import describe, guarded
 from deltaspan._interrupts import let_through
-from deltaspan._attribution._lock_threads import Keeper
-from deltaspan._attribution._places import place_of
 from deltaspan._verdicts import NotLocked
 from deltaspan._workers import on_asyncio
 from deltaspan.causal_tag import CausalTag

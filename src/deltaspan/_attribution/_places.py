@@ -23,9 +23,9 @@ from typing import Any, Final
 from unicodedata import normalize
 from uuid import UUID
 
-from deltaspan._state.snapshot import fields_of, is_record
-from deltaspan._interrupts import let_through
 from deltaspan._batches import Moment, verifying
+from deltaspan._interrupts import let_through
+from deltaspan._state.snapshot import fields_of, is_record
 
 __all__ = ["place_of"]
 

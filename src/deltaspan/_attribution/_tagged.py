@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from deltaspan._callables import is_async
 from deltaspan._attribution._fingerprints import fingerprint
-from deltaspan.checks._probe import take_settings
-from deltaspan._state.render._render import show
-from deltaspan.checks._rows import AsyncRowProbe, RowProbe, is_field, name_of
-from deltaspan.checks._rows_part1 import Field, tags_by_key
+from deltaspan._callables import is_async
+from deltaspan._state.render import show
+from deltaspan.checks import AsyncRowProbe, Field, RowProbe, is_field, name_of, tags_by_key, take_settings
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["Tagged", "tagged", "tagged_rows"]

@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from deltaspan._reports._content import outline, without_content
-from deltaspan._attribution._contention import (
+from deltaspan._attribution import (
     ALONE,
     Entry,
+    Locks,
     Overlap,
     close_window,
     open_window,
     retire_window,
+    warn_of_strangers,
 )
-from deltaspan._state.diff._init_part1 import without_contents
-from deltaspan._guard import EXHAUSTED
-from deltaspan._engine._judge import judge
-from deltaspan._engine._reads_part1 import LimitedRead
-from deltaspan.causal_tag._descendants import DescendantTracker, start_tracking, stop_tracking
-from deltaspan._attribution._locks import Locks
 from deltaspan._batches import Moment
+from deltaspan._engine._judge import judge
 from deltaspan._engine._plan import CheckPlan
-from deltaspan._engine._reads import NO_READ, Read
+from deltaspan._engine._reads import NO_READ, LimitedRead, Read
+from deltaspan._guard import EXHAUSTED
+from deltaspan._reports import CheckReport, outline, redacted, shown, without_content
+from deltaspan._state.diff import without_contents
 from deltaspan._verdicts import NotLocked, Raised, Timing, Verdict, inconclusive
-from deltaspan._reports._redaction import redacted, shown
-from deltaspan._reports import CheckReport
-from deltaspan._attribution._strangers import warn_of_strangers
-from deltaspan.causal_tag import CausalTag
+from deltaspan.causal_tag import CausalTag, DescendantTracker, start_tracking, stop_tracking
 from deltaspan.checks import Patience
 from deltaspan.typing import Claim
 

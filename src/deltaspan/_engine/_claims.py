@@ -6,10 +6,9 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from inspect import isawaitable
 from typing import Any
 
-from deltaspan._callables import Bound
-from deltaspan._callables_part1 import discard
-from deltaspan._guard import guarded
+from deltaspan._callables import Bound, discard
 from deltaspan._engine._plan import RESULT, YIELDED
+from deltaspan._guard import guarded
 from deltaspan._verdicts import UNREAD
 from deltaspan.typing import Claim
 

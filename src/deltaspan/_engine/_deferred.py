@@ -20,10 +20,10 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from deltaspan._concurrency_part1 import Once
+from deltaspan._concurrency import Once
+from deltaspan._engine._polling import Steps
 from deltaspan._guard import guarded
 from deltaspan._interrupts import let_through
-from deltaspan._engine._polling import Steps
 from deltaspan._workers import Pool
 
 __all__ = ["defer", "defer_async", "drain"]

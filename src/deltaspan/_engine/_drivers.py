@@ -21,11 +21,11 @@ from typing import Any, Final, TypeAlias
 
 import wrapt
 
-from deltaspan._workers_part1 import later, prepare
 from deltaspan._engine._check_run import ABANDONED
-from deltaspan._engine._run_part1 import Run
+from deltaspan._engine._run import Run
 from deltaspan._interrupts import let_through
 from deltaspan._verdicts import UNREAD
+from deltaspan._workers import later, prepare
 
 __all__ = ["go_on", "is_result", "keep_open", "step", "step_async"]
 

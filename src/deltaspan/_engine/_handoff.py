@@ -13,21 +13,21 @@ from collections.abc import Collection, Mapping
 from time import perf_counter
 from typing import Any
 
-from deltaspan._engine._run_part1 import Run
 from deltaspan._engine._handoff_format import (
     MICRO,
     Handed,
+    seal,
     written_args,
     written_check,
     written_descendants,
     written_overlap,
 )
-from deltaspan.causal_tag._headers import BAGGAGE
 from deltaspan._engine._plan import CheckPlan, Plan
-from deltaspan._verdicts import UNREAD, Timing, inconclusive
-from deltaspan._state.render._render import show, transition
+from deltaspan._engine._run import Run
 from deltaspan._reports import ActionReport, CheckReport
-from deltaspan._engine._handoff_format_part1 import seal
+from deltaspan._state.render import show, transition
+from deltaspan._verdicts import UNREAD, Timing, inconclusive
+from deltaspan.causal_tag import BAGGAGE
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Claim
 

@@ -6,27 +6,36 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Final, TypeGuard
 
-from deltaspan._attribution._contention import Overlap, Rival
-from deltaspan._attribution._credit import doubt_beside_others, doubt_of
-from deltaspan._state.diff._init_part1 import Delta, Owned, TaggedDelta, split, without_contents
-from deltaspan._state.diff import difference
-from deltaspan._state.snapshot import Unfreezable
-from deltaspan._guard import EXHAUSTED, class_name, describe
-from deltaspan._reports._hints import Hinted
-from deltaspan._interrupts import let_through
+from deltaspan._attribution import Overlap, Rival, doubt_beside_others, doubt_of
 from deltaspan._engine._plan import RESULT, CheckPlan
-from deltaspan.checks._probe import name_of_probe
 from deltaspan._engine._reads import Read
-from deltaspan._verdicts import OBSERVED, UNREAD, NotLocked, ProbeTimeout, Raised, Verdict, inconclusive
-from deltaspan._state.render._render import kinds, transition
-from deltaspan._reports import CheckReport
-from deltaspan.expectations import ChangeExpectation, Expectation, NoChange
-from deltaspan.expectations._base import Explained, States
-from deltaspan.expectations._ignoring import NOTHING_IGNORED, Ignored
-from deltaspan.expectations._keeping_others import claimed_removals
-from deltaspan.expectations._computed import (
+from deltaspan._guard import EXHAUSTED, class_name, describe
+from deltaspan._interrupts import let_through
+from deltaspan._reports import CheckReport, Hinted
+from deltaspan._state.diff import Delta, Owned, TaggedDelta, difference, split, without_contents
+from deltaspan._state.render import kinds, transition
+from deltaspan._state.snapshot import Unfreezable
+from deltaspan._verdicts import (
+    OBSERVED,
+    UNREAD,
+    Explained,
+    NotLocked,
+    ProbeTimeout,
+    Raised,
+    Verdict,
+    inconclusive,
+)
+from deltaspan.checks import name_of_probe
+from deltaspan.expectations import (
+    NOTHING_IGNORED,
     PRE_STATE,
+    ChangeExpectation,
+    Expectation,
+    Ignored,
+    NoChange,
     Question,
+    States,
+    claimed_removals,
     is_predicate,
     predicate_name,
     with_operands,

@@ -13,10 +13,10 @@ from collections.abc import Callable, Generator, Sequence
 from math import ceil
 from typing import Final, Protocol
 
-from deltaspan._concurrency_part1 import Once
-from deltaspan._guard import say
 from deltaspan._batches import Moment
+from deltaspan._concurrency import Once
 from deltaspan._engine._reads import Read, perform_together
+from deltaspan._guard import say
 from deltaspan._workers import on_asyncio
 from deltaspan.checks import Patience
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from deltaspan._engine._plan import CheckPlan, Plan
+from deltaspan._reports import ActionReport, CheckReport, redacted
 from deltaspan._verdicts import UNREAD, Verdict
-from deltaspan._reports._redaction import redacted
-from deltaspan._reports import ActionReport, CheckReport
 
 __all__ = ["SKIPPED", "unverified"]
 

@@ -8,5 +8,20 @@ reports are cheap to build: a frozen dataclass would cost more than judging the 
 
 from deltaspan._reports._action import ActionReport
 from deltaspan._reports._check import CheckReport
+from deltaspan._reports._collect import collect_reports, hand_out, is_collecting
+from deltaspan._reports._content import outline, without_content
+from deltaspan._reports._hints import Hinted
+from deltaspan._reports._redaction import redacted, shown
 
-__all__ = ["ActionReport", "CheckReport"]
+__all__ = [
+    "ActionReport",
+    "CheckReport",
+    "Hinted",
+    "collect_reports",
+    "hand_out",
+    "is_collecting",
+    "outline",
+    "redacted",
+    "shown",
+    "without_content",
+]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from deltaspan._verdicts import SEVERITY
 from deltaspan._reports._check import CheckReport
+from deltaspan._verdicts import SEVERITY
 from deltaspan.typing import Claim, Outcome
 
 __all__ = ["ActionReport"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from deltaspan._state.diff._init_part1 import Delta, TaggedDelta
-from deltaspan._state.snapshot import freeze
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
-from deltaspan._verdicts import UNREAD, Explained, Timing, Verdict
-from deltaspan._state.render._render import plain, show
 from deltaspan._reports._origin import origin_of
 from deltaspan._reports._serialized import Written, thawed
+from deltaspan._state.diff import Delta, TaggedDelta
+from deltaspan._state.render import plain, show
+from deltaspan._state.snapshot import freeze
+from deltaspan._verdicts import UNREAD, Explained, Timing, Verdict
 from deltaspan.typing import Attribution, Origin, Outcome, Reason
 
 __all__ = ["CheckReport"]

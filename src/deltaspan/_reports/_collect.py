@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Final
 
-from deltaspan._reports import ActionReport
+from deltaspan._reports._action import ActionReport
 
 __all__ = ["collect_reports", "hand_out", "is_collecting"]
 

@@ -13,13 +13,13 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
 
-from deltaspan._state.diff._init_part1 import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._guard import EXHAUSTED
-from deltaspan._verdicts import UNREAD, NotLocked, ProbeTimeout, Verdict
+from deltaspan._reports._check import CheckReport
 from deltaspan._reports._redaction import reason_in_words
-from deltaspan._state.render._render import show, with_noun
-from deltaspan._reports import CheckReport
 from deltaspan._reports._serialized import Written
+from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
+from deltaspan._state.render import show, with_noun
+from deltaspan._verdicts import UNREAD, NotLocked, ProbeTimeout, Verdict
 from deltaspan.exceptions import ProbeError
 from deltaspan.typing import Reason
 

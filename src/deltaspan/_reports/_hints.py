@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deltaspan._state.diff._init_part1 import Delta
+from deltaspan._state.diff import Delta
 from deltaspan._verdicts import Explained
 
 __all__ = ["Hinted"]

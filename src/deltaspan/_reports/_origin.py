@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from deltaspan._state.diff._init_part1 import Delta, TaggedDelta
-from deltaspan._verdicts import Verdict
 from deltaspan._reports._serialized import Written
+from deltaspan._state.diff import Delta, TaggedDelta
+from deltaspan._verdicts import Verdict
 from deltaspan.typing import Attribution, Origin, Reason
 
 __all__ = ["origin_of"]

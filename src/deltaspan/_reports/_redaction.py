@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from deltaspan._state.snapshot import freeze
 from deltaspan._interrupts import let_through
-from deltaspan._verdicts import REDACTED_REASONS, UNREAD, Verdict
-from deltaspan._reports import CheckReport
+from deltaspan._reports._check import CheckReport
 from deltaspan._reports._serialized import Written
+from deltaspan._state.snapshot import freeze
+from deltaspan._verdicts import REDACTED_REASONS, UNREAD, Verdict
 from deltaspan.typing import Outcome
 
 __all__ = ["REDACTED", "reason_in_words", "redacted", "shown"]

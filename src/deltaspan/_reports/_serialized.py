@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from deltaspan._state.diff._init_part1 import Delta
+from deltaspan._state.diff import Delta
 from deltaspan.typing import Origin
 
 __all__ = ["Written", "thawed"]

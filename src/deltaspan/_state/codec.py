@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from deltaspan._state.snapshot import Array, Hidden, Path, array, class_of, record, structure_of
 from deltaspan._interrupts import let_through
+from deltaspan._state.snapshot import Array, Hidden, Path, array, class_of, record, structure_of
 
 __all__ = ["Unreadable", "Unwritable", "canonical", "decode", "encode"]
 

@@ -9,7 +9,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, set_span_in_context
 
 from deltaspan import semconv
-from deltaspan._state.render._render import label
+from deltaspan._state.render import label
 from deltaspan._telemetry._instruments import Instruments, is_proxy
 from deltaspan.typing import Claim, Origin, Outcome, Reason
 

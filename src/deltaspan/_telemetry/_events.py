@@ -10,10 +10,10 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from deltaspan import semconv
-from deltaspan._verdicts import Raised, Timing
-from deltaspan._state.render._render import label
 from deltaspan._reports import ActionReport
+from deltaspan._state.render import label
 from deltaspan._telemetry._values import CheckOnWire, StateOnWire, type_name
+from deltaspan._verdicts import Raised, Timing
 from deltaspan.typing import Claim, Outcome
 
 __all__ = ["URGENT", "add_span_events", "emit_log_events", "is_heard"]

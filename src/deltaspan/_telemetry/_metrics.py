@@ -8,8 +8,8 @@ from __future__ import annotations
 from opentelemetry.context import Context
 
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._instruments import Instruments
 from deltaspan._telemetry._attributes import ActionNames
+from deltaspan._telemetry._instruments import Instruments
 
 __all__ = ["record_metrics"]
 

@@ -12,23 +12,23 @@ from opentelemetry.context import Context, attach, get_current
 from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind, get_current_span, set_span_in_context
 
 from deltaspan import semconv
-from deltaspan._workers_part1 import later, prepare
 from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
-from deltaspan.causal_tag._context import context_without
+from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._events import URGENT, add_span_events, emit_log_events, is_heard
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
-from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._propagation import notice_lost_baggage
 from deltaspan._telemetry._span import enrichable, identity_of, record_verdict
 from deltaspan._telemetry._values import states_on_wire
+from deltaspan._workers import later, prepare
 from deltaspan.causal_tag import (
     CausalTag,
     ambient,
     attempt_of,
     context_with,
+    context_without,
     continued,
     headers_of,
     mint,

@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 from deltaspan import semconv
 from deltaspan._config import Settings
 from deltaspan._guard import class_name, describe
-from deltaspan._verdicts import UNREAD
-from deltaspan._state.render._render import label, wire
 from deltaspan._reports import ActionReport, CheckReport
+from deltaspan._state.render import label, wire
+from deltaspan._verdicts import UNREAD
 
 __all__ = ["CheckOnWire", "StateOnWire", "states_on_wire", "type_name"]
 

@@ -20,29 +20,37 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from deltaspan import semconv
 from deltaspan._config import settings
-from deltaspan.causal_tag._headers import BAGGAGE, baggage_pairs, carried, within_limits
 from deltaspan.causal_tag._context import (
     BAGGAGE_KEY,
     LOCAL_KEY,
     CausalTag,
     attempt_of,
     context_with,
+    context_without,
     ids_in,
     local_tag,
     mint,
     valid_ids,
     without_ours,
 )
-from deltaspan.causal_tag._ids import is_tag
+from deltaspan.causal_tag._descendants import DescendantTracker, start_tracking, stop_tracking
+from deltaspan.causal_tag._headers import BAGGAGE, baggage_pairs, carried, within_limits
+from deltaspan.causal_tag._ids import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
 
 __all__ = [
+    "BAGGAGE",
+    "TRAILER_OF_ROOT",
+    "TRAILER_OF_TAG",
     "CausalTag",
+    "DescendantTracker",
     "adopt",
     "ambient",
     "attempt_of",
+    "carried",
     "causal_environ",
     "causal_headers",
     "context_with",
+    "context_without",
     "continued",
     "current_causal_root",
     "current_causal_tag",
@@ -50,6 +58,8 @@ __all__ = [
     "is_tag",
     "local_tag",
     "mint",
+    "start_tracking",
+    "stop_tracking",
     "untagged",
 ]
 

@@ -14,24 +14,57 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, overload
 
 from deltaspan.checks._change import Change
-from deltaspan.checks._check import Check
-from deltaspan.checks._check_part1 import Modifiers, Patience, is_context_manager
+from deltaspan.checks._check import Check, Modifiers, Patience, is_context_manager
+from deltaspan.checks._keyed import keyed
+from deltaspan.checks._probe import (
+    has_whole_values,
+    hint_of,
+    is_blocking,
+    is_content,
+    keep_values_whole,
+    leave_unscoped,
+    name_of_probe,
+    probe,
+    said,
+    source,
+    take_settings,
+    unscoped_names,
+)
+from deltaspan.checks._rows import AsyncRowProbe, Field, RowProbe, is_field, name_of, tags_by_key
 from deltaspan.checks._unchanged import Unchanged
-from deltaspan.checks._probe_part1 import source
 from deltaspan.expectations import ChangeExpectation, NoChange, NoClaim, Pattern, pattern
 
 __all__ = [
+    "AsyncRowProbe",
     "Change",
     "Check",
+    "Field",
     "Modifiers",
     "Patience",
     "Pattern",
+    "RowProbe",
     "Unchanged",
     "change",
+    "has_whole_values",
+    "hint_of",
+    "is_blocking",
+    "is_content",
     "is_context_manager",
+    "is_field",
+    "keep_values_whole",
+    "keyed",
+    "leave_unscoped",
+    "name_of",
+    "name_of_probe",
     "observe",
     "pattern",
+    "probe",
+    "said",
+    "source",
+    "tags_by_key",
+    "take_settings",
     "unchanged",
+    "unscoped_names",
 ]
 
 S = TypeVar("S")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from deltaspan.checks._numbers import AmountWords
 from deltaspan.checks._check import S_co
 from deltaspan.checks._members import MemberWords
+from deltaspan.checks._numbers import AmountWords
 
 __all__ = ["Change"]
 

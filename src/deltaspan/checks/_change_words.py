@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from deltaspan._state.snapshot import Unfreezable, freeze
 from deltaspan._verdicts import UNREAD
 from deltaspan.checks._check import Check, S_co
-from deltaspan.checks._probe_part1 import said, source
+from deltaspan.checks._probe import said, source
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import (
     AnyMovement,
@@ -25,8 +25,10 @@ from deltaspan.expectations import (
     Pattern,
     Satisfying,
     SomeChange,
+    holds_pattern,
+    written,
+    written_key,
 )
-from deltaspan.expectations._patterns import holds_pattern, written, written_key
 
 __all__ = ["Sentence", "checked_key", "checked_member", "checked_patterns", "frozen", "refuse_packed"]
 

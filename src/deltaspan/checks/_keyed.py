@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable
 from typing import Any
 
 from deltaspan._callables import is_async
+from deltaspan._state.render import show
 from deltaspan.checks._probe import take_settings
-from deltaspan._state.render._render import show
-from deltaspan.checks._rows import AsyncRowProbe, RowProbe, is_field, name_of
-from deltaspan.checks._rows_part1 import Field, records_by_key
+from deltaspan.checks._rows import AsyncRowProbe, Field, RowProbe, is_field, name_of, records_by_key
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["keyed"]

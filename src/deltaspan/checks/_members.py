@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
-from deltaspan.checks._check import S_co
 from deltaspan.checks._change_words import Sentence, checked_member, checked_patterns, refuse_packed
-from deltaspan.checks._probe_part1 import said
+from deltaspan.checks._check import S_co
+from deltaspan.checks._probe import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations import ByKey, Kind, Members, Named, Only, Resizing, SomeChange
-from deltaspan.expectations._patterns import is_glob
+from deltaspan.expectations import ByKey, Kind, Members, Named, Only, Resizing, SomeChange, is_glob
 
 __all__ = ["Collected", "MemberWords"]
 

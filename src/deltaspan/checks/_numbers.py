@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, TypeAlias, TypeVar, overload
 
-from deltaspan.checks._check import S_co
 from deltaspan.checks._change_words import Sentence, checked_key
-from deltaspan.checks._probe_part1 import said
+from deltaspan.checks._check import S_co
+from deltaspan.checks._probe import said
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.expectations import AtLeast, AtMost, Between, By, ByKey, Decrease, Increase
 from deltaspan.typing import Number

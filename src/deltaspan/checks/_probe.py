@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, overload
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = [
+    "WORDS_OF_CHANGE",
     "has_whole_values",
     "hint_of",
     "is_blocking",
@@ -18,6 +19,8 @@ __all__ = [
     "leave_unscoped",
     "name_of_probe",
     "probe",
+    "said",
+    "source",
     "take_settings",
     "unscoped_names",
 ]
@@ -169,3 +172,27 @@ def _configured(
             f"{function!r} takes no settings; wrap it in a function of your own"
         ) from None
     return function
+
+
+WORDS_OF_CHANGE: Final = frozenset(
+    {
+        "adding", "allowing_others", "by", "by_at_least", "by_at_most", "by_between", "decreasing",
+        "ending_at", "from_", "ignoring", "increasing", "keeping_others", "modifying", "only", "removing",
+        "resizing", "satisfying", "to",
+    }
+)  # fmt: skip
+"""The words that say what changes, or how far; the other two kinds of check are told where they belong."""
+
+
+def source(value: Any) -> str:
+    if callable(value):
+        name = name_of_probe(value) or getattr(value, "__qualname__", None)
+        if isinstance(name, str) and name.isidentifier():
+            return name
+    return repr(value)
+
+
+def said(word: str, *operands: object, **options: object) -> str:
+    parts = [source(operand) for operand in operands]
+    parts += [f"{name}={source(option)}" for name, option in options.items() if option is not None]
+    return f"{word}({', '.join(parts)})"

@@ -3,15 +3,243 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from inspect import isawaitable
-from typing import Any
+from typing import Any, Final, TypeAlias
+from uuid import UUID
 
 from deltaspan._callables import parameters_of
-from deltaspan.checks._rows_part2 import Spent
+from deltaspan._concurrency import keep_newest
+from deltaspan._interrupts import let_through
+from deltaspan._state.render import show
+from deltaspan._state.snapshot import MAX_NODES, Unfreezable
 
-__all__ = ["AsyncRowProbe", "RowProbe", "is_field", "name_of"]
+__all__ = [
+    "AsyncRowProbe",
+    "Field",
+    "RowProbe",
+    "Spent",
+    "as_text",
+    "is_field",
+    "name_of",
+    "records_by_key",
+    "tags_by_key",
+]
+
+Field: TypeAlias = str | int | Callable[[Any], Any]
+"""What of a row: the name of an item or an attribute, the position of an item, or a callable."""
+
+_UUID_BYTES: Final = 16
+
+
+def tags_by_key(
+    rows: Any,
+    key: Field,
+    tag: Field,
+    root: Field | None,
+    source: str,
+    content: Callable[[Any, str], str] | None = None,
+) -> dict[Hashable, object]:
+    """Return key → tag of rows; key → (tag, root) with a root, key → (tag, root, fingerprint) with content.
+
+    Args:
+        rows: an iterable of rows.
+        key: what is unique among them.
+        tag: the causal tag of whoever wrote the row last; None or empty text for none.
+        root: the tag of the outermost run, or None to leave it out.
+        source: where rows come from, for a sentence: "a row of orders".
+        content: returns the fingerprint of a row, given the row and the source; None to leave it out.
+
+    Raises:
+        LookupError: a row lacks one of the three.
+        TypeError: these are no rows.
+        Unfreezable: two rows have the same key, a key cannot be one, or there is no end to the rows.
+    """
+    read_tag = _reader(tag, "tag", source)
+    read_root = None if root is None else _reader(root, "root", source)
+    state: dict[Hashable, object] = {}
+    for name, row in _by_key(rows, _reader(key, "key", source), source, "tagged"):
+        own = as_text(read_tag(row))
+        its_root = None if read_root is None else as_text(read_root(row))
+        if content is not None:
+            state[name] = (own, its_root, content(row, source))
+        else:
+            state[name] = own if read_root is None else (own, its_root)
+    return state
+
+
+def records_by_key(records: Any, key: Field, source: str) -> dict[Hashable, Any]:
+    """Return key → record.
+
+    Args:
+        records: an iterable of records.
+        key: what is unique among them.
+        source: where they come from, for a sentence.
+
+    Raises:
+        TypeError: these are no records.
+        Unfreezable: two records have the same key, one has none, or there is no end to them.
+    """
+    read = _reader(key, "key", source)
+
+    def key_of(record: Any) -> Any:
+        try:
+            return read(record)
+        except LookupError as error:
+            raise Unfreezable(f"{error.args[0] if error.args else error}; each record needs a key") from None
+
+    return dict(_by_key(records, key_of, source, "keyed"))
+
+
+def _by_key(
+    rows: Any, read_key: Callable[[Any], Any], source: str, word: str
+) -> Iterator[tuple[Hashable, Any]]:
+    """Yield key and row, one by one, so that no more of a row is kept than is needed."""
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise TypeError(
+            f"{word}() reads rows, and {source} gave a {type(rows).__name__} (return a list of rows)"
+        )
+    found: set[Hashable] = set()
+    for row in rows:
+        name = read_key(row)
+        try:
+            known = name in found
+        except TypeError:
+            raise Unfreezable(
+                f"a row of {source} has the key {show(name)}, which does not hash: let key= give a number or "
+                f"text"
+            ) from None
+        if known:
+            raise Unfreezable(
+                f"two rows of {source} have the key {show(name)}: let key= name what is unique among them"
+            )
+        found.add(name)
+        if len(found) > MAX_NODES:
+            raise Unfreezable(
+                f"{source} gave more than {MAX_NODES} rows: read those that the action may write"
+            )
+        yield name, row
+
+
+def as_text(tag: Any) -> str | None:
+    """Return a tag as the text that it compares by; None for what is no tag."""
+    if isinstance(tag, bytes | bytearray | memoryview):
+        data = bytes(tag)
+        tag = UUID(bytes=data) if len(data) == _UUID_BYTES else data.decode("utf-8", "replace")
+    if tag is None or (isinstance(tag, float) and tag != tag):  # noqa: PLR0124  # NaN, which pandas has for None
+        return None
+    text = str(tag).strip()
+    try:
+        return str(UUID(text)) if text else None  # however a database writes one: bare, in braces, as a URN
+    except ValueError:
+        return text
+
+
+def _reader(field: Field, role: str, source: str) -> Callable[[Any], Any]:
+    if callable(field):
+        return field
+
+    def read(row: Any) -> Any:
+        found = (
+            _item(row, field) if isinstance(field, int) or hasattr(row, "keys") else _attribute(row, field)
+        )
+        if found is not _MISSING:
+            return found
+        raise LookupError(f"a row of {source} has no {field!r}, which {role}= names (it {_contents(row)})")
+
+    return read
+
+
+def _item(row: Any, field: str | int) -> Any:
+    try:
+        return row[field]
+    except LookupError:
+        return _MISSING
+    except Exception as error:  # it has keys, and yet no items
+        let_through(error)
+        return _attribute(row, field)
+
+
+def _attribute(row: Any, field: str | int) -> Any:
+    return getattr(row, field, _MISSING) if isinstance(field, str) else _MISSING
+
+
+_MISSING: Final = object()
+
+
+def _contents(row: Any) -> str:
+    if hasattr(row, "keys"):
+        return f"has {show(tuple(row.keys()))}"
+    names = getattr(row, "_fields", None) or getattr(row, "__slots__", None) or getattr(row, "__dict__", None)
+    if names and not isinstance(names, str):
+        return f"has {show(tuple(names))}"
+    return f"has {len(row)} items" if isinstance(row, tuple | list) else f"is of type {type(row).__name__}"
+
+
+_MAX_HELD: Final = 8
+"""How many iterators are remembered that cannot be remembered weakly; held on to, so few."""
+
+
+class Spent:
+    """Remembers the iterators that one probe gave, for as long as they live.
+
+    A fresh one for each read, as a generator function makes them, is as good as a list. A cursor that is run
+    again for each read cannot be told from one that is spent, so it is refused as well.
+    """
+
+    __slots__ = ("_held", "_seen")
+
+    def __init__(self) -> None:
+        # By identity. An iterator that cannot be remembered weakly is held, in a list of its own.
+        self._seen: dict[int, weakref.ref[Any]] = {}
+        self._held: dict[int, list[Any]] = {}
+
+    def refuse(self, rows: Any, source: str) -> None:
+        """Refuse an iterator that was read before, or is known to be at its end.
+
+        Args:
+            rows: what the probe gave.
+            source: where rows come from, for a sentence.
+
+        Raises:
+            Unfreezable: it is such an iterator.
+        """
+        if not isinstance(rows, Iterator):
+            return
+        closed = inspect.isgenerator(rows) and inspect.getgeneratorstate(rows) == inspect.GEN_CLOSED
+        if closed or self._is_known(rows):
+            raise Unfreezable(
+                f"{source} gave an iterator that was read before ({type(rows).__name__}), so what it leaves "
+                f"is not the state: return list(rows), read anew each time"
+            )
+
+    def _is_known(self, rows: Any) -> bool:
+        """Return whether the iterator was given before, and remember it."""
+        key, seen = id(rows), self._seen
+
+        def forget(dead: weakref.ref[Any]) -> None:
+            if seen.get(key) is dead:
+                seen.pop(key, None)
+
+        try:
+            own = weakref.ref(rows, forget)
+        except TypeError:  # most of Python's own take no weak reference
+            held = [rows]
+            is_known = self._held.setdefault(key, held) is not held
+            keep_newest(self._held, _MAX_HELD)
+            return is_known
+        known = seen.setdefault(key, own)
+        if known is own:
+            return False
+        if known() is rows:
+            return True
+        seen[key] = own  # the one that was here before is gone, and its callback is still to come
+        return False
+
+    def __reduce__(self) -> tuple[type[Spent], tuple[()]]:
+        return Spent, ()  # elsewhere there are other iterators
 
 
 class RowProbe:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from deltaspan.checks._check import Check, S_co
 from deltaspan.checks._change_words import checked_patterns
-from deltaspan.checks._probe_part1 import said
+from deltaspan.checks._check import Check, S_co
+from deltaspan.checks._probe import said
 from deltaspan.expectations import Ignored, NoChange
 
 __all__ = ["Unchanged"]

@@ -2,7 +2,7 @@
 
 import sys
 
-from deltaspan.cli import main
+from deltaspan.cli._main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,20 +7,56 @@ other file is a family of movements (`movements.py`, `amounts.py`, `amounts_by_k
 `operands.py` fills in what is computed. A new family is a new file.
 """
 
-from deltaspan.expectations._numbers import AtLeast, AtMost, Between, By, Decrease, Increase
-from deltaspan.expectations._numbers_by_key import ByKey
-from deltaspan.expectations._base import Expectation, Movement
-from deltaspan.expectations._change import ChangeExpectation
-from deltaspan.expectations._change_part1 import NoChange, NoClaim
-from deltaspan.expectations._ignoring import Ignored
-from deltaspan.expectations._members import Kind, Members, Named
+from deltaspan.expectations._base import (
+    Expectation,
+    Incomparable,
+    Movement,
+    NothingClaimed,
+    States,
+)
+from deltaspan.expectations._change import ChangeExpectation, NoChange, NoClaim
+from deltaspan.expectations._computed import (
+    BEFORE,
+    DELTA,
+    KEY,
+    MEMBER,
+    POST_STATE,
+    PRE_STATE,
+    VALUE,
+    Question,
+    computed_operands,
+    is_predicate,
+    predicate_name,
+    with_operands,
+    with_own_generator_read,
+)
+from deltaspan.expectations._ignoring import NOTHING_IGNORED, Ignored
+from deltaspan.expectations._keeping_others import claimed_removals, collateral_words, without_unsigned
+from deltaspan.expectations._members import Kind, Members, Named, Resizing
 from deltaspan.expectations._movements import AnyMovement, NoMovement, SomeChange
+from deltaspan.expectations._numbers import AtLeast, AtMost, Between, By, Decrease, Increase, is_of_numbers
+from deltaspan.expectations._numbers_by_key import ByKey
 from deltaspan.expectations._only import Only
-from deltaspan.expectations._patterns import Pattern, pattern
-from deltaspan.expectations._predicates import Satisfying
-from deltaspan.expectations._members_part1 import Resizing
+from deltaspan.expectations._patterns import (
+    MemberTemplate,
+    Pattern,
+    holds_pattern,
+    is_glob,
+    pattern,
+    written,
+    written_key,
+)
+from deltaspan.expectations._predicates import PredicateRaised, Satisfying
 
 __all__ = [
+    "BEFORE",
+    "DELTA",
+    "KEY",
+    "MEMBER",
+    "NOTHING_IGNORED",
+    "POST_STATE",
+    "PRE_STATE",
+    "VALUE",
     "AnyMovement",
     "AtLeast",
     "AtMost",
@@ -31,18 +67,37 @@ __all__ = [
     "Decrease",
     "Expectation",
     "Ignored",
+    "Incomparable",
     "Increase",
     "Kind",
+    "MemberTemplate",
     "Members",
     "Movement",
     "Named",
     "NoChange",
     "NoClaim",
     "NoMovement",
+    "NothingClaimed",
     "Only",
     "Pattern",
+    "PredicateRaised",
+    "Question",
     "Resizing",
     "Satisfying",
     "SomeChange",
+    "States",
+    "claimed_removals",
+    "collateral_words",
+    "computed_operands",
+    "holds_pattern",
+    "is_glob",
+    "is_of_numbers",
+    "is_predicate",
     "pattern",
+    "predicate_name",
+    "with_operands",
+    "with_own_generator_read",
+    "without_unsigned",
+    "written",
+    "written_key",
 ]

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from deltaspan._state.diff._init_part1 import Delta, MappingDelta, TaggedDelta
-from deltaspan._state.diff import difference, equal
+from deltaspan._state.diff import Delta, MappingDelta, TaggedDelta, difference, equal
+from deltaspan._state.render import show, transition, whole
 from deltaspan._state.snapshot import freeze
-from deltaspan._verdicts import FAIL, PASS, UNREAD, Raised, Verdict, inconclusive
-from deltaspan._state.render._render import show, whole
-from deltaspan.expectations._ends import instead
+from deltaspan._verdicts import FAIL, OBSERVED, PASS, UNREAD, Raised, Verdict, inconclusive
 from deltaspan.expectations._base import Incomparable, Movement, NothingClaimed, States, sentence
+from deltaspan.expectations._ends import instead
 from deltaspan.expectations._ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations._keeping_others import NO_ROWS, collateral, collateral_words, kept_sentence
 from deltaspan.expectations._movements import SOME_CHANGE, AnyMovement
 from deltaspan.expectations._predicates import PredicateRaised
 
-__all__ = ["ChangeExpectation"]
+__all__ = [
+    "ChangeExpectation",
+    "NoChange",
+    "NoClaim",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +160,55 @@ class ChangeExpectation:
 
 def _operand(state: object) -> str:
     return "a computed state" if callable(state) else show(state)
+
+
+@dataclass(frozen=True, slots=True)
+class NoChange:
+    """The two states are equal, by value.
+
+    Attributes:
+        ignored: what is left out before anything is judged.
+        cause: what the action did, when that is why nothing may have changed: `raised ValueError`.
+    """
+
+    ignored: Ignored = NOTHING_IGNORED
+    cause: str = ""
+
+    @property
+    def expected(self) -> str:
+        return f"no change{self.ignored.words}"
+
+    def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
+        return FAIL if delta.changed and self.ignored.leave_out(delta).changed else PASS
+
+    def explain(
+        self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
+    ) -> str:
+        ignoring = self.ignored.words
+        after = f" after the action {self.cause}" if self.cause else ""
+        because = f", because the action {self.cause}" if self.cause else ""
+        happened = f"did not change{after}{ignoring}" if holds else self.ignored.leave_out(delta).words()
+        demand = f"stay unchanged{ignoring}{because}"
+        return sentence(metric, demand, happened, (pre_state, post_state), holds=holds)
+
+
+@dataclass(frozen=True, slots=True)
+class NoClaim:
+    """Nothing is asserted: both states and their delta are recorded."""
+
+    expected: ClassVar[str] = "no claim"
+
+    def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
+        return OBSERVED
+
+    def explain(
+        self,
+        metric: str,
+        delta: Delta,
+        pre_state: object,
+        post_state: object,
+        *,
+        holds: bool,
+    ) -> str:
+        happened = delta.words() if delta.changed else "did not change"
+        return f"{metric} {happened}{transition(pre_state, post_state)}; no claim was made"

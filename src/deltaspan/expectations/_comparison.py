@@ -8,12 +8,10 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, Final
 
-from deltaspan._state.diff._init_part1 import Delta, NumberDelta, TaggedDelta
-from deltaspan._state.diff._numbers import is_nan, subtract
-from deltaspan._state.render._render import show
+from deltaspan._state.diff import Delta, NumberDelta, TaggedDelta, is_nan, subtract
+from deltaspan._state.render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations._base_part1 import unfit
-from deltaspan.expectations._base import Incomparable, States
+from deltaspan.expectations._base import Incomparable, States, unfit
 
 __all__ = [
     "amount_of",

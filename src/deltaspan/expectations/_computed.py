@@ -13,11 +13,10 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from deltaspan._state.diff._init_part1 import Delta, for_predicate
-from deltaspan._state.diff import identity
-from deltaspan._callables_part1 import discard
+from deltaspan._callables import discard
+from deltaspan._state.diff import Delta, for_predicate, identity
+from deltaspan._state.render import show
 from deltaspan._state.snapshot import MAX_NODES, freeze
-from deltaspan._state.render._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._base import States
 from deltaspan.expectations._patterns import Pattern, holds_pattern

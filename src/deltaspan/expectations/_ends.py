@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from deltaspan._state.diff._init_part1 import MappingDelta, SequenceDelta, SetDelta
-from deltaspan._state.diff import difference
-from deltaspan._state.render._render import distinct, whole, with_noun
-from deltaspan._state.render._members import joined, listed, shown
+from deltaspan._state.diff import MappingDelta, SequenceDelta, SetDelta, difference
+from deltaspan._state.render import distinct, joined, listed, shown, whole, with_noun
 from deltaspan.expectations._ignoring import Ignored
 
 __all__ = ["instead"]

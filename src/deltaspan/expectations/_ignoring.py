@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from deltaspan._state.diff._init_part1 import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
-from deltaspan._state.diff import difference, equal
+from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta, difference, equal
+from deltaspan._state.render import listed
 from deltaspan._state.snapshot import Path, class_of, record
-from deltaspan._state.render._members import listed
-from deltaspan.expectations._paths import Names
 from deltaspan.expectations._computed import any_computed
+from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import demanded
 from deltaspan.expectations._pruning import PatternPruning
 

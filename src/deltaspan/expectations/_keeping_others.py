@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from deltaspan._state.diff._init_part1 import MappingDelta, TaggedDelta, merged
-from deltaspan._state.render._members import joined, listed, shown
+from deltaspan._state.diff import MappingDelta, TaggedDelta, merged
+from deltaspan._state.render import joined, listed, shown
 from deltaspan.expectations._base import Movement
 from deltaspan.expectations._members import Members
 from deltaspan.expectations._only import Only

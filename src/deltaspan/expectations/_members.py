@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
-from deltaspan._state.diff._init_part1 import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
-from deltaspan._state.diff import identity
-from deltaspan._state.snapshot import Path
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
+from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta, identity
+from deltaspan._state.render import joined, listed, show, shown, transition, with_noun
+from deltaspan._state.snapshot import Path
 from deltaspan._verdicts import UNREAD
-from deltaspan._state.render._render import show, transition, with_noun
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.expectations._base_part1 import unfit
-from deltaspan._state.render._members import joined, listed, shown
-from deltaspan.expectations._base import NothingClaimed, States
-from deltaspan.expectations._paths import Names
+from deltaspan.expectations._base import Incomparable, NothingClaimed, States, unfit
+from deltaspan.expectations._computed import (
+    BEFORE,
+    KEY,
+    MEMBER,
+    VALUE,
+    Question,
+    any_computed,
+    predicate_name,
+)
 from deltaspan.expectations._movements import NoMovement
-from deltaspan.expectations._computed import BEFORE, KEY, MEMBER, VALUE, Question, any_computed, predicate_name
-from deltaspan.expectations._members_part2 import kept_order
+from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import Pattern, demanded, is_glob
 from deltaspan.expectations._predicates import PredicateRaised
 
-__all__ = ["KINDS", "Kind", "Members", "Named", "entries_of", "entry_words"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "Members",
+    "Named",
+    "Resizing",
+    "entries_of",
+    "entry_words",
+    "kept_order",
+]
 
 Kind: TypeAlias = Literal["adding", "removing", "modifying"]
 
@@ -430,3 +444,91 @@ def _taken(due: Counter[Any], member: object) -> bool:
         return False
     due[key] -= 1
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Resizing:
+    """A net size that changed by exactly `amount`; a mapping's size is that of its top level."""
+
+    amount: Any
+
+    verb: ClassVar[str] = "change"
+
+    def __post_init__(self) -> None:
+        if not callable(self.amount) and type(self.amount) is not int:
+            raise DefinitionTypeError(
+                f"resizing takes a whole number of members, or a callable that computes one, "
+                f"not {show(self.amount)}"
+            )
+
+    @property
+    def extent(self) -> str:
+        return f"in size by {'a computed number' if callable(self.amount) else show(self.amount)}"
+
+    @property
+    def expected(self) -> str:
+        return self.extent
+
+    @property
+    def admits_none(self) -> bool:
+        return callable(self.amount) or bool(self.amount == 0)
+
+    def holds(self, delta: Delta, states: States) -> bool:
+        amount = _resized(delta)
+        if amount is None:
+            raise unfit("resizing", "a collection", delta, states)
+        return bool(amount == self.amount)
+
+    def happened(self, delta: Delta) -> str:
+        return f"changed in size by {_resized(delta)}"
+
+    def fault(self, delta: Delta, states: States) -> str | None:
+        return None if self.holds(delta, states) else self.happened(delta)
+
+
+def _resized(delta: Delta) -> int | None:
+    match delta:
+        case MappingDelta():
+            return _entries(delta.added) - _entries(delta.removed)
+        case SetDelta() | SequenceDelta():
+            return len(delta.added) - len(delta.removed)
+        case _:
+            return None
+
+
+def _entries(paths: Any) -> int:
+    return sum(len(path) == 1 for path in paths)
+
+
+_MAX_PAIRS: Final = 1_000_000
+"""How many pairs of equal members are followed, beyond ten for each member; more would take minutes."""
+
+
+def kept_order(delta: SequenceDelta) -> bool:
+    """Return whether what was added and removed is all: the members that stayed follow one another as before.
+
+    They do if the longest sequence that both states have in common holds all of them. Which of several equal
+    members was removed is left open. It is found by patience sorting (Hunt and Szymanski, 1977).
+
+    Raises:
+        Incomparable: members repeat so often that the answer would take minutes.
+    """
+    kept = len(delta.before) - len(delta.removed)
+    if not delta.before or not delta.after or kept == 0:
+        return True
+    places: dict[Hashable, list[int]] = {}
+    for place, member in enumerate(delta.after):
+        places.setdefault(identity(member), []).append(place)
+    keys = [identity(member) for member in delta.before]
+    pairs = sum(len(places.get(key, ())) for key in keys)
+    if pairs > _MAX_PAIRS + 10 * (len(delta.before) + len(delta.after)):
+        raise Incomparable(
+            "members repeat too often to tell whether the rest kept its order",
+            "say .allowing_others(), or let the probe return a set or a count",
+        )
+    ends: list[int] = []  # ends[n]: the first place at which a common sequence of n + 1 members can end
+    for key in keys:
+        for place in reversed(places.get(key, ())):
+            at = bisect_left(ends, place)
+            ends[at : at + 1] = [place]
+    return len(ends) == kept

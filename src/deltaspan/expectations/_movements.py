@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from deltaspan._state.diff._init_part1 import Delta
+from deltaspan._state.diff import Delta
 from deltaspan.expectations._base import States
 
 __all__ = ["SOME_CHANGE", "AnyMovement", "NoMovement", "SomeChange"]

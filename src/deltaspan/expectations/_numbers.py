@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Final
 
-from deltaspan._state.diff._init_part1 import Delta, NumberDelta
-from deltaspan._state.render._render import show
+from deltaspan._state.diff import Delta, NumberDelta
+from deltaspan._state.render import show
 from deltaspan.exceptions import DefinitionValueError
+from deltaspan.expectations._base import States
 from deltaspan.expectations._comparison import (
     amount_of,
     checked_amount,
@@ -19,10 +20,9 @@ from deltaspan.expectations._comparison import (
     negated,
     zero_like,
 )
-from deltaspan.expectations._numbers_by_key import ByKey
-from deltaspan.expectations._base import States
-from deltaspan.expectations._movements import NoMovement
 from deltaspan.expectations._computed import any_computed
+from deltaspan.expectations._movements import NoMovement
+from deltaspan.expectations._numbers_by_key import ByKey
 
 __all__ = ["AtLeast", "AtMost", "Between", "By", "Decrease", "Increase", "is_of_numbers"]
 

@@ -8,15 +8,11 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
-from deltaspan._state.diff._init_part1 import Delta, MappingDelta
-from deltaspan._state.diff._numbers import subtract
-from deltaspan._state.diff import identity
+from deltaspan._state.diff import Delta, MappingDelta, identity, subtract
+from deltaspan._state.render import joined, listed, show, shown, with_noun
 from deltaspan._state.snapshot import Path
-from deltaspan._state.render._render import show, with_noun
+from deltaspan.expectations._base import Incomparable, States, unfit
 from deltaspan.expectations._comparison import checked_amount, checked_tolerance, compare, zero_like
-from deltaspan.expectations._base_part1 import unfit
-from deltaspan._state.render._members import joined, listed, shown
-from deltaspan.expectations._base import Incomparable, States
 from deltaspan.expectations._computed import any_computed
 
 __all__ = ["ByKey"]

@@ -6,16 +6,14 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from deltaspan._state.diff._init_part1 import Delta, MappingDelta, SequenceDelta
+from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta
+from deltaspan._state.render import joined, listed
 from deltaspan._state.snapshot import Path
-from deltaspan.expectations._base_part1 import unfit
-from deltaspan._state.render._members import joined, listed
-from deltaspan.expectations._base import States
-from deltaspan.expectations._paths import Names
-from deltaspan.expectations._members import Kind, entries_of, entry_words
-from deltaspan.expectations._movements import NoMovement
+from deltaspan.expectations._base import States, unfit
 from deltaspan.expectations._computed import any_computed
-from deltaspan.expectations._members_part2 import kept_order
+from deltaspan.expectations._members import Kind, entries_of, entry_words, kept_order
+from deltaspan.expectations._movements import NoMovement
+from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import demanded
 
 __all__ = ["Only"]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from deltaspan._templates import fields_of, filled, parts_of
+from deltaspan._state.render import show
 from deltaspan._state.snapshot import class_of, record
-from deltaspan._state.render._render import show
+from deltaspan._templates import fields_of, filled, parts_of
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._globs import Glob, is_backwards, sets_of
 

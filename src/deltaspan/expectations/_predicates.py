@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from deltaspan._state.diff._init_part1 import Delta
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
+from deltaspan._state.diff import Delta
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._base import States
 from deltaspan.expectations._computed import Question

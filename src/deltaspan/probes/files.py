@@ -23,15 +23,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias, overload
 
 from deltaspan._state.snapshot import MAX_NODES
-from deltaspan.checks._probe import keep_values_whole
-from deltaspan.checks._probe_part1 import said
+from deltaspan.checks import keep_values_whole, said
 from deltaspan.exceptions import ProbeError
+from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._files._content import lines, text
 from deltaspan.probes._files._ignored import spec_class
 from deltaspan.probes._files._patterns import PatternsWithFields
 from deltaspan.probes._files._place import AnyPath, Place, checked_limit
 from deltaspan.probes._files._walk import Walk, content_of
-from deltaspan.probes._base.probe import StateProbe
 
 __all__ = ["count", "lines", "text", "tree"]
 

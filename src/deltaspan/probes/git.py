@@ -37,14 +37,14 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from deltaspan._templates import Template, fields_of
-from deltaspan.causal_tag._ids import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
+from deltaspan.causal_tag import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
+from deltaspan.probes._base.probe import StateProbe
+from deltaspan.probes._base.secrets import secrets_of
 from deltaspan.probes._files._place import Place
 from deltaspan.probes._git._command import GitError, records
 from deltaspan.probes._git._names import filled_ref
 from deltaspan.probes._git._reading import reached, references, unless_unborn
 from deltaspan.probes._git._status import in_words
-from deltaspan.probes._base.secrets import secrets_of
-from deltaspan.probes._base.probe import StateProbe
 
 __all__ = ["Commit", "branches", "commits", "files", "history", "log", "status", "tags"]
 

@@ -31,13 +31,13 @@ from typing import Any, Final, TypeAlias, overload
 
 from typing_extensions import Unpack
 
-from deltaspan.checks._probe_part1 import said
+from deltaspan.checks import said
 from deltaspan.exceptions import DefinitionValueError
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._http._answer import Answer, AnswerError
 from deltaspan.probes._http._pointer import at, checked
 from deltaspan.probes._http._request import Client, Steps, fetched, http_probe, httpx
 from deltaspan.probes._http._source import Options, source_of
-from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 
 __all__ = ["count", "json"]
 

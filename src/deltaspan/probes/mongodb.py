@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
-from deltaspan.checks._probe_part1 import said
+from deltaspan.checks import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._base.requests import Steps, probe_of

@@ -27,15 +27,15 @@ from typing import Any, Final, overload
 
 from typing_extensions import Unpack
 
-from deltaspan.checks._probe_part1 import said
+from deltaspan.checks import said
 from deltaspan.exceptions import DefinitionValueError
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._http._answer import AnswerError
 from deltaspan.probes._http._request import Client, Steps, http_probe, httpx
 from deltaspan.probes._http._source import Options, Source, source_of
 from deltaspan.probes._prometheus._counted import Counted
 from deltaspan.probes._prometheus._promql import fields_in, filled_in
 from deltaspan.probes._prometheus._query import asked, reset_since, since
-from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 
 __all__ = ["counter", "series", "value"]
 

@@ -41,10 +41,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar, overload
 
 from deltaspan._templates import fields_of, filled, is_of_one_length, places_of
-from deltaspan.checks._probe_part1 import source
+from deltaspan.checks import source
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._base.regexes import is_literal_place_of_glob
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
+from deltaspan.probes._base.regexes import is_literal_place_of_glob
 from deltaspan.probes._base.requests import Steps, probe_of
 
 try:

@@ -38,10 +38,10 @@ from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from deltaspan._templates import fields_of, filled, is_of_one_length, places_of
-from deltaspan.checks._probe_part1 import said
+from deltaspan.checks import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._base.secrets import secrets_of
 from deltaspan.probes._base.probe import StateProbe
+from deltaspan.probes._base.secrets import secrets_of
 
 try:
     import boto3  # type: ignore[import-untyped]  # noqa: F401  # its clients are botocore's

@@ -28,9 +28,9 @@ from typing import Final
 
 from deltaspan._templates import Template, fields_of, filled
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.probes._system._interpreters import installed_here, installed_of
-from deltaspan.probes._base.secrets import without
 from deltaspan.probes._base.probe import StateProbe
+from deltaspan.probes._base.secrets import without
+from deltaspan.probes._system._interpreters import installed_here, installed_of
 
 try:
     import psutil

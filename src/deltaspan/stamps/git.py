@@ -11,8 +11,13 @@ import re
 import subprocess
 from typing import Final
 
-from deltaspan.causal_tag._ids import TRAILER_OF_ROOT, TRAILER_OF_TAG
-from deltaspan.causal_tag import current_causal_root, current_causal_tag, is_tag
+from deltaspan.causal_tag import (
+    TRAILER_OF_ROOT,
+    TRAILER_OF_TAG,
+    current_causal_root,
+    current_causal_tag,
+    is_tag,
+)
 
 __all__ = ["HOOK", "ROOT", "TAG", "causal_tag_of", "trailer_arguments"]
 

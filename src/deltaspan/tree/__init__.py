@@ -12,8 +12,8 @@ from deltaspan.tree._build import causal_tree
 from deltaspan.tree._checks import CheckVerdict
 from deltaspan.tree._files import read_files
 from deltaspan.tree._jaeger import read_jaeger
-from deltaspan.tree._otlp import Reading
 from deltaspan.tree._model import CausalTree, Finding, FindingKind, Run, Span, Summary
+from deltaspan.tree._otlp import Reading
 
 __all__ = [
     "CausalTree",

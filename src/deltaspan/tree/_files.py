@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from deltaspan.exceptions import SourceError
-from deltaspan.tree._otlp import Reading, holds_spans, signals_in, spans_in
 from deltaspan.tree._model import Span
+from deltaspan.tree._otlp import Reading, holds_spans, signals_in, spans_in
 
 __all__ = ["read_files"]
 

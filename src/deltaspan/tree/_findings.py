@@ -8,8 +8,7 @@ from typing import Any, Final
 from deltaspan import semconv
 from deltaspan.tree._forest import Lineage, nearest_above
 from deltaspan.tree._merge import Merged
-from deltaspan.tree._model import Finding, Span, SpanId
-from deltaspan.tree._model_part1 import printable
+from deltaspan.tree._model import Finding, Span, SpanId, printable
 
 __all__ = ["findings_of"]
 

@@ -19,8 +19,8 @@ from urllib.parse import urlencode, urlsplit
 from deltaspan import semconv
 from deltaspan.causal_tag import is_tag
 from deltaspan.exceptions import DefinitionValueError, SourceError
+from deltaspan.tree._model import printable
 from deltaspan.tree._otlp import Reading, holds_spans, spans_in
-from deltaspan.tree._model_part1 import printable
 
 __all__ = ["read_jaeger"]
 

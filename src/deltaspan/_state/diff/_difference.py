@@ -8,13 +8,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from deltaspan._state.diff._init_part1 import Delta, MappingDelta, NumberDelta, Path, SequenceDelta, SetDelta, ValueDelta
-from deltaspan._state.diff._numbers import subtract
-from deltaspan._state.diff._alignment import MAX_ALIGNED, align, common
-from deltaspan._state.diff._equality import equal, identity, same_class, same_structure, unpaired
-from deltaspan._state.snapshot import ORDER, STRUCTURE, Array, class_of, structure_of
 from deltaspan._guard import EXHAUSTED
 from deltaspan._interrupts import let_through
+from deltaspan._state.diff._alignment import MAX_ALIGNED, align, common
+from deltaspan._state.diff._deltas import (
+    Delta,
+    MappingDelta,
+    NumberDelta,
+    SequenceDelta,
+    SetDelta,
+    ValueDelta,
+)
+from deltaspan._state.diff._equality import equal, identity, same_class, same_structure, unpaired
+from deltaspan._state.diff._numbers import subtract
+from deltaspan._state.snapshot import ORDER, STRUCTURE, Array, Path, class_of, structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

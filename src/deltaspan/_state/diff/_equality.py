@@ -21,10 +21,10 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from deltaspan._state.diff._numbers import instant, is_nan, is_number
-from deltaspan._state.snapshot import Array, class_of, structure_of
 from deltaspan._guard import EXHAUSTED
 from deltaspan._interrupts import let_through
+from deltaspan._state.diff._numbers import instant, is_nan, is_number
+from deltaspan._state.snapshot import Array, class_of, structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

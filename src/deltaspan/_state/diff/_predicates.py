@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from deltaspan._state.diff._deltas_part1 import MappingDelta
-from deltaspan._state.diff._deltas import Delta, NumberDelta
+from deltaspan._state.diff._deltas import Delta, MappingDelta, NumberDelta
 from deltaspan._state.diff._tagged_delta import TaggedDelta
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from deltaspan._state.diff._deltas_part1 import MappingDelta
+from deltaspan._state.diff._deltas import MappingDelta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

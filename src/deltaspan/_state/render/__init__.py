@@ -1,1 +1,34 @@
 """Frozen states as text and plain values: for people, for JSON and for telemetry."""
+
+from deltaspan._state.render._hiding import MASK, hides_itself, secret_of, self_shown
+from deltaspan._state.render._members import joined, listed, shown
+from deltaspan._state.render._render import (
+    distinct,
+    kinds,
+    label,
+    plain,
+    show,
+    transition,
+    whole,
+    wire,
+    with_noun,
+)
+
+__all__ = [
+    "MASK",
+    "distinct",
+    "hides_itself",
+    "joined",
+    "kinds",
+    "label",
+    "listed",
+    "plain",
+    "secret_of",
+    "self_shown",
+    "show",
+    "shown",
+    "transition",
+    "whole",
+    "wire",
+    "with_noun",
+]

@@ -7,16 +7,29 @@ The one thing that they cannot bound is the `str()` of a class they do not know.
 
 from __future__ import annotations
 
+import math
+import sys
+from collections.abc import Iterable
 from typing import Any, Final
 
 from deltaspan._interrupts import let_through
-from deltaspan._state.render._render_part1 import plain_value
-from deltaspan._state.render._scalars import TEXTS, Words, as_scalar, escaped, shape_of
+from deltaspan._state.render._format import MAX_DEPTH, Leaf, fit_leaf
+from deltaspan._state.render._order import items_of
+from deltaspan._state.render._scalars import TEXTS, Words, as_scalar, encodable, escaped, shape_of
 from deltaspan._state.render._sentences import distinct, kinds, transition, whole, with_noun
-from deltaspan._state.render._format import Leaf, fit_leaf
-from deltaspan._state.render._styles import JSON, PYTHON, json_leaf
+from deltaspan._state.render._styles import JSON, PYTHON, json_key, json_leaf
 
-__all__ = ["distinct", "kinds", "label", "plain", "show", "transition", "whole", "wire", "with_noun"]
+__all__ = [
+    "distinct",
+    "kinds",
+    "label",
+    "plain",
+    "show",
+    "transition",
+    "whole",
+    "wire",
+    "with_noun",
+]
 
 _LONGEST_LABEL: Final = 256
 _SHORT_INT: Final = 10**15
@@ -134,3 +147,38 @@ def label(name: str) -> str:
         The name with surrogates and control characters escaped, of at most 256 characters.
     """
     return str(wire(name, _LONGEST_LABEL))
+
+
+def plain_value(value: object, above: set[int]) -> Any:
+    try:
+        shape = shape_of(type(value))
+        if shape is None:
+            scalar = as_scalar(value)
+            if isinstance(scalar, float) and not math.isfinite(scalar):
+                return json_leaf(scalar).raw
+            return encodable(scalar) if isinstance(scalar, TEXTS) else scalar
+        if id(value) in above or len(above) == MAX_DEPTH:
+            return "…"
+        above.add(id(value))
+        try:
+            items = items_of(value, shape, sys.maxsize)
+            if shape != "mapping":
+                return [plain_value(item, above) for item in items]
+            return _plain_mapping(items, above)
+        finally:
+            above.discard(id(value))
+    except Exception as error:
+        let_through(error)
+        return encodable(Words.of(value).text)
+
+
+def _plain_mapping(items: Iterable[tuple[object, object]], above: set[int]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    seen: dict[str, int] = {}
+    for key, value in items:
+        text = unique = encodable(json_key(key, sys.maxsize))
+        while unique in result:
+            seen[text] = seen.get(text, 1) + 1
+            unique = f"{text} #{seen[text]}"
+        result[unique] = plain_value(value, above)
+    return result

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from deltaspan._interrupts import let_through
+from deltaspan._state.render._format import Leaf, Style
 from deltaspan._state.render._scalars import (
     TEXTS,
     Text,
@@ -18,7 +19,6 @@ from deltaspan._state.render._scalars import (
     one_line,
     shape_of,
 )
-from deltaspan._state.render._format import Leaf, Style
 
 _JSON_WORDS = {None: "null", True: "true", False: "false"}
 

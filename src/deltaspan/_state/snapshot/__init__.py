@@ -5,21 +5,21 @@ owns the sentence for what cannot be copied, `_paths.py` says where in a state s
 """
 
 from deltaspan._state.snapshot._fields import fields_of, is_record
+from deltaspan._state.snapshot._freeze import IGNORED, MAX_DEPTH, MAX_NODES, Pruning, freeze
 from deltaspan._state.snapshot._hidden import Hidden
-from deltaspan._state.snapshot._types import SCALARS
-from deltaspan._state.snapshot._paths import Path
-from deltaspan._state.snapshot._paths_part1 import (
+from deltaspan._state.snapshot._paths import (
     ORDER,
     STRUCTURE,
     Array,
     Aspect,
+    Path,
     array,
     class_of,
     record,
     structure_of,
 )
+from deltaspan._state.snapshot._types import SCALARS
 from deltaspan._state.snapshot._unfreezable import Unfreezable
-from deltaspan._state.snapshot._freeze import IGNORED, MAX_DEPTH, MAX_NODES, Pruning, freeze
 
 __all__ = [
     "IGNORED",

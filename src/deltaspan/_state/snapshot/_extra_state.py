@@ -18,9 +18,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from deltaspan._guard import class_name
 from deltaspan._state.snapshot._fields import fields_of, is_record, slots_of
 from deltaspan._state.snapshot._unfreezable import Refusal
-from deltaspan._guard import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

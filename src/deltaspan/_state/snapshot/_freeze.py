@@ -6,16 +6,22 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from deltaspan._state.snapshot._extra_state import beside, by_content, extends_builtin, plain_scalar, shows_what_it_holds
-from deltaspan._state.snapshot._fields import fields_of, hidden_fields, is_record
-from deltaspan._state.snapshot._hidden import Hidden
-from deltaspan._state.snapshot._types import SCALARS, Kind, has_keys, kind_of, refused
-from deltaspan._state.snapshot._paths_part1 import Array, array, class_of, record, structure_of
-from deltaspan._state.snapshot._unfreezable import Refusal, Unfreezable, failed
-from deltaspan._state.snapshot._structure import structure_of_array, structure_of_frame, structure_of_series
 from deltaspan._guard import EXHAUSTED, class_name, safe_str
 from deltaspan._interrupts import let_through
-from deltaspan._state.render._hiding import MASK, secret_of, self_shown
+from deltaspan._state.render import MASK, secret_of, self_shown
+from deltaspan._state.snapshot._extra_state import (
+    beside,
+    by_content,
+    extends_builtin,
+    plain_scalar,
+    shows_what_it_holds,
+)
+from deltaspan._state.snapshot._fields import fields_of, hidden_fields, is_record
+from deltaspan._state.snapshot._hidden import Hidden
+from deltaspan._state.snapshot._paths import Array, array, class_of, record, structure_of
+from deltaspan._state.snapshot._structure import structure_of_array, structure_of_frame, structure_of_series
+from deltaspan._state.snapshot._types import SCALARS, Kind, has_keys, kind_of, refused
+from deltaspan._state.snapshot._unfreezable import Refusal, Unfreezable, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any, Final
 
-from deltaspan._state.snapshot._paths_part1 import class_of
+from deltaspan._state.snapshot._paths import class_of
 
 __all__ = ["Hidden"]
 

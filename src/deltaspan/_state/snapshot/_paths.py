@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+from typing import Any, Final
+
 from deltaspan._guard import EXHAUSTED, class_name
 from deltaspan._interrupts import let_through
 
-__all__ = ["Path"]
+__all__ = [
+    "ORDER",
+    "STRUCTURE",
+    "Array",
+    "Aspect",
+    "Path",
+    "array",
+    "class_of",
+    "record",
+    "structure_of",
+]
 
 
 class Path(tuple[object, ...]):
@@ -48,3 +61,88 @@ def _escaped(key: object) -> str:
         # The text of a key may be broken. Where it stands must be said all the same.
         text = f"<{class_name(type(key))}>"
     return text.replace("~", "~0").replace("/", "~1")
+
+
+class Aspect(str):
+    """The name of a change that is not one of content: no key of a state has this type."""
+
+    __slots__ = ()
+
+
+STRUCTURE: Final = Aspect("(structure)")
+"""That what a frame or an array is made of has changed: columns, names, types, shape."""
+
+ORDER: Final = Aspect("(order)")
+"""That the rows of a frame are in another order."""
+
+_CLASS: Final = object()
+"""What a record is asked for its class with; no key of anybody else's."""
+
+_STRUCTURE: Final = object()
+"""What it is asked for its structure with."""
+
+
+class _Fields(dict[Any, Any]):
+    """The fields of a record. Seen through a read-only mapping it can still be asked for its class."""
+
+    __slots__ = ("name", "structure")
+
+    def __init__(self, fields: dict[Any, Any], name: str, structure: str | None) -> None:
+        super().__init__(fields)
+        self.name = name
+        self.structure = structure
+
+    def __contains__(self, key: object) -> bool:
+        return key is _CLASS or key is _STRUCTURE or super().__contains__(key)
+
+    def __missing__(self, key: object) -> str | None:
+        if key is _CLASS:
+            return self.name
+        if key is _STRUCTURE:
+            return self.structure
+        raise KeyError(key)
+
+
+class Array(tuple[Any, ...]):  # noqa: SLOT001 - a tuple of any length has no room for slots
+    """The members of an array, which remembers what it is made of beside them.
+
+    Attributes:
+        structure: the class, the type of its items, and its shape but for its length, as text.
+    """
+
+    structure: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return array, (tuple(self), self.structure)
+
+
+def array(members: tuple[Any, ...], structure: str) -> Array:
+    """Return frozen members as those of an array with this structure."""
+    made = Array(members)
+    made.structure = structure
+    return made
+
+
+def record(fields: dict[Any, Any], name: str, structure: str | None = None) -> MappingProxyType[Any, Any]:
+    """Return frozen fields as a record of the class with this name.
+
+    Args:
+        fields: name or key → frozen value.
+        name: the qualified name of the class.
+        structure: of a frame or a series, what it is made of beside its cells; None for any other record.
+    """
+    return MappingProxyType(_Fields(fields, name, structure))
+
+
+def structure_of(frozen: Any) -> str | None:
+    """Return what a frame, a series or an array is made of beside its content; None for all else."""
+    if type(frozen) is Array:
+        return frozen.structure
+    if type(frozen) is MappingProxyType:
+        return frozen[_STRUCTURE] if _STRUCTURE in frozen else None  # noqa: SIM401  # only the look-up asks
+    return None
+
+
+def class_of(frozen: MappingProxyType[Any, Any]) -> str | None:
+    """Return the qualified name of a record's class; None for a plain mapping."""
+    return frozen[_CLASS] if _CLASS in frozen else None  # noqa: SIM401  # only the look-up asks a record

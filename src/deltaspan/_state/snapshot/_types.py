@@ -34,12 +34,12 @@ from typing import Final
 from uuid import UUID
 from weakref import ProxyTypes, ReferenceType
 
+from deltaspan._guard import EXHAUSTED, class_name
+from deltaspan._interrupts import let_through
+from deltaspan._state.render import hides_itself
 from deltaspan._state.snapshot._extra_state import by_content
 from deltaspan._state.snapshot._fields import is_declared, is_record, is_transparent
 from deltaspan._state.snapshot._unfreezable import Refusal
-from deltaspan._guard import EXHAUSTED, class_name
-from deltaspan._interrupts import let_through
-from deltaspan._state.render._hiding import hides_itself
 
 __all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refused"]
 
@@ -60,7 +60,9 @@ _SCALAR_NAMES: Final = frozenset(
     {
         "ipaddress.IPv4Address", "ipaddress.IPv4Interface", "ipaddress.IPv4Network",
         "ipaddress.IPv6Address", "ipaddress.IPv6Interface", "ipaddress.IPv6Network",
-        "re.Pattern", "deltaspan._state.snapshot._hidden.Hidden", "pandas.NAType", "pandas._libs.missing.NAType",
+        "re.Pattern",
+        "deltaspan._state.snapshot._hidden.Hidden",
+        "pandas.NAType", "pandas._libs.missing.NAType",
     }
 )  # fmt: skip
 """Immutable types of modules that are not imported for this."""

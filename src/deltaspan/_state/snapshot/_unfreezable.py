@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deltaspan._state.snapshot._paths import Path
 from deltaspan._guard import class_name, safe_str
+from deltaspan._state.snapshot._paths import Path
 
 __all__ = ["Refusal", "Unfreezable", "failed"]
 

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from deltaspan._concurrency_part1 import Once
+from deltaspan._concurrency import Once
 from deltaspan.exceptions import DefinitionValueError
 
 __all__ = ["SIGNALS", "Outage", "exporters", "protocol_of"]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from deltaspan._telemetry import exporters
 from deltaspan.cli.doctor._endpoints import targets
 from deltaspan.cli.doctor._finding import Finding
 from deltaspan.cli.doctor._network import network_findings
 from deltaspan.cli.doctor._propagation import propagation_findings
 from deltaspan.cli.doctor._settings import settings_findings
-from deltaspan._telemetry.sdk._exporters import exporters
 from deltaspan.exceptions import DefinitionValueError
 
 __all__ = ["Finding", "examine"]

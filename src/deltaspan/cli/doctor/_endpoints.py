@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from deltaspan._telemetry.sdk._exporters import SIGNALS, protocol_of
+from deltaspan._telemetry import SIGNALS, protocol_of
 
 __all__ = ["Target", "targets", "without_secrets"]
 

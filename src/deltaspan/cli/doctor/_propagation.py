@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from opentelemetry.environment_variables import OTEL_PROPAGATORS
 
 from deltaspan._config import settings
-from deltaspan.cli.doctor._finding import Finding
 from deltaspan._telemetry import is_baggage_carried, propagator_cure
+from deltaspan.cli.doctor._finding import Finding
 
 __all__ = ["propagation_findings"]
 

@@ -11,13 +11,11 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
-from deltaspan._callables import is_async, parameters_of
-from deltaspan._callables_part1 import discard
-from deltaspan._interrupts import let_through
 from deltaspan._batches import verifying
-from deltaspan.checks._probe import name_of_probe, take_settings
-from deltaspan._state.render._render import show
-from deltaspan.checks._rows_part1 import Field
+from deltaspan._callables import discard, is_async, parameters_of
+from deltaspan._interrupts import let_through
+from deltaspan._state.render import show
+from deltaspan.checks import Field, name_of_probe, take_settings
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["Combined", "combine"]

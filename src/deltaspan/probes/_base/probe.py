@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from deltaspan._guard import class_name, safe_str
 from deltaspan._interrupts import let_through
-from deltaspan.checks._probe import probe
+from deltaspan.checks import probe
 from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes._base.secrets import PASSWORD_MOST, without
 

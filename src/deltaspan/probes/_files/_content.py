@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 from typing import Any, Literal, overload
 
-from deltaspan.checks._probe_part1 import said
+from deltaspan.checks import said
 from deltaspan.exceptions import DefinitionValueError, ProbeError
+from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._files._lines import Log
 from deltaspan.probes._files._open import chunks, opened
 from deltaspan.probes._files._place import AnyPath, Place, checked_limit
-from deltaspan.probes._base.probe import StateProbe
 
 __all__ = ["lines", "text"]
 

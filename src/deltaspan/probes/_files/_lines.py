@@ -6,7 +6,7 @@ import os
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from deltaspan._concurrency_part1 import keep_newest
+from deltaspan._concurrency import keep_newest
 from deltaspan.causal_tag import current_causal_tag
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._files._open import chunks, opened

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 from typing import Any, Final, TypeAlias
 
+from deltaspan._state.render import show
 from deltaspan._templates import fields_of, filled, is_of_one_length, places_of, relative_fault
-from deltaspan._state.render._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 __all__ = ["Patterns", "PatternsWithFields", "Places"]

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from deltaspan._state.render import show
 from deltaspan._templates import Template, fields_of, filled, places_of, relative_fault
-from deltaspan._state.render._render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 __all__ = ["AnyPath", "Place", "checked_limit"]

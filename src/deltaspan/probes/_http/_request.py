@@ -16,10 +16,10 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from deltaspan._workers import on_asyncio
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
+from deltaspan.probes._base.secrets import secrets_of
 from deltaspan.probes._http._answer import Answer, AnswerError, answer_of, refuse_codings
 from deltaspan.probes._http._source import Source, secrets_in
-from deltaspan.probes._base.secrets import secrets_of
-from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 
 try:
     import httpx

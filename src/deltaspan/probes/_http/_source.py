@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, quote
 
 from deltaspan._templates import fields_of, filled
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._http._answer import plain
 from deltaspan.probes._base.secrets import secrets_of
+from deltaspan.probes._http._answer import plain
 
 __all__ = ["Options", "Source", "secrets_in", "source_of"]
 

@@ -12,8 +12,8 @@ from uuid import UUID
 from bson import Binary, Decimal128, Int64, ObjectId, Regex
 from bson.binary import ALL_UUID_SUBTYPES
 
-from deltaspan._templates import fields_of, filled, places_of
 from deltaspan._state.snapshot import SCALARS
+from deltaspan._templates import fields_of, filled, places_of
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.regexes import is_literal_place
 

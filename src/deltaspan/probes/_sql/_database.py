@@ -9,13 +9,13 @@ from sqlalchemy import inspect
 
 from deltaspan._state.snapshot import MAX_NODES
 from deltaspan.exceptions import DefinitionTypeError, ProbeError
-from deltaspan.probes._sql._probe import Question, asking, called, checked_limit
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
+from deltaspan.probes._sql._digests import Contents, Scope, whole
 from deltaspan.probes._sql._drivers import is_connection
 from deltaspan.probes._sql._postgresql import Kept, whole_postgresql
+from deltaspan.probes._sql._probe import Question, asking, called, checked_limit
 from deltaspan.probes._sql._readers import Reader, SqlReader
 from deltaspan.probes._sql._sources import AsyncSource, Source, checked
-from deltaspan.probes._sql._digests import Contents, Scope, whole
-from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 
 __all__ = ["database"]
 

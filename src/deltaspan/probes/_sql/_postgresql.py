@@ -16,10 +16,10 @@ from typing import Any, Final
 from sqlalchemy import TextClause, text
 
 from deltaspan.exceptions import ProbeError
-from deltaspan.probes._sql._readers import SqlReader
-from deltaspan.probes._sql._parameters import parsed
-from deltaspan.probes._sql._values import key_of
 from deltaspan.probes._sql._digests import COLUMNS, Budget, Contents, Scope, collected
+from deltaspan.probes._sql._parameters import parsed
+from deltaspan.probes._sql._readers import SqlReader
+from deltaspan.probes._sql._values import key_of
 
 __all__ = ["Kept", "whole_postgresql"]
 

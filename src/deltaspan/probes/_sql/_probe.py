@@ -12,10 +12,12 @@ from sqlalchemy import SelectBase
 from sqlalchemy.exc import StatementError
 
 from deltaspan._interrupts import let_through
-from deltaspan.checks._probe import leave_unscoped
+from deltaspan.checks import leave_unscoped
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._base.secrets import SHORTEST, secrets_of, without
 from deltaspan.probes._sql._drivers import is_connection
+from deltaspan.probes._sql._parameters import named_in, parsed, pattern_names, quoted_names
 from deltaspan.probes._sql._readers import Reader
 from deltaspan.probes._sql._sources import (
     Named,
@@ -28,8 +30,6 @@ from deltaspan.probes._sql._sources import (
     read_async,
     read_sync,
 )
-from deltaspan.probes._sql._parameters import named_in, parsed, pattern_names, quoted_names
-from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 
 __all__ = ["MOST_ROWS", "Names", "Params", "Question", "asking", "called", "checked_limit"]
 

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias, overload
 from sqlalchemy import SelectBase, text
 
 from deltaspan.exceptions import DefinitionTypeError, ProbeError
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._sql._probe import MOST_ROWS, Params, Question, asking, called, checked_limit
 from deltaspan.probes._sql._readers import Reader, SqlReader
 from deltaspan.probes._sql._sources import AsyncSource, Source, checked
 from deltaspan.probes._sql._table_names import Record
 from deltaspan.probes._sql._values import plain
-from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 
 __all__ = ["query", "scalar"]
 

@@ -6,13 +6,13 @@ from typing import Any, overload
 
 from sqlalchemy.sql import FromClause
 
-from deltaspan._attribution._tagged import Tagged, tagged_rows
+from deltaspan._attribution import Tagged, tagged_rows
 from deltaspan.exceptions import DefinitionValueError, ProbeError
+from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._sql._probe import MOST_ROWS, Names, Params, Question, asking, called, checked_limit
 from deltaspan.probes._sql._readers import Reader
 from deltaspan.probes._sql._sources import AsyncSource, Source, checked
 from deltaspan.probes._sql._table_names import Rows, Table, count, names_of, rows_of, tags_of, whole_rows_of
-from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 
 __all__ = ["records", "rows"]
 
