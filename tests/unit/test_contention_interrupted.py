@@ -181,18 +181,18 @@ def entry_of(name, place):
 
 
 @pytest.mark.parametrize("places", [("a", "a"), ("a", "b")], ids=["one place", "two places"])
-@pytest.mark.parametrize("step", ["enter", "retire", "leave"])
+@pytest.mark.parametrize("step", ["open_window", "retire_window", "close_window"])
 def test_a_step_that_is_interrupted_at_any_line_leaves_nothing_behind(step, places):
     line, is_interrupted = 0, True
     while is_interrupted:
         line += 1
         first, second = (entry_of(name, place) for name, place in zip("ab", places, strict=True))
         _contention.open_window(first)
-        if step == "leave":
+        if step == "close_window":
             _contention.open_window(second)
         try:
             with Interrupting(interrupt, _contention.__file__, only=line):
-                getattr(_contention, step)(first if step == "retire" else second)
+                getattr(_contention, step)(first if step == "retire_window" else second)
             is_interrupted = False
         except Interrupted:
             pass
