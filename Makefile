@@ -52,7 +52,7 @@ e2e: $(VENV)/.e2e ## run the end-to-end tests against those servers
 	$(BIN)/python -m pytest -m e2e tests/e2e $(ARGS)
 
 frameworks: $(VENV)/.frameworks ## run the tests under agent frameworks, numpy and pandas
-	$(BIN)/python -m pytest tests/integration/frameworks tests/unit/test_freeze.py tests/unit/test_freeze_honesty.py tests/unit/test_freeze_structure.py $(ARGS)
+	$(BIN)/python -m pytest tests/integration/frameworks tests/unit/state/test_freeze.py tests/unit/state/test_freeze_honesty.py tests/unit/state/test_freeze_structure.py $(ARGS)
 
 services: $(VENV)/.services ## run the tests against real databases, a web server and Celery (Debian, Ubuntu: apt-get install redis-server postgresql mariadb-server)
 	$(BIN)/python -m pytest -m services tests/integration $(ARGS)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from e2e._servers import ServerMissingError, binary
-from unit._rules import ROOT, RULE_FILES, RUNBOOK, TEST_FILES
+from support.rules import ROOT, RULE_FILES, RUNBOOK, TEST_FILES
 
 ALERTMANAGER = ROOT / "deploy" / "alertmanager" / "alertmanager.yml"
 

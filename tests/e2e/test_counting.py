@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from e2e._servers import HOST, ServerMissingError, binary, free_ports, running
-from unit._rules import rules
+from support.rules import rules
 
 LIAR = """
 from deltaspan import change, configure_telemetry, expects

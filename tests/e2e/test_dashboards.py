@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from e2e._servers import ServerMissingError, binary
-from unit._dashboards import expressions, searches
+from support.dashboards import expressions, searches
 
 ORDERS = """
 from deltaspan import change, configure_telemetry, expects

@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from e2e._servers import ServerMissingError, binary
-from unit._manifests import BASE, KUBERNETES, ROOT, generated
+from support.manifests import BASE, KUBERNETES, ROOT, generated
 
 OVERLAYS = ["base", "overlays/example"]
-OURS = json.loads((ROOT / "tests" / "unit" / "schemas" / "prometheus-operator.json").read_text())
+OURS = json.loads((ROOT / "tests" / "support" / "schemas" / "prometheus-operator.json").read_text())
 CONFIG = BASE / "config"
 
 

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from e2e._servers import HOST, ServerMissingError, binary, free_ports, running
 from integration._otlp import grpc_receiver
-from unit._manifests import BASE, generated
+from support.manifests import BASE, generated
 
 CONFIG = BASE / "config"
 

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from deltaspan import semconv
 from e2e._servers import HOST
 from e2e._stack import Collector, Prometheus
-from unit._rules import rules
+from support.rules import rules
 
 pytestmark = pytest.mark.usefixtures("built")
 

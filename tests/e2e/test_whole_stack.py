@@ -18,8 +18,8 @@ import pytest
 from e2e._load import LONG, loaded_and_counted, started
 from e2e._sooner import sooner_query
 from e2e._whole import running_whole, until
-from unit._dashboards import expressions
-from unit._rules import groups, rules
+from support.dashboards import expressions
+from support.rules import groups, rules
 
 pytestmark = pytest.mark.usefixtures("built")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from unit._tree import action, other, tag
+from support.tree import action, other, tag
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMAND = Path(sys.executable).parent / "deltaspan"

@@ -1,0 +1,116 @@
+"""One window over three processes: one captures, one acts, one verifies; one trace, one tag, one verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "handover" / "orchestrator.py"
+PROCESSES = ("orchestrator", "worker", "verifier")
+
+
+class Told:
+    """What one run of the example left behind."""
+
+    def __init__(self, folder, *flags):
+        environ = {
+            name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "DELTASPAN_"))
+        }
+        done = subprocess.run(  # this interpreter with a script of ours
+            [sys.executable, "-W", "error", str(EXAMPLE), str(folder), *flags],
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        self.report = json.loads(done.stdout)
+        self.spans = {process: only_span(folder / f"{process}.jsonl") for process in PROCESSES}
+        with closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
+            self.tags = [tag for (tag,) in connection.execute("SELECT causal_tag FROM orders ORDER BY id")]
+
+
+def only_span(file):
+    batches = [json.loads(line) for line in file.read_text().splitlines()]
+    [span] = [
+        span
+        for batch in batches
+        for resource in batch["resourceSpans"]
+        for scope in resource["scopeSpans"]
+        for span in scope["spans"]
+    ]
+    span["attributes"] = {
+        pair["key"]: next(iter(pair["value"].values()), None) for pair in span["attributes"]
+    }
+    return span
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    return Told(tmp_path_factory.mktemp("honest"))
+
+
+@pytest.fixture(scope="module")
+def lying(tmp_path_factory):
+    return Told(tmp_path_factory.mktemp("lying"), "--lie")
+
+
+@pytest.fixture(params=["honest", "lying"])
+def told(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_all_three_are_in_one_trace(told):
+    assert len({span["traceId"] for span in told.spans.values()}) == 1
+
+
+def test_the_act_and_the_verdict_are_children_of_the_half_that_captured(told):
+    captured = told.spans["orchestrator"]
+
+    assert captured.get("parentSpanId", "") == ""
+    assert [told.spans[name]["parentSpanId"] for name in ("worker", "verifier")] == [captured["spanId"]] * 2
+    assert [told.spans[name]["name"] for name in PROCESSES] == [
+        "delta.window restock",
+        "execute_tool place_orders",
+        "delta.window restock",
+    ]
+
+
+def test_both_halves_have_one_tag_and_the_act_is_its_child(told):
+    captured, acted, verified = (told.spans[name]["attributes"] for name in PROCESSES)
+    tag = captured["delta.causal_tag.id"]
+
+    assert verified["delta.causal_tag.id"] == told.report["causal_tag"] == tag
+    assert (acted["delta.causal_tag.parent_id"], acted["delta.causal_tag.root_id"]) == (tag, tag)
+
+
+def test_there_is_one_verdict_on_the_window(told):
+    captured, _, verified = (told.spans[name]["attributes"] for name in PROCESSES)
+
+    assert ("delta.action.outcome" in captured, captured["delta.window.handed_over"]) == (False, True)
+    assert verified["delta.action.outcome"] == told.report["outcome"]
+    assert "delta.window.handed_over" not in verified
+
+
+def test_an_honest_worker_passes(honest):
+    assert honest.report["outcome"] == "pass"
+    assert honest.report["checks"][0]["explanation"] == "orders changed by 2, as expected (1 → 3)"
+
+
+def test_a_lying_worker_fails_by_what_it_said_itself(lying):
+    assert lying.report["outcome"] == "fail"
+    assert lying.report["checks"][0]["explanation"] == (
+        "expected orders to change by 2, but it changed by 0 (1 → 1)"
+    )
+
+
+def test_what_was_made_is_stamped_with_the_tag_of_the_act(honest):
+    assert honest.tags == [None, *[honest.spans["worker"]["attributes"]["delta.causal_tag.id"]] * 2]

@@ -1,0 +1,186 @@
+"""Two scopes of one metric are apart only if they bind the same names and differ in a value."""
+
+import threading
+import uuid
+from pathlib import Path
+
+import pytest
+
+from deltaspan import change, expects, unchanged
+from support.overlapping import Overlap, together
+
+
+@pytest.fixture
+def overlap():
+    return Overlap()
+
+
+def by_nothing(overlap):
+    return expects(change("flows", lambda: overlap.count).by(1), name="by_nothing")(
+        lambda: overlap.act(adds=1)
+    )
+
+
+def by_tenant(overlap, name="by_tenant"):
+    @expects(change("flows", lambda tenant: overlap.count).by(1), name=name)
+    def act(tenant):
+        overlap.act(adds=1)
+
+    return act
+
+
+def by_tenant_and_project(overlap, order="tenant, project"):
+    probe = eval(f"lambda {order}: overlap.count", {"overlap": overlap})  # noqa: S307
+
+    @expects(change("flows", probe), name="by_both")
+    def act(tenant, project):
+        overlap.act(adds=1)
+
+    return act
+
+
+def reasons(*actions):
+    return [report["flows"].reason for report in together(*actions)]
+
+
+def test_a_scoped_window_contends_with_one_that_has_no_scope(overlap):
+    scoped = by_tenant(overlap)
+
+    assert reasons(by_nothing(overlap), lambda: scoped("acme")) == ["contended", "contended"]
+
+
+def test_scopes_of_different_names_contend(overlap):
+    one, both = by_tenant(overlap), by_tenant_and_project(overlap)
+
+    assert reasons(lambda: one("acme"), lambda: both("other", "p")) == ["contended", "contended"]
+
+
+def test_the_order_of_the_names_does_not_matter(overlap):
+    left, right = by_tenant_and_project(overlap), by_tenant_and_project(overlap, "project, tenant")
+
+    assert reasons(lambda: left("acme", "p"), lambda: right("acme", "p")) == ["contended", "contended"]
+
+
+def test_scopes_that_differ_in_one_of_two_values_are_apart(overlap):
+    act = by_tenant_and_project(overlap)
+
+    assert reasons(lambda: act("acme", "p"), lambda: act("acme", "q")) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (Path("/srv/x"), Path("/srv/x")),
+        (Path("/srv/x"), "/srv/x/"),
+        (7, "7"),
+        (uuid.UUID(int=9), str(uuid.UUID(int=9))),
+    ],
+    ids=["equal paths", "a path and its text", "a number and its text", "a UUID and its text"],
+)
+def test_arguments_that_may_name_one_place_contend(overlap, left, right):
+    act = by_tenant(overlap)
+
+    assert reasons(lambda: act(left), lambda: act(right)) == ["contended", "contended"]
+
+
+def test_an_action_that_did_nothing_does_not_pass_by_the_work_of_another_with_an_equal_path():
+    count, wrote, started, reports = [0], threading.Event(), threading.Event(), []
+    check = change("files", lambda folder: count[0]).by(1)
+
+    @expects(check, on_report=reports.append)
+    def writer(folder):
+        started.set()
+        wrote.wait(5)
+        count[0] += 1
+
+    @expects(check, on_report=reports.append)
+    def idle(folder):
+        wrote.set()
+        while not count[0]:
+            threading.Event().wait(0.001)
+
+    thread = threading.Thread(target=writer, args=(Path("/srv/x"),))
+    thread.start()
+    started.wait(5)
+    idle(Path("/srv/x"))
+    thread.join()
+
+    assert [report["files"].reason for report in reports] == ["contended", "contended"]
+
+
+class Opaque:
+    """Has nothing but its identity."""
+
+
+def test_an_argument_that_does_not_tell_its_place_contends_with_every_window_of_its_metric(overlap):
+    act = by_tenant(overlap)
+
+    assert reasons(lambda: act(Opaque()), lambda: act("acme")) == ["contended", "contended"]
+
+
+def test_two_arguments_that_do_not_tell_their_place_contend(overlap):
+    act = by_tenant(overlap)
+
+    assert reasons(lambda: act(Opaque()), lambda: act(Opaque())) == ["contended", "contended"]
+
+
+def test_a_value_that_differs_keeps_windows_apart_though_another_does_not_tell_its_place(overlap):
+    act = by_tenant_and_project(overlap)
+
+    assert reasons(lambda: act("acme", Opaque()), lambda: act("other", Opaque())) == [None, None]
+
+
+def test_the_explanation_says_which_argument_does_not_tell_its_place(overlap):
+    act = by_tenant(overlap)
+    left, _ = together(lambda: act(Opaque()), lambda: act("acme"))
+
+    said = left["flows"].explanation
+    assert "wrote to what may be the same scope for" in said
+    assert (
+        "of this window (the place of tenant (an Opaque) cannot be told and may be any; "
+        "name an id or a path), so the change cannot be credited to one of them"
+    ) in said
+
+
+def test_the_explanation_says_which_names_the_two_scopes_bind(overlap):
+    act = by_tenant(overlap)
+    left, _ = together(lambda: act("acme"), by_nothing(overlap))
+
+    assert "(its scope names no argument where this one names tenant)" in left["flows"].explanation
+
+
+def test_a_state_that_must_stay_is_not_blamed_for_a_scoped_writer(overlap):
+    act = by_tenant(overlap)
+    idle = expects(unchanged("flows", overlap.read))(overlap.act)
+
+    assert reasons(idle, lambda: act("acme"))[0] == "contended"
+
+
+class Unnamed(type):
+    @property
+    def __name__(cls):
+        raise SystemExit(1)
+
+
+class Mute(metaclass=Unnamed):
+    pass
+
+
+class Leaving:
+    def __eq__(self, other):
+        raise SystemExit(1)
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("argument", [Mute(), Leaving()], ids=["class", "equality"])
+def test_an_action_runs_whatever_its_argument_raises_when_it_is_asked_for_its_place(argument):
+    rows, reports = [], []
+
+    @expects(change("rows", lambda client: len(rows)).by(1), on_report=reports.append)
+    def write(client):
+        rows.append(client)
+
+    write(argument)
+
+    assert [report.outcome for report in reports] == ["pass"]

@@ -1,0 +1,219 @@
+"""Verdicts on tagged rows that would differ if what nobody signed were this action's: there is none."""
+
+import pytest
+
+from support.signed import CONTENDED, Table, came_to
+
+
+@pytest.fixture
+def table():
+    return Table()
+
+
+# A pass beside what nobody signed --------------------------------------------------------------------------
+
+EXCLUSIVE = {
+    "adding": lambda check: check.adding(9),
+    "adding so many": lambda check: check.adding(count=1),
+    "only": lambda check: check.only(9),
+}
+COUNTING = {
+    "change": lambda check: check,
+    "by": lambda check: check.by(1),
+    "by_at_least": lambda check: check.by_at_least(1),
+    "by_between": lambda check: check.by_between(1, 1),
+    "increasing": lambda check: check.increasing(by=1),
+    "resizing": lambda check: check.resizing(1),
+    "allowing others": lambda check: check.adding(count=1).allowing_others(),
+    "satisfying": lambda check: check.satisfying(lambda delta: delta.amount == 1, "one more"),
+}
+COLLATERAL = {
+    "removed": lambda table: table.remove(1),
+    "lost its tag": lambda table: table.add(1, tag=None),
+    "added": lambda table: table.add(8, tag=None),
+}
+
+
+def adding_one_with(table, collateral):
+    def act():
+        table.add(9)
+        collateral(table)
+
+    return act
+
+
+@pytest.mark.parametrize("collateral", COLLATERAL.values(), ids=COLLATERAL)
+@pytest.mark.parametrize("say", EXCLUSIVE.values(), ids=EXCLUSIVE)
+def test_a_claim_that_nothing_else_changes_has_no_verdict(table, say, collateral):
+    assert came_to(table.judged(say, adding_one_with(table, collateral))) == CONTENDED
+
+
+@pytest.mark.parametrize("collateral", COLLATERAL.values(), ids=COLLATERAL)
+@pytest.mark.parametrize("say", COUNTING.values(), ids=COUNTING)
+def test_a_claim_to_what_carries_the_tag_passes(table, say, collateral):
+    assert table.judged(say, adding_one_with(table, collateral)).passed
+
+
+@pytest.mark.parametrize("say", [*EXCLUSIVE.values(), *COUNTING.values()], ids=[*EXCLUSIVE, *COUNTING])
+def test_what_others_signed_touches_no_claim(table, say):
+    def act():
+        table.add(9)
+        table.add(1, tag="another")
+        table.add(8, tag="another")
+
+    assert table.judged(say, act).passed
+
+
+def test_what_nobody_signed_may_be_what_was_declared(table):
+    def act():
+        table.add(9)
+        table.remove(1)
+
+    assert table.judged(lambda check: check.only(1, 9), act).passed
+
+
+def test_any_row_that_nobody_signed_may_be_one_of_any(table):
+    act = adding_one_with(table, COLLATERAL["added"])
+
+    assert table.judged(lambda check: check.adding(), act).passed
+
+
+def test_what_nobody_signed_may_be_ignored(table):
+    def act():
+        table.add(9)
+        table.remove(1)
+
+    assert table.judged(lambda check: check.adding(9).ignoring(1), act).passed
+
+
+def test_a_pass_in_doubt_says_what_else_changed_and_what_helps(table):
+    def act():
+        table.add(9, tag="mine")
+        table.remove(1)
+
+    check = table.judged(lambda check: check.adding(9), act)
+
+    assert check.explanation == (
+        "rows: what carries its tag is as expected, but the state also removed row 1 with nobody's tag on "
+        "it; "
+        "nothing else may change, and this action may have done that: say .allowing_others() where others "
+        "may do so, or have whatever writes there stamp it; 1 added by this run, 1 untagged: what was "
+        "removed "
+        "does not say by whom"
+    )
+
+
+def test_beside_only_it_says_to_name_it(table):
+    check = table.judged(lambda check: check.only(9), adding_one_with(table, COLLATERAL["removed"]))
+
+    assert "name it in .only(...) where others may do so" in check.explanation
+
+
+def test_a_pass_of_a_number_tells_what_was_removed(table):
+    check = table.judged(lambda check: check.by(1), adding_one_with(table, COLLATERAL["removed"]))
+
+    assert check.explanation.endswith(
+        "; 1 added by this run, 1 untagged: what was removed does not say by whom"
+    )
+
+
+def test_where_contention_is_ignored_it_is_judged_as_it_is(table):
+    act = adding_one_with(table, COLLATERAL["removed"])
+
+    assert table.judged(lambda check: check.adding(9), act, on_contention="ignore").passed
+
+
+# A fail because of what is gone ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda check: check,
+        lambda check: check.by(-1),
+        lambda check: check.by_at_most(-1),
+        lambda check: check.decreasing(),
+        lambda check: check.resizing(-1),
+        lambda check: check.removing(1),
+        lambda check: check.removing(),
+        lambda check: check.removing(count=1),
+        lambda check: check.removing(1, count=1),
+        lambda check: check.only(1),
+        lambda check: check.satisfying(lambda delta: delta.removed, "one less"),
+    ],
+)
+@pytest.mark.parametrize("meanwhile", [(), (2,)], ids=["alone", "others too"])
+def test_what_this_action_may_have_removed_is_no_fail(table, say, meanwhile):
+    assert came_to(table.judged(say, lambda: table.remove(1, *meanwhile))) == CONTENDED
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        lambda check: check.by(1),
+        lambda check: check.by(-2),
+        lambda check: check.increasing(),
+        lambda check: check.resizing(-2),
+        lambda check: check.removing(2),
+        lambda check: check.removing(count=2),
+        lambda check: check.adding(),
+        lambda check: check.modifying(1),
+        lambda check: check.only(2),
+        lambda check: check.satisfying(lambda delta: False, "the impossible"),
+        lambda check: check.from_({}).by(-1),
+    ],
+)
+def test_what_no_removal_would_make_true_is_a_fail(table, say):
+    assert table.judged(say, lambda: table.remove(1)).outcome == "fail"
+
+
+def test_a_row_put_in_the_place_of_another_is_no_fail(table):
+    def act():
+        table.remove(1)
+        table.add(9)
+
+    assert came_to(table.judged(lambda check: check.by(0), act)) == CONTENDED
+
+
+def test_what_is_mine_and_was_not_declared_is_a_fail_whatever_was_removed(table):
+    def act():
+        table.remove(1)
+        table.add(9)
+
+    assert table.judged(lambda check: check.removing(1), act).outcome == "fail"
+
+
+def test_a_row_without_a_tag_could_have_carried_one_so_that_is_a_fail(table):
+    check = table.judged(lambda check: check.adding(9), lambda: table.add(9, tag=None))
+
+    assert check.outcome == "fail"
+    assert check.explanation.endswith(
+        "; none by this run, 1 untagged: did the stamp run? What this run writes must carry its causal tag"
+    )
+
+
+def test_a_fail_in_doubt_says_what_is_gone_and_what_helps(table):
+    check = table.judged(lambda check: check.by(-1), lambda: table.remove(1))
+
+    assert check.explanation == (
+        "rows: what carries its tag was expected to change by -1, and changed by 0; but the state removed "
+        "row 1, and nobody knows whether this action did that: a row that is gone carries no tag: let it "
+        "stay, marked as deleted, with the tag of who did so; or read the rows without tagged() and hold a "
+        "lock, .exclusively(lock); none by this run, 1 untagged: what was removed does not say by whom"
+    )
+
+
+def test_a_row_marked_as_deleted_says_by_whom(table):
+    assert table.judged(lambda check: check.modifying(1), lambda: table.add(1)).passed
+
+
+def test_both_kinds_of_what_nobody_signed_are_told(table):
+    def act():
+        table.remove(1)
+        table.add(9, tag=None)
+
+    assert table.judged(lambda check: check.by(5), act).explanation.endswith(
+        "; none by this run, 2 untagged: what was removed does not say by whom, and did the stamp run? "
+        "What this run "
+        "writes must carry its causal tag"
+    )

@@ -1,0 +1,64 @@
+"""Every relative link of a document leads to a file that is there, and to a heading that is in it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "deploy").rglob("*.md")),
+    *sorted((ROOT / "grafana").rglob("*.md")),
+]
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def links(text):
+    """Return the links to files of this repository, outside of code."""
+    return [link for link in LINK.findall(CODE.sub("", text)) if not re.match(r"[a-z]+:", link)]
+
+
+def anchors(text):
+    """Return the anchors of the headings, as GitHub makes them."""
+    fenced = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    seen: Counter[str] = Counter()
+    found = set()
+    for heading in HEADING.findall(fenced):
+        slug = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+        found.add(f"{slug}-{seen[slug]}" if seen[slug] else slug)
+        seen[slug] += 1
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there(document):
+    broken = []
+    for link in links(document.read_text(encoding="utf-8")):
+        name, _, anchor = link.partition("#")
+        there = document.parent / name if name else document
+        if not there.exists() or (anchor and anchor not in anchors(there.read_text(encoding="utf-8"))):
+            broken.append(link)
+
+    assert broken == []
+
+
+def test_code_holds_no_links_and_no_headings():
+    text = (
+        "# One\n```sh\n# two\n[three](four.md)\n```\n`[five](six.md)` [seven](eight.md) [nine](https://ten)\n"
+    )
+
+    assert links(text) == ["eight.md"]
+    assert anchors(text) == {"one"}
+
+
+def test_anchors_are_those_of_github():
+    text = "## DeltaCheckBurn, a day\n## On `.redacted()`\n## Again\n## Again\n## Again\n"
+
+    assert anchors(text) == {"deltacheckburn-a-day", "on-redacted", "again", "again-1", "again-2"}
