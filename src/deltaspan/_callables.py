@@ -175,7 +175,7 @@ def _unknown(name: str, offered: Collection[str], owner: str) -> DefinitionTypeE
     return DefinitionTypeError(f"{owner} needs {name!r}, which does not exist{hint} (it may name: {known})")
 
 
-def refuse_shadowing(
+def check_no_shadowing(
     named: Collection[str], parameters: Collection[str], reserved: Collection[str], owner: str
 ) -> None:
     """Refuse a check that uses a reserved word which the action also has as a parameter.

@@ -30,13 +30,13 @@ from deltaspan._engine import (
     Options,
     Plan,
     Run,
-    go_on,
-    is_result,
-    keep_open,
+    drive_async_generator,
+    drive_generator,
+    is_plain_value,
+    keep_window_open,
     make_plan,
-    step,
-    step_async,
-    unverified,
+    report_unverified,
+    wrap_pending,
 )
 from deltaspan._guard import say
 from deltaspan._reports import hand_out, is_collecting
@@ -246,8 +246,8 @@ def _plain_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
         with Run.of_call(plan, receiver if binds_receiver else None, args, kwargs) as run:
             run.result = result = wrapped(*args, **kwargs)
             # What is no result yet is a coroutine, a generator or a future: the action has only begun.
-            begun = not is_result(result) and keep_open(run, result)
-        return go_on(run, result) if begun else result
+            begun = not is_plain_value(result) and keep_window_open(run, result)
+        return wrap_pending(run, result) if begun else result
 
     return call
 
@@ -276,8 +276,8 @@ def _stepped_call(plan: Plan, *, binds_receiver: bool, stepped: Callable[..., An
 _CALLS: Final[dict[Kind, Callable[..., Callable[..., Any]]]] = {
     "plain": _plain_call,
     "coroutine": _coroutine_call,
-    "generator": partial(_stepped_call, stepped=step),
-    "async generator": partial(_stepped_call, stepped=step_async),
+    "generator": partial(_stepped_call, stepped=drive_generator),
+    "async generator": partial(_stepped_call, stepped=drive_async_generator),
 }
 
 
@@ -311,7 +311,7 @@ def _enabled_for(plan: Plan) -> Callable[[], bool]:
             return True
         if not settings().enabled:
             if is_collecting():
-                hand_out(unverified(plan, SKIPPED))
+                hand_out(report_unverified(plan, SKIPPED))
             if wants_to_raise and not said:
                 said = True
                 say(

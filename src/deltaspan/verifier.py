@@ -94,7 +94,7 @@ class DeltaVerifier:
         if run is None:
             run = Run(self._plan, {})
             run.capture({self.metric_name: self.pre_state})
-        run.conclude()
+        run.verify()
         assert run.report is not None  # noqa: S101  # a concluded run has one
         report = run.report[self.metric_name]
         self._raise_fault(report.error, None)
@@ -107,7 +107,7 @@ class DeltaVerifier:
         if error is None:
             return
         if run is not None:
-            run.conclude()
+            run.verify()
         if issubclass(type(error), Unfreezable):
             raise DefinitionTypeError(
                 f"fetch_state_fn must return a state that can be compared: {error}"

@@ -12,17 +12,17 @@ from typing import Any, TypeVar
 from deltaspan._batches import enabled
 from deltaspan._engine import (
     SKIPPED,
-    Handed,
+    Handoff,
     Options,
     WindowRun,
-    checked_age,
-    checked_key,
+    check_resumable,
+    check_same_metrics,
+    load,
     make_plan,
-    read,
-    refuse_unfit,
-    refuse_unlike,
-    unverified,
-    write_unopened,
+    report_unverified,
+    unopened_document,
+    validate_key,
+    validate_max_age,
 )
 from deltaspan._reports import ActionReport, hand_out
 from deltaspan._verdicts import UNREAD, Verdict
@@ -164,7 +164,7 @@ class Window:
             )
 
     def _skipped(self, verdict: Verdict) -> ActionReport:
-        report = unverified(self._plan, verdict)
+        report = report_unverified(self._plan, verdict)
         hand_out(report)
         return report
 
@@ -235,7 +235,7 @@ class Window:
             if self._unverified is not None:
                 self._unverified.detach()
             try:
-                run.conclude()
+                run.verify()
             finally:
                 self._report = run.report
         return self.report
@@ -283,13 +283,15 @@ class Window:
             >>> there.verify().outcome
             'pass'
         """
-        secret = checked_key(key)
+        secret = validate_key(key)
         self._refuse_handed_over()
         self._refuse_unless_open()
         if self._run is None:
-            text = write_unopened(self._plan.action, [check.metric for check in self._plan.checks], secret)
+            text = unopened_document(
+                self._plan.action, [check.check.metric for check in self._plan.checks], secret
+            )
         else:
-            text = self._run.hand_over(self._args, secret)
+            text = self._run.to_document(self._args, secret)
         if self._unverified is not None:
             self._unverified.detach()
         self._handed_over = True
@@ -330,30 +332,30 @@ class Window:
                 side has a key, or the metrics are not those of the window.
             DefinitionTypeError: something of the wrong kind was given, or a probe is async.
         """
-        age = checked_age(max_age)
-        handed = read(text, checked_key(key))
-        refuse_unlike(handed, [check.metric for check in checks if isinstance(check, Check)])
+        age = validate_max_age(max_age)
+        handoff = load(text, validate_key(key))
+        check_same_metrics(handoff, [check.metric for check in checks if isinstance(check, Check)])
         opened = cls(
-            handed.name,
+            handoff.name,
             *checks,
-            args=handed.args,
+            args=handoff.args,
             on_failure=on_failure,
             on_inconclusive=on_inconclusive,
             on_report=on_report,
             on_contention=on_contention,
             claim=claim,
         )
-        refuse_unfit(opened._plan)
-        opened._take_up(handed, age)
+        check_resumable(opened._plan)
+        opened._reopen(handoff, age)
         return opened
 
-    def _take_up(self, handed: Handed, max_age: float | None) -> None:
+    def _reopen(self, handoff: Handoff, max_age: float | None) -> None:
         self._opened = True
-        if handed.resumed is None or not enabled():
-            self._report = self._skipped(SKIPPED if handed.resumed is not None else _SKIPPED_THERE)
+        if handoff.resumed is None or not enabled():
+            self._report = self._skipped(SKIPPED if handoff.resumed is not None else _SKIPPED_THERE)
             return
-        self._run = WindowRun(self._plan, self._args, handed, max_age)
-        self._run.take_up()
+        self._run = WindowRun(self._plan, self._args, handoff, max_age)
+        self._run.reopen()
         self._notice_collection(self._run)
 
     def _notice_collection(self, run: WindowRun) -> None:

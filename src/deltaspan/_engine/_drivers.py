@@ -21,41 +21,45 @@ from typing import Any, Final, TypeAlias
 
 import wrapt
 
-from deltaspan._engine._check_run import ABANDONED
-from deltaspan._engine._run import Run
+from deltaspan._engine._run import NO_VERDICT, Run
 from deltaspan._interrupts import let_through
 from deltaspan._verdicts import UNREAD
 from deltaspan._workers import later, prepare
 
-__all__ = ["go_on", "is_result", "keep_open", "step", "step_async"]
+__all__ = ["drive_async_generator", "drive_generator", "is_plain_value", "keep_window_open", "wrap_pending"]
 
 Start: TypeAlias = Callable[[], Run]
 """Gives the run of an action at its first step."""
 
 
-def step(start: Start, action: types.GeneratorType[Any, Any, Any]) -> Any:
+def drive_generator(start: Start, action: types.GeneratorType[Any, Any, Any]) -> Any:
     """Return a generator that drives the action's own within its window.
 
     Args:
         start: gives the run when the first value is asked for.
-        action: what the action returned; not begun yet.
+        action: what the action returned, not begun yet.
     """
     drive = _drive_awaitable if action.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE else _drive
     return _named_like(action, drive(start, action))
 
 
-def step_async(start: Start, action: AsyncGenerator[Any, Any]) -> Any:
-    """Return an async generator that drives the action's own within its window; arguments as for `step`."""
+def drive_async_generator(start: Start, action: AsyncGenerator[Any, Any]) -> Any:
+    """Return an async generator that drives the action's own within its window.
+
+    Args:
+        start: gives the run when the first value is asked for.
+        action: what the action returned, not begun yet.
+    """
     return _named_like(action, _drive_async(start, action))
 
 
 def _awaited(start: Start, action: Coroutine[Any, Any, Any]) -> Any:
-    """Return a coroutine that awaits the action's own within its window; arguments as for `step`."""
+    """Return a coroutine that awaits the action's own within its window."""
     return _named_like(action, _await(start, action))
 
 
 def _stand_in(start: Start, action: Awaitable[Any]) -> Any:
-    """Return a proxy of what the action returned; arguments as for `step`."""
+    """Return a proxy of the awaitable that the action returned."""
     stand_in = _AwaitableCoroutine if isinstance(action, Coroutine) else _Awaitable
     return stand_in(action, start)
 
@@ -142,7 +146,7 @@ def _named_like(action: Any, made: Any) -> Any:
 # What a plain function may return in place of a result -----------------------------------------------------
 
 
-def is_result(result: Any) -> bool:
+def is_plain_value(result: Any) -> bool:
     """Return whether a call has returned what most actions return, which needs no closer look."""
     try:
         return type(result) in _RESULTS
@@ -151,7 +155,7 @@ def is_result(result: Any) -> bool:
         return False  # its class does not hash
 
 
-def keep_open(run: Run, result: Any) -> bool:
+def keep_window_open(run: Run, result: Any) -> bool:
     """Keep the window of a call open until what it returned has ended, and say whether that is to come.
 
     Args:
@@ -168,11 +172,11 @@ def keep_open(run: Run, result: Any) -> bool:
     if not _is_new(result):
         return False  # it began elsewhere, and is a value like any other here
     run.result = UNREAD
-    run.pause()
+    run.keep_open()
     return True
 
 
-def go_on(run: Run, result: Any) -> Any:
+def wrap_pending(run: Run, result: Any) -> Any:
     """Return to the caller what will end a run: what drives the action's own, or a future as it is.
 
     Args:
@@ -187,7 +191,7 @@ def go_on(run: Run, result: Any) -> Any:
     if wrap is None:
         wrap = _stand_in if _is_made_in_python(kind) else _awaited
         if wrap is _awaited and not issubclass(kind, Coroutine):
-            run.give_up(
+            run.abandon_because(
                 f"the action returned a {kind.__name__}, which acts when it is awaited, and nothing can "
                 "stand in for it; make the action async, and await it there"
             )
@@ -200,7 +204,7 @@ def go_on(run: Run, result: Any) -> Any:
 
     def start() -> Run:
         watch.pop().detach()
-        run.why_abandoned = ABANDONED
+        run.why_abandoned = NO_VERDICT
         return run
 
     # Only what drives the action holds `start`; it lets go of it when it is closed or dropped unused.
@@ -212,8 +216,8 @@ _RESULTS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple, li
 
 _ONGOING: Final[dict[type, Callable[[Start, Any], Any]]] = {
     types.CoroutineType: _awaited,
-    types.GeneratorType: step,
-    types.AsyncGeneratorType: step_async,
+    types.GeneratorType: drive_generator,
+    types.AsyncGeneratorType: drive_async_generator,
 }
 
 
@@ -341,7 +345,7 @@ def _until_done(run: Run, future: Any) -> None:
         except BaseException as fault:
             let_through(fault)
             error = fault  # a future that does not even tell
-        run.settle(error)
+        run.close_silently(error)
 
     with suppress(TypeError):  # a future that cannot be referred to weakly
         watch.append(_abandon_with(future, run, None))
@@ -353,7 +357,7 @@ def _until_done(run: Run, future: Any) -> None:
         for finalizer in watch:
             finalizer.detach()
         run.result = future
-        run.settle(None)
+        run.close_silently(None)
 
 
 def _error_of(future: Any) -> BaseException | None:

@@ -11,7 +11,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
-from deltaspan._batches import verifying
+from deltaspan._batches import current_batch
 from deltaspan._callables import discard, is_async, parameters_of
 from deltaspan._interrupts import let_through
 from deltaspan._state.render import show
@@ -111,8 +111,8 @@ class _Part:
 
     def _shared(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[_Snapshot, _Ask]:
         ask = partial(self._read, *args, **kwargs)
-        moment = verifying.get()
-        if moment is None:
+        batch = current_batch.get()
+        if batch is None:
             return _Snapshot(), ask
         # By identity: the read and the arguments of one run stay alive throughout it, and need not hash.
         asked = (
@@ -120,7 +120,7 @@ class _Part:
             tuple(map(id, args)),
             tuple((name, id(value)) for name, value in kwargs.items()),
         )
-        return moment.shared.setdefault(asked, _Snapshot()), ask
+        return batch.shared.setdefault(asked, _Snapshot()), ask
 
     def _of(self, snapshot: Any) -> Any:
         part = self._part
