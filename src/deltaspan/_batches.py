@@ -10,18 +10,13 @@ from deltaspan._config import settings
 __all__ = ["ReadBatch", "current_batch", "enabled"]
 
 
-class ReadBatch:
-    """States that are read together.
+class ReadBatch(dict[Any, Any]):
+    """States that are read together, and the values that their probes share.
 
-    Attributes:
-        shared: values that probes which are parts of one snapshot keep here, so that it is read once. Each
-            chooses its own key.
+    Probes that are parts of one snapshot keep it here, so that it is read once. Each chooses its own key.
     """
 
-    __slots__ = ("shared",)
-
-    def __init__(self) -> None:
-        self.shared: dict[Any, Any] = {}
+    __slots__ = ()
 
 
 current_batch: Final[ContextVar[ReadBatch | None]] = ContextVar("deltaspan_current_batch", default=None)

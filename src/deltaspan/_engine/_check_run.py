@@ -1,4 +1,4 @@
-"""One check in one run: its lock, its window, its reads, and what they took."""
+"""One check in one run: its lock, its window and its reads."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class CheckRun:
                 self.early_verdict = _not_locked(error)
 
     def open(self, action: str) -> None:
-        """Open the window of the check, so that other windows of its scope see it.
+        """Open the window of the check, so that other windows see it.
 
         A check that is sampled out has a window too: its action writes all the same.
         """

@@ -112,7 +112,7 @@ class WindowRun(Run):
             self._telemetry.leave()
 
     def _age_seconds(self) -> float:
-        """Return the age of the baselines now. It is 0 if the clock was set back."""
+        """Return the age of the baselines, or 0 if the clock was set back."""
         return max(time.time() - self._captured_at, 0.0)
 
     def _report_on(
@@ -141,7 +141,7 @@ class WindowRun(Run):
 
 
 def check_same_metrics(handoff: Handoff, metrics: Collection[str]) -> None:
-    """Check that a window is given one check for each metric that it was opened with.
+    """Check that a window is given one check for each of its metrics.
 
     Args:
         handoff: the window that was handed over.

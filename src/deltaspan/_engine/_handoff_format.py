@@ -1,4 +1,4 @@
-"""The document of a window that is handed over: its fields, its digest, its signature.
+"""The document of a window that is handed over, signed or with a digest.
 
 The text may come from anywhere. Every field is validated, and nothing is evaluated or imported.
 """
@@ -273,7 +273,7 @@ def check_document(action: str, plan: CheckPlan, pre: Read) -> dict[str, Any]:
 
 
 def overlap_document(overlap: Overlap) -> dict[str, Any]:
-    """Return the windows that overlapped, to be added to the document of a check."""
+    """Return the fields with the windows that overlapped."""
     if not overlap.run_count:
         return {}
     writers, runs = map(_rivals_document, (overlap.writers, overlap.runs))
@@ -285,7 +285,7 @@ def _rivals_document(rivals: Sequence[Rival]) -> list[list[Any]]:
 
 
 def descendants_document(tags: Collection[str]) -> dict[str, Any]:
-    """Return the descendants of a run, to be added to the document of a check."""
+    """Return the fields with the descendants of a run."""
     return {_DESCENDANTS: sorted(tags)} if tags else {}
 
 

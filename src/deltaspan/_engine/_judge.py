@@ -187,7 +187,7 @@ def _delta_of(check: CheckRun) -> Delta:
 
 
 def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
-    """Return the delta without the ignored members that are known so far; some may be computed."""
+    """Return the delta without the ignored members that are known so far."""
     return _ignored_of(expectation).leave_out(delta) if plan.has_ignored else delta
 
 
@@ -264,7 +264,10 @@ def _judge_rows(
 def _judge_rows_beside_others(
     plan: CheckPlan, expectation: ChangeExpectation, delta: TaggedDelta, states: States, overlap: Overlap
 ) -> tuple[Delta, Verdict, Attribution]:
-    """Judge tagged rows if rows of others must be kept. Untagged changes count against the action."""
+    """Judge tagged rows if rows of others must be kept.
+
+    Untagged changes then count against the action.
+    """
     rest: Any = expectation.ignored.leave_out(delta)
     claimed = claimed_removals(expectation.movement, rest)
     verdict = expectation.judge(delta.credited(claimed), *states)
@@ -340,7 +343,7 @@ def _contended(expectation: Expectation, delta: Delta, states: States, overlap: 
 
 
 def _describe_rivals(rivals: Sequence[Rival], count: int, act: str) -> str:
-    """Return the clause that names the runs which overlapped, as far as they are known."""
+    """Return a clause that names the runs which overlapped."""
     doubt = next((rival.doubt for rival in rivals if rival.doubt), "")
     act = act.format(scope="what may be the same scope" if doubt else "the same scope")
     why = f" ({doubt})" if doubt else ""

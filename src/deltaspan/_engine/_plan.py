@@ -172,7 +172,7 @@ class CheckPlan:
         return [self.probe, *[bound for _, bound in self.computed], *lock]
 
     def scope(self, values: Mapping[str, Any]) -> Scope:
-        """Return the scope of one run: the metric, and the places of the named arguments."""
+        """Return the scope of one run, by the values of its arguments."""
         names = self.scope_names
         if not names:
             return self._bare_scope

@@ -40,7 +40,7 @@ _known_to_block: set[tuple[str, str]] = set()
 
 
 class ReadLimit(NamedTuple):
-    """The limit of a read that must not hold up the action: its probe blocks, or has a timeout.
+    """The limit of a read whose probe blocks, or has a timeout.
 
     Attributes:
         seconds: the longest that the read may take. None for any time.
@@ -79,7 +79,7 @@ class Read:
 
     @property
     def must_wait(self) -> bool:
-        """Whether an async action has to wait for it, and so may read others meanwhile."""
+        """True if an async action has to await it, and may read others meanwhile."""
         return self._limit is not None or self._probe.is_async
 
     def perform(self) -> None:
@@ -106,7 +106,7 @@ class Read:
             await self.finish(awaitable)
 
     def start(self) -> Any:
-        """Call the probe on this thread, and return the awaitable that it returned, if any."""
+        """Call the probe on this thread, and return its awaitable, if any."""
         started_at = perf_counter()
         token = current_batch.set(self._batch)
         try:
@@ -164,7 +164,7 @@ class Read:
     # With a limit ----------------------------------------------------------------------------------------
 
     def _unlimited(self) -> Read:
-        """Return a read of its own, so that a thread that returns too late writes nothing here."""
+        """Return a separate read, so that a late thread writes nothing here."""
         return Read(self._probe, self._values, self._batch)
 
     def _perform_in_thread(self, seconds: float) -> None:
@@ -206,7 +206,7 @@ class Read:
         self.seconds = perf_counter() - started_at
 
     async def _read_off_loop(self) -> tuple[Any, BaseException | None]:
-        """Return the state and the error of a read that does not hold up the event loop."""
+        """Read without holding up the event loop, and return state and error."""
         if self._probe.is_async:
             inner = self._unlimited()
             await inner.perform_async()
@@ -245,7 +245,7 @@ NO_READ: Final = Read(Bound(_never, (), (), is_async=True, names=()), {}, ReadBa
 
 
 async def perform_together(reads: Sequence[Read]) -> None:
-    """Perform the reads of an async action, those that have to be awaited run together."""
+    """Perform the reads of an async action, the awaited ones concurrently."""
     waiting = []
     for read in reads:
         if read.must_wait:

@@ -1,4 +1,4 @@
-"""The report of one check: judged, abandoned or not verified, without states that must not be shown."""
+"""The report of one check that was judged, abandoned or not verified."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _report_unread(plan: CheckPlan, verdict: Verdict) -> CheckReport:
 
 
 def _complete(check: CheckRun, report: CheckReport) -> CheckReport:
-    """Add the timing of a check to its report, and take out what must not be shown."""
+    """Add the timing of a check to its report, and remove hidden states."""
     if check.settle_seconds is not None or check.lock_seconds is not None:
         timing = Timing(check.attempts, check.settle_seconds, check.lock_seconds)
         seconds = report.probe_seconds + check.earlier_probe_seconds

@@ -244,7 +244,10 @@ class Run:
         self._apply_policy(error)
 
     def keep_open(self) -> None:
-        """Keep the window open when this block ends. The action goes on elsewhere, and enters again there."""
+        """Keep the window open when this block ends.
+
+        The action goes on elsewhere, and enters the run again there.
+        """
         self._state = _PENDING
 
     def close_silently(self, error: BaseException | None) -> None:
@@ -316,7 +319,7 @@ class Run:
             self._release_and_end(None, ended_at)
 
     def abandon_because(self, reason: str) -> None:
-        """End a run whose action cannot be observed, while its caller can still be told.
+        """End a run whose action cannot be observed, and apply the policy.
 
         Args:
             reason: the sentence that explains it, and what to write instead.
@@ -365,13 +368,13 @@ class Run:
     def _ending(self, error: BaseException | None) -> Ending:
         """Return the end of the action. Its claim is asked for once a run."""
         plan = self._plan
-        is_closed_early = self._is_closing and error is None
-        ending = Ending(self.result, error, self._yielded if plan.is_generator else None, is_closed_early)
-        if plan.claim is None:
-            return ending
-        if isinstance(self._claim, Unread):
-            self._claim = claim_of(plan.action, plan.claim, self._call, ending)
-        return ending._replace(claim=self._claim)
+        yielded = self._yielded if plan.is_generator else None
+        ending = Ending(self.result, error, yielded, is_closed_early=self._is_closing and error is None)
+        if plan.claim is not None:
+            if isinstance(self._claim, Unread):
+                self._claim = claim_of(plan.action, plan.claim, self._call, ending)
+            ending.claim = self._claim
+        return ending
 
     def _conclude(self, error: BaseException | None, ended_at: float) -> None:
         """Judge and report. All post-states are read."""
@@ -444,7 +447,9 @@ class Run:
             guarded(f"the on_report hook of {report.action}", hook, report)
 
     def _apply_policy(self, error: BaseException | None) -> None:
-        """Log or raise what the policy for the outcome asks. The action's own exception always wins.
+        """Log or raise, as the policy for the outcome says.
+
+        The exception of the action itself always takes precedence.
 
         Args:
             error: what the action raised, or None.
@@ -467,7 +472,7 @@ class Run:
     # How an action ended ---------------------------------------------------------------------------------
 
     def _failure_of(self, error: BaseException | None) -> BaseException | None:
-        """Return the error of the action. A generator that closes when it is told to has none."""
+        """Return the error of the action, or None for a generator that was closed."""
         return None if self._is_closing and issubclass(type(error), GeneratorExit) else error
 
     def _is_interrupted(self, error: BaseException | None) -> bool:
@@ -475,7 +480,7 @@ class Run:
         return self._is_closing or not (error is None or issubclass(type(error), Exception))
 
     def _end_of_unclosed(self) -> float | None:
-        """Return the end of a run that was never closed, or None if it must be closed elsewhere."""
+        """Return the end of an unclosed run, or None to close it elsewhere."""
         if self._must_close_elsewhere(None):
             return None
         ended_at = perf_counter()
@@ -504,7 +509,7 @@ class Run:
         return self._plan.options.deferred and not self._is_interrupted(error)
 
     def _defer(self, ended_at: float, error: BaseException | None) -> None:
-        """Let the caller go on once the post-states are read. The verdict comes in the background."""
+        """Let the caller go on once the post-states are read."""
         if self._plan.first_async_metric is None:
             with self._ended_if_interrupted(ended_at, error):
                 self._read_post_states(error)
@@ -516,7 +521,7 @@ class Run:
             defer_async(self._read_and_poll_async(error, ended_at))
 
     async def _defer_async(self, ended_at: float, error: BaseException | None) -> None:
-        """Let the caller of an async action go on, as `_defer` does. Its probes may have to be awaited."""
+        """Let the caller of an async action go on, as `_defer` does."""
         with self._ended_if_interrupted(ended_at, error):
             await perform_together(self._new_post_reads(error))
             self._retire()

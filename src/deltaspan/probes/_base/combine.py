@@ -120,7 +120,7 @@ class _Part:
             tuple(map(id, args)),
             tuple((name, id(value)) for name, value in kwargs.items()),
         )
-        return batch.shared.setdefault(asked, _Snapshot()), ask
+        return batch.setdefault(asked, _Snapshot()), ask
 
     def _of(self, snapshot: Any) -> Any:
         part = self._part
