@@ -238,6 +238,15 @@ def test_a_check_that_fails_again_and_again_pages_with_the_share_of_its_failures
     )
 
 
+def test_a_refuted_claim_makes_one_ticket_of_its_own(whole, load):
+    job = f"agents/boaster-{load.turn}"
+
+    (receiver, alert), *_ = until(lambda: whole.webhook.alerts("firing", job=job))
+
+    assert (receiver, alert["labels"]["alertname"]) == ("ticket", "DeltaClaimRefuted")
+    assert whole.webhook.alerts("firing", job=job, alertname="DeltaCheckFirstFailure") == []
+
+
 def test_whoever_is_honest_makes_no_alert(whole, load):
     until(lambda: whole.webhook.alerts("firing", job=f"agents/once-{load.turn}"))
 
