@@ -10,9 +10,10 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "deploy").rglob("*.md")),
+    ROOT / "examples" / "README.md",
     *sorted((ROOT / "grafana").rglob("*.md")),
 ]
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
