@@ -60,7 +60,9 @@ def test_make_examples_runs_examples_that_are_in_its_table():
 )
 def test_the_commands_that_a_document_names_are_targets_of_the_makefile(document):
     text = document.read_text(encoding="utf-8")
-    commands = [line for language, block in blocks(document) if language == "sh" for line in block.splitlines()]
+    commands = [
+        line for language, block in blocks(document) if language == "sh" for line in block.splitlines()
+    ]
     commands += re.findall(r"`(make [^`]+)`", text)
     named = {match[1] for line in commands if (match := re.search(r"\bmake (\w+)", line))}
     targets = re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
