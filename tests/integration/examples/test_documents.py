@@ -26,7 +26,7 @@ def _no_sdk(monkeypatch):
     monkeypatch.setattr(deltaspan, "configure_telemetry", lambda name: None, raising=False)
 
 
-@pytest.mark.usefixtures("_no_sdk")
+@pytest.mark.usefixtures("_no_sdk", "environ")  # one document's settings do not change the output of the next
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_python_example_runs_after_those_above_it_and_prints_what_is_shown(document, capsys):
     namespace = {"__name__": "document"}
