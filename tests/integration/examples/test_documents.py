@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import deltaspan
+from deltaspan._config import forget_settings
 
 ROOT = Path(__file__).parents[3]
 README = ROOT / "README.md"
@@ -21,12 +22,14 @@ def blocks(document: Path) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def _no_sdk(monkeypatch):
-    """The one line that sets up an SDK for the process is shown, not run, in the tests' own process."""
+def _unchanged_process(monkeypatch):
+    """Examples that set up an SDK or change settings do so for themselves alone."""
     monkeypatch.setattr(deltaspan, "configure_telemetry", lambda name: None, raising=False)
+    yield
+    forget_settings()
 
 
-@pytest.mark.usefixtures("_no_sdk", "environ")  # one document's settings do not change the output of the next
+@pytest.mark.usefixtures("_unchanged_process")
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_python_example_runs_after_those_above_it_and_prints_what_is_shown(document, capsys):
     namespace = {"__name__": "document"}
