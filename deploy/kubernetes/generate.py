@@ -2,14 +2,14 @@
 
     python deploy/kubernetes/generate.py
 
-    base/config/shared.yaml        from deploy/collector/config.yaml: redaction, filters, tail sampling and queues,
-                                   without receivers and pipelines
+    base/config/shared.yaml        from deploy/collector/config.yaml: redaction, filters, tail sampling and
+                                   queues, without receivers and pipelines
     monitoring/prometheusrule.yaml from deploy/prometheus/rules/*.yml: one PrometheusRule with all groups
     grafana/dashboards/kustomization.yaml
                                    from the dashboards beside it: one ConfigMap each
 
-Kustomize cannot read files outside the folder of a kustomization.yaml, and it has no globs. Therefore these files
-are copies, and a kustomization.yaml is beside the dashboards. A test fails if one of them is stale.
+Kustomize cannot read files outside the folder of a kustomization.yaml, and it has no globs. Therefore these
+files are copies, and a kustomization.yaml is beside the dashboards. A test fails if one of them is stale.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ _Dumper.add_representer(str, _text)
 
 def _written(source: str, document: dict[str, Any]) -> str:
     text = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20)
-    return f"# Written by deploy/kubernetes/generate.py from {source}. Change the source and run the script again.\n{text}"
+    hint = (
+        f"Written by deploy/kubernetes/generate.py from {source}. Change the source and run the script again."
+    )
+    return f"# {hint}\n{text}"
 
 
 def shared_config(root: Path) -> str:

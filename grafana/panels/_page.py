@@ -68,7 +68,8 @@ def agents() -> d.QueryVariable:
 def service() -> d.QueryVariable:
     """Return the variable of the service whose traces are searched.
 
-    Jaeger searches one service at a time. Prometheus' `job` is `service.namespace/service.name`, or the name alone.
+    Jaeger searches one service at a time. Prometheus' `job` is `service.namespace/service.name`, or the name
+    alone.
     """
     found = _values("service", "Traces of", f"delta_checks_total{{{JOBS}}}", "job").regex(r"/([^\/]+)$/")
     return found.description(

@@ -1,9 +1,9 @@
 """Queries to Prometheus and to Jaeger.
 
-Counts come from the recording rules of deploy/prometheus/rules. These are exact, while `increase()` misses the
-first event of a process and extrapolates the others. Each event is in five consecutive values of a
-`...:increase5m`, so counts divide by 5. They round up with `ceil`, because a recent failure is in fewer values and
-must not be shown as zero.
+Counts come from the recording rules of deploy/prometheus/rules. These are exact, while `increase()` misses
+the first event of a process and extrapolates the others. Each event is in five consecutive values of a
+`...:increase5m`, so counts divide by 5. They round up with `ceil`, because a recent failure is in fewer
+values and must not be shown as zero.
 """
 
 from grafana_foundation_sdk.builders import prometheus
