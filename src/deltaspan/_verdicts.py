@@ -148,7 +148,12 @@ class Explained(Protocol):
 
     @property
     def expected(self) -> object:
-        """What a report shows as `expected_delta`: the value for `by`, else words."""
+        """The value that a report shows as `expected_delta`: of `by` the amount, else words."""
+        ...
+
+    @property
+    def keeps_others(self) -> bool:
+        """Whether its own sentence describes the rows of others."""
         ...
 
     def explain(

@@ -132,7 +132,9 @@ def _of_pass(
     if not untagged.changed or not isinstance(movement, Members | Only):
         return None
     # What is allowed beside what is declared may be anybody's.
-    if getattr(movement, "others", False) or holds(movement, delta.credited(untagged), states):
+    if (isinstance(movement, Members) and movement.others) or holds(
+        movement, delta.credited(untagged), states
+    ):
         return None
     if expectation.keeps_others:
         cure = "put the check on the outermost action, whose own every row with its root is"

@@ -27,15 +27,14 @@ from deltaspan._verdicts import (
 )
 from deltaspan.checks import name_of_probe
 from deltaspan.expectations import (
-    NOTHING_IGNORED,
     PRE_STATE,
     ChangeExpectation,
     Expectation,
-    Ignored,
     NoChange,
     Question,
     States,
     claimed_removals,
+    has_operand,
     is_predicate,
     predicate_name,
     with_operands,
@@ -175,7 +174,7 @@ def _settled(
     expectation: Expectation = plan.expectation
     if plan.unchanged_on_error and (error is not None or claim == "failure"):
         cause = "claimed failure" if error is None else f"raised {class_name(type(error))}"
-        expectation = NoChange(_ignored_of(expectation), cause)
+        expectation = NoChange(expectation.ignored, cause)
     if not plan.computed:
         return expectation
     computed = _compute(plan, expectation, pre, values, result)
@@ -197,12 +196,7 @@ def _without_fingerprints(read: Read) -> Read:
 
 def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
     """Return the delta without what is left out, as far as it is known: some of it may be computed."""
-    return _ignored_of(expectation).leave_out(delta) if plan.has_ignored else delta
-
-
-def _ignored_of(expectation: Expectation) -> Ignored:
-    ignored: Ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
-    return ignored
+    return expectation.ignored.leave_out(delta) if plan.has_ignored else delta
 
 
 def _read_fault(
@@ -310,7 +304,7 @@ def _compute(
         known[RESULT] = result
     computed: dict[str, Any] = {}
     for path, bound in plan.computed:
-        if not hasattr(expectation, path.partition(".")[0]):
+        if not has_operand(expectation, path):
             continue  # of the claim that an action which raised is not held to
         if RESULT in bound.names and result is UNREAD:
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")

@@ -355,7 +355,7 @@ def _plan_check(
 ) -> CheckPlan:
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
-    pruning = getattr(check.expectation, "ignored", NOTHING_IGNORED).pruning
+    pruning = check.expectation.ignored.pruning
     if pruning is not None:
         probe = replace(probe, freeze=partial(freeze, pruning=pruning))
     computed = tuple(
@@ -396,8 +396,8 @@ def _plan_check(
         sample_rate=said.sample_rate,
         ignores_rivals=options.on_contention == "ignore",
         is_tagged=is_tagged,
-        counts_rows=is_tagged and is_of_numbers(getattr(check.expectation, "movement", None)),
-        has_ignored=getattr(check.expectation, "ignored", NOTHING_IGNORED) is not NOTHING_IGNORED,
+        counts_rows=is_tagged and is_of_numbers(check.expectation.movement),
+        has_ignored=check.expectation.ignored is not NOTHING_IGNORED,
         _bare_scope=Scope(check.metric),
     )
 

@@ -120,14 +120,16 @@ class CheckReport(_CheckFields):
     @property
     def others(self) -> Any:
         """What others did, by the tags of rows, told as in `actual_delta`; None without tagged rows."""
-        apart = getattr(self.delta, "apart", None)
-        return None if apart is None else apart[0]
+        return None if self._others_and_untagged is None else self._others_and_untagged[0]
 
     @property
     def untagged(self) -> Any:
         """What was done without a tag, told as in `actual_delta`; None without tagged rows."""
-        apart = getattr(self.delta, "apart", None)
-        return None if apart is None else apart[1]
+        return None if self._others_and_untagged is None else self._others_and_untagged[1]
+
+    @property
+    def _others_and_untagged(self) -> tuple[Any, Any] | None:
+        return None if self.delta is None else self.delta.others_and_untagged
 
     @property
     def origin(self) -> Origin | None:
@@ -153,7 +155,7 @@ class CheckReport(_CheckFields):
             sentence = self.expectation.explain(
                 self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
             )
-            if type(self.delta) is not TaggedDelta or getattr(self.expectation, "keeps_others", False):
+            if type(self.delta) is not TaggedDelta or self.expectation.keeps_others:
                 return sentence
             return f"{sentence}; {self.delta.tally}"
         except BaseException as error:  # a member of a state has methods of its own
@@ -196,7 +198,7 @@ class CheckReport(_CheckFields):
         ]
         if self.origin is not None:
             lines.append(f"origin: {self.origin}")
-        if getattr(self.delta, "apart", None) is not None:
+        if self._others_and_untagged is not None:
             lines += [f"others: {_bare(self.others)}", f"untagged: {_bare(self.untagged)}"]
         lines.append(f"explanation: {self.explanation}")
         return "\n".join(lines)
@@ -213,7 +215,7 @@ class CheckReport(_CheckFields):
     def __reduce__(self) -> tuple[Any, ...]:
         verdict = Verdict(self.outcome, self.reason, self.verdict.note)
         changed = self.delta is not None and self.delta.changed
-        apart = thawed(getattr(self.delta, "apart", None))
+        apart = thawed(self._others_and_untagged)
         values = (thawed(self.expected_delta), thawed(self.actual_delta))
         written = Written(*values, self.explanation, changed, apart, self.origin)
         identity = (self.metric, verdict, self.attribution, self.causal_tag)

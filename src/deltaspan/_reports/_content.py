@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from deltaspan._guard import EXHAUSTED
 from deltaspan._reports._check import CheckReport
+from deltaspan._reports._hints import Hinted
 from deltaspan._reports._redaction import reason_in_words
 from deltaspan._reports._serialized import Written
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
@@ -83,11 +84,11 @@ def without_content(report: CheckReport, *, claims_change: bool, has_computed_op
     expected = "(computed)" if has_computed_operands else report.expectation.expected
     words = None if delta is None else _words(delta)
     told = _sentence(report, words, expected, claims_change=claims_change)
-    hint = getattr(report.expectation, "hint", None)
-    told = f"{told}; {hint}" if hint else told
-    apart = None if getattr(delta, "apart", None) is None else (HIDDEN, HIDDEN)
+    if isinstance(report.expectation, Hinted):
+        told = f"{told}; {report.expectation.hint}"
+    is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
     value, changed = (None, False) if delta is None else (_value(delta), delta.changed)
-    written = Written(expected, value, told, changed, apart, report.origin)
+    written = Written(expected, value, told, changed, (HIDDEN, HIDDEN) if is_of_rows else None, report.origin)
     note = told.removeprefix(f"{report.metric} ") if delta is None else None
     return report._replace(
         verdict=Verdict(verdict.outcome, verdict.reason, note),

@@ -30,7 +30,7 @@ class Hinted:
     @property
     def keeps_others(self) -> bool:
         """Whether the sentence of the expectation tells of rows of others itself."""
-        return bool(getattr(self.expectation, "keeps_others", False))
+        return self.expectation.keeps_others
 
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool

@@ -51,8 +51,9 @@ def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bo
         if verdict.outcome == "skipped"
         else f"{_told(report, claims_change=claims_change, changed=changed)}; its states are redacted"
     )
-    apart = None if getattr(report.delta, "apart", None) is None else (REDACTED, REDACTED)
-    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, apart, report.origin)
+    is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
+    parts = (REDACTED, REDACTED) if is_of_rows else None
+    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, parts, report.origin)
     return report._replace(
         verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else told),
         pre=shown(report.pre, by),

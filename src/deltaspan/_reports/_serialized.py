@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from deltaspan._state.diff import Delta
 from deltaspan.typing import Origin
@@ -25,7 +25,7 @@ class Written:
         value: what it shows as `actual_delta`.
         sentence: its explanation.
         changed: whether the states differed.
-        apart: of tagged rows what the report shows as `others` and as `untagged`; else None.
+        others_and_untagged: of tagged rows what the report shows as `others` and as `untagged`; else None.
         origin: who is held to have made the change; None when there was none.
     """
 
@@ -33,8 +33,9 @@ class Written:
     value: Any
     sentence: str
     changed: bool
-    apart: tuple[Any, Any] | None = None
+    others_and_untagged: tuple[Any, Any] | None = None
     origin: Origin | None = None
+    keeps_others: ClassVar[bool] = True
 
     def words(self) -> str:
         return self.sentence

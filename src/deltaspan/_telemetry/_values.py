@@ -69,12 +69,8 @@ class StateOnWire:
             self.text(check.explanation) if self.in_full else _verdict(check),
         )
 
-    def apart(self, check: CheckReport) -> dict[str, Any]:
-        """Return the attributes for what is not this run's, of a check on tagged rows; none of any other."""
-        apart = getattr(check.delta, "apart", None)
-        if apart is None:
-            return {}
-        others, untagged = apart
+    def others_and_untagged(self, others: object, untagged: object) -> dict[str, Any]:
+        """Return the attributes for rows that are not of this run."""
         return {semconv.CHECK_OTHERS: self._render(others), semconv.CHECK_UNTAGGED: self._render(untagged)}
 
     def _render(self, state: object) -> Any:

@@ -358,7 +358,7 @@ def test_of_a_delta_of_an_unknown_kind_nothing_is_shown():
     class Opaque:
         changed = True
         value = AFTER
-        apart = (AFTER, AFTER)
+        others_and_untagged = (AFTER, AFTER)
 
         def words(self):
             return AFTER
