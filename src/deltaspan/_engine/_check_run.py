@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from deltaspan._attribution import (
@@ -20,7 +21,7 @@ from deltaspan._engine._judge import judge
 from deltaspan._engine._plan import CheckPlan
 from deltaspan._engine._reads import NO_READ, LimitedRead, Read
 from deltaspan._guard import EXHAUSTED
-from deltaspan._reports import CheckReport, outline, redacted, shown, without_content
+from deltaspan._reports import CheckReport, outline, redact_state, redacted, without_content
 from deltaspan._state.diff import without_contents
 from deltaspan._verdicts import NotLocked, Raised, Timing, Verdict, inconclusive
 from deltaspan.causal_tag import CausalTag, DescendantTracker, start_tracking, stop_tracking
@@ -149,7 +150,7 @@ class CheckRun:
         if self.plan.is_tagged:
             state = without_contents(state)
         if redaction is not None:
-            return shown(state, redaction)
+            return redact_state(state, redaction)
         return outline(state) if self.plan.hides_content else state
 
     def read_again(self, moment: Moment) -> Read:
@@ -233,7 +234,7 @@ class CheckRun:
         if self.settle_seconds is not None or self._lock_seconds is not None:
             timing = Timing(self.attempts, self.settle_seconds, self._lock_seconds)
             seconds = report.probe_seconds + self._probe_seconds
-            report = report._replace(probe_seconds=seconds, timing=timing)
+            report = replace(report, probe_seconds=seconds, timing=timing)
         plan = self.plan
         if plan.redaction is not None:
             return redacted(report, plan.redaction, claims_change=plan.claims_change)

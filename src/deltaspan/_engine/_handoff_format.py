@@ -327,7 +327,7 @@ def _read_tag(tag: dict[str, Any]) -> CausalTag:
     own, root, parent = tag["id"], tag["root_id"], tag["parent_id"]
     if not (is_tag(own) and is_tag(root) and (parent is None or is_tag(parent))):
         raise ValueError
-    return CausalTag(own, root, parent, None, {})
+    return CausalTag(own, root, parent)
 
 
 def _read_check(check: dict[str, Any]) -> HandedCheck:

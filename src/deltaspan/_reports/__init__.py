@@ -11,7 +11,7 @@ from deltaspan._reports._check import CheckReport
 from deltaspan._reports._collect import collect_reports, hand_out, is_collecting
 from deltaspan._reports._content import outline, without_content
 from deltaspan._reports._hints import Hinted
-from deltaspan._reports._redaction import redacted, shown
+from deltaspan._reports._redaction import redact_state, redacted
 
 __all__ = [
     "ActionReport",
@@ -21,7 +21,7 @@ __all__ = [
     "hand_out",
     "is_collecting",
     "outline",
+    "redact_state",
     "redacted",
-    "shown",
     "without_content",
 ]

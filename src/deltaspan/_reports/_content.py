@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from deltaspan._guard import EXHAUSTED
 from deltaspan._reports._check import CheckReport
 from deltaspan._reports._hints import Hinted
 from deltaspan._reports._redaction import reason_in_words
-from deltaspan._reports._serialized import Written
+from deltaspan._reports._serialized import SerializedCheck
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._state.render import show, with_noun
 from deltaspan._verdicts import UNREAD, NotLocked, ProbeTimeout, Verdict
@@ -33,7 +34,7 @@ _NUMBERS: Final = (int, float, complex, Decimal, type(None), range)
 _READ_FAULTS: Final[frozenset[Reason]] = frozenset({"baseline_failed", "probe_failed", "probe_timeout"})
 """Reasons whose sentence says why a system could not be read."""
 _WORDED_ERRORS: Final = (ProbeError, ProbeTimeout, NotLocked)
-"""Errors whose text was written for reports. That of any other may quote what was being read."""
+"""Errors whose text was serialized for reports. That of any other may quote what was being read."""
 _MOST_NAMED: Final = 5
 _MAX_MEMBER_CHARS: Final = 60
 _CURE: Final = "its values are content and not shown; say .showing() to see them"
@@ -78,7 +79,7 @@ def without_content(report: CheckReport, *, claims_change: bool, has_computed_op
     """
     verdict, delta = report.verdict, report.delta
     if verdict.outcome == "skipped" or _is_worded(verdict):
-        return report._replace(pre=outline(report.pre), post=outline(report.post))
+        return replace(report, pre_state=outline(report.pre_state), post_state=outline(report.post_state))
     if delta is not None and isinstance(delta, NumberDelta):
         return report
     expected = "(computed)" if has_computed_operands else report.expectation.expected
@@ -88,14 +89,17 @@ def without_content(report: CheckReport, *, claims_change: bool, has_computed_op
         told = f"{told}; {report.expectation.hint}"
     is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
     value, changed = (None, False) if delta is None else (_value(delta), delta.changed)
-    written = Written(expected, value, told, changed, (HIDDEN, HIDDEN) if is_of_rows else None, report.origin)
+    serialized = SerializedCheck(
+        expected, value, told, changed, (HIDDEN, HIDDEN) if is_of_rows else None, report.origin
+    )
     note = told.removeprefix(f"{report.metric} ") if delta is None else None
-    return report._replace(
+    return replace(
+        report,
         verdict=Verdict(verdict.outcome, verdict.reason, note),
-        pre=outline(report.pre),
-        post=outline(report.post),
-        delta=None if delta is None else written,
-        expectation=written,
+        pre_state=outline(report.pre_state),
+        post_state=outline(report.post_state),
+        delta=None if delta is None else serialized,
+        expectation=serialized,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from deltaspan._reports._serialized import Written
+from deltaspan._reports._serialized import SerializedCheck
 from deltaspan._state.diff import Delta, TaggedDelta
 from deltaspan._verdicts import Verdict
 from deltaspan.typing import Attribution, Origin, Reason
@@ -34,7 +34,7 @@ def origin_of(delta: Delta | None, verdict: Verdict, attribution: Attribution) -
     if delta is None:
         return None
     kind = type(delta)
-    if kind is Written:
+    if kind is SerializedCheck:
         origin = delta.origin  # type: ignore[attr-defined]  # its type was compared, which costs least
     elif kind is TaggedDelta:
         origin = _of_rows(delta)  # type: ignore[arg-type]  # likewise

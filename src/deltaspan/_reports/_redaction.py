@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from deltaspan._interrupts import let_through
 from deltaspan._reports._check import CheckReport
-from deltaspan._reports._serialized import Written
+from deltaspan._reports._serialized import SerializedCheck
 from deltaspan._state.snapshot import freeze
 from deltaspan._verdicts import REDACTED_REASONS, UNREAD, Verdict
 from deltaspan.typing import Outcome
 
-__all__ = ["REDACTED", "reason_in_words", "redacted", "shown"]
+__all__ = ["REDACTED", "reason_in_words", "redact_state", "redacted"]
 
 REDACTED: Final = "(redacted)"
 
@@ -53,17 +54,18 @@ def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bo
     )
     is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
     parts = (REDACTED, REDACTED) if is_of_rows else None
-    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, parts, report.origin)
-    return report._replace(
+    serialized = SerializedCheck(REDACTED, REDACTED, f"{report.metric} {told}", changed, parts, report.origin)
+    return replace(
+        report,
         verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else told),
-        pre=shown(report.pre, by),
-        post=shown(report.post, by),
-        delta=None if report.delta is None else written,
-        expectation=written,
+        pre_state=redact_state(report.pre_state, by) if report.has_pre_state else None,
+        post_state=redact_state(report.post_state, by) if report.has_post_state else None,
+        delta=None if report.delta is None else serialized,
+        expectation=serialized,
     )
 
 
-def shown(state: Any, by: Callable[[Any], Any]) -> Any:
+def redact_state(state: Any, by: Callable[[Any], Any]) -> Any:
     """Return what may be shown of a frozen state; what was never read stays UNREAD."""
     if state is UNREAD:
         return state

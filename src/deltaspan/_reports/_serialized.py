@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 from deltaspan._state.diff import Delta
 from deltaspan.typing import Origin
 
-__all__ = ["Written", "thawed"]
+__all__ = ["SerializedCheck", "to_plain_containers"]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SerializedCheck:
     """The values and the sentence of one judged check; stands in for its delta and its expectation.
 
     Attributes:
@@ -46,11 +46,11 @@ class Written:
         return self.sentence
 
 
-def thawed(state: Any) -> Any:
+def to_plain_containers(state: Any) -> Any:
     """Return a frozen state with its read-only mappings as dicts, which pickle; freezing gives it back."""
     kind = type(state)
     if kind is MappingProxyType:
-        return {key: thawed(value) for key, value in state.items()}
+        return {key: to_plain_containers(value) for key, value in state.items()}
     if kind is tuple:
-        return tuple(thawed(member) for member in state)
+        return tuple(to_plain_containers(member) for member in state)
     return state

@@ -16,7 +16,6 @@ from deltaspan._config import Settings
 from deltaspan._guard import class_name, describe
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label, wire
-from deltaspan._verdicts import UNREAD
 
 __all__ = ["CheckOnWire", "StateOnWire", "states_on_wire", "type_name"]
 
@@ -62,8 +61,8 @@ class StateOnWire:
         render = self._render
         return CheckOnWire(
             check,
-            None if check.pre is UNREAD else render(check.pre),
-            None if check.post is UNREAD else render(check.post),
+            render(check.pre_state) if check.has_pre_state else None,
+            render(check.post_state) if check.has_post_state else None,
             render(check.expectation.expected),
             None if check.delta is None else render(check.delta.value),
             self.text(check.explanation) if self.in_full else _verdict(check),

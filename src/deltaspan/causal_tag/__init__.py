@@ -229,7 +229,7 @@ def _taken_up(headers: Any, context: Context) -> Context:
     if pairs:
         known = without_ours({**baggage.get_all(context), **pairs})
         context = Context({**context, BAGGAGE_KEY: within_limits(known, _LONGEST_TAG)})
-    return context if ids is None else context_with(CausalTag(*ids, None, None, {}), context)
+    return context if ids is None else context_with(CausalTag(*ids), context)
 
 
 def _span_in(context: Context) -> trace.SpanContext:

@@ -7,8 +7,9 @@ baggage is untrusted: only the canonical text of a non-nil UUID counts, and only
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import count
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from opentelemetry import baggage
 from opentelemetry.context import Context, create_key
@@ -42,22 +43,42 @@ LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 _OURS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
-class CausalTag(NamedTuple):
-    """One run of one action.
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CausalTag:
+    """The identity of one run of one action.
+
+    It is read-only and can be hashed, copied and pickled. Two tags are equal if their ids are.
 
     Attributes:
-        id: canonical UUID text of this run.
-        root_id: the outermost run that this one belongs to; its own id when it is the outermost.
-        parent_id: the run that this one was called by, in this process or another.
-        parent: the same as an object, when it is a run of this process or its tag was taken up here.
-        runs: counts the runs that this one called, by the name of the action.
+        id: the id of this run, canonical UUID text.
+        root_id: the id of the outermost run that this one belongs to. The outermost run has its own id here.
+        parent_id: the id of the run that called this one, in this process or another; None if there is none.
+        parent: the tag of that run, if it is a run of this process or its tag was adopted here.
+        attempt_counters: by the name of an action, the counter of its runs below this one. A pickled tag
+            begins to count anew.
     """
+
+    __slots__ = ("attempt_counters", "id", "parent", "parent_id", "root_id")
 
     id: str
     root_id: str
-    parent_id: str | None = None
-    parent: Any = None  # a CausalTag; a named tuple's type cannot name itself
-    runs: Any = None  # dict[str, count[int]]; made with the tag, as a named tuple gets nothing later
+    parent_id: str | None
+    parent: CausalTag | None
+    attempt_counters: dict[str, count[int]]
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002  # the name of the field
+        root_id: str,
+        parent_id: str | None = None,
+        parent: CausalTag | None = None,
+    ) -> None:
+        # One is made for every run, and this takes half of what a generated __init__ takes.
+        _set_id(self, id)
+        _set_root_id(self, root_id)
+        _set_parent_id(self, parent_id)
+        _set_parent(self, parent)
+        _set_attempt_counters(self, {})
 
     @property
     def above(self) -> tuple[str, ...]:
@@ -67,6 +88,31 @@ class CausalTag(NamedTuple):
             tag = tag.parent
             found.append(tag.id)
         return tuple(found) if tag.parent_id is None else (*found, tag.parent_id)
+
+    def __eq__(self, other: object) -> bool:
+        return self.id == other.id if isinstance(other, CausalTag) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"CausalTag(id={self.id!r}, root_id={self.root_id!r}, parent_id={self.parent_id!r})"
+
+    def __copy__(self) -> CausalTag:
+        return self
+
+    def __deepcopy__(self, memo: object) -> CausalTag:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CausalTag, (self.id, self.root_id, self.parent_id, self.parent)
+
+
+_set_id: Final = CausalTag.__dict__["id"].__set__
+_set_root_id: Final = CausalTag.__dict__["root_id"].__set__
+_set_parent_id: Final = CausalTag.__dict__["parent_id"].__set__
+_set_parent: Final = CausalTag.__dict__["parent"].__set__
+_set_attempt_counters: Final = CausalTag.__dict__["attempt_counters"].__set__
 
 
 def local_tag(context: Context) -> CausalTag | None:
@@ -79,12 +125,12 @@ def mint(context: Context) -> CausalTag:
     own = new_tag()
     parent = local_tag(context)
     if parent is not None:
-        tag = CausalTag(own, parent.root_id, parent.id, parent, {})
+        tag = CausalTag(own, parent.root_id, parent.id, parent)
     else:
         found = ids_in(context) if BAGGAGE_KEY in context else None
         if found is None:
-            return CausalTag(own, own, None, None, {})
-        tag = CausalTag(own, found[1], found[0], None, {})
+            return CausalTag(own, own)
+        tag = CausalTag(own, found[1], found[0])
     if watched:
         register_run(own, tag.parent_id, tag.root_id)
     return tag
@@ -96,8 +142,8 @@ def attempt_of(tag: CausalTag, action: str) -> int:
     if parent is None:
         return 1
     # Two look-ups that no other thread can come between, instead of a lock.
-    numbers = parent.runs.get(action) or parent.runs.setdefault(action, count(1))
-    return next(numbers)  # type: ignore[no-any-return]  # counts from 1
+    counters = parent.attempt_counters
+    return next(counters.get(action) or counters.setdefault(action, count(1)))
 
 
 def context_with(tag: CausalTag, context: Context) -> Context:
