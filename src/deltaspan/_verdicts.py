@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol, get_args
 
 from deltaspan._guard import class_name, qualified_name, safe_str
 from deltaspan._interrupts import without_frames
@@ -13,13 +14,14 @@ __all__ = [
     "FAIL",
     "OBSERVED",
     "PASS",
-    "REDACTED_REASONS",
+    "REASONS",
     "SEVERITY",
     "UNREAD",
     "Explained",
     "NotLocked",
     "ProbeTimeout",
     "Raised",
+    "ReasonMeaning",
     "Timing",
     "Unread",
     "Verdict",
@@ -110,18 +112,47 @@ SEVERITY: Final[dict[Outcome, int]] = {"skipped": 0, "observed": 1, "pass": 2, "
 """How outcomes of several checks combine: the highest names the action's outcome."""
 
 
-REDACTED_REASONS: Final[dict[Reason, str]] = {
-    "baseline_failed": "its baseline could not be read",
-    "probe_failed": "its probe raised after the action",
-    "probe_timeout": "its probe did not answer in time",
-    "incomparable": "its states cannot be compared in the way that was asked",
-    "expectation_failed": "its expected value could not be computed",
-    "action_failed": "the action raised",
-    "contended": "another run may have written to the same scope meanwhile",
-    "stale_baseline": "its baseline is too old",
-    "abandoned": "the window ended before its verdict was reached",
-}
-"""Each reason in words that quote no state, for checks whose states must not be shown."""
+@dataclass(frozen=True, slots=True)
+class ReasonMeaning:
+    """The meaning of one reason for an inconclusive check.
+
+    Attributes:
+        sentence: the reason in words that quote no state, to follow "because".
+        is_unreadable: whether a state could not be read. The note then describes the error of the read.
+        hides_origin: whether it stays open who made a change, whatever the kind of attribution.
+    """
+
+    sentence: str
+    is_unreadable: bool = False
+    hides_origin: bool = False
+
+
+def _meaning_of(reason: Reason) -> ReasonMeaning:  # noqa: PLR0911  # a table of all reasons
+    match reason:  # the type checker reports a missing case
+        case "baseline_failed":
+            return ReasonMeaning("its baseline could not be read", is_unreadable=True)
+        case "probe_failed":
+            return ReasonMeaning("its probe raised after the action", is_unreadable=True)
+        case "probe_timeout":
+            return ReasonMeaning("its probe did not answer in time", is_unreadable=True)
+        case "incomparable":
+            return ReasonMeaning("its states cannot be compared in the way that was asked", hides_origin=True)
+        case "expectation_failed":
+            return ReasonMeaning("its expected value could not be computed")
+        case "action_failed":
+            return ReasonMeaning("the action raised")
+        case "contended":
+            return ReasonMeaning(
+                "another run may have written to the same scope meanwhile", hides_origin=True
+            )
+        case "stale_baseline":
+            return ReasonMeaning("its baseline is too old", hides_origin=True)
+        case "abandoned":
+            return ReasonMeaning("the window ended before its verdict was reached")
+
+
+REASONS: Final[dict[Reason, ReasonMeaning]] = {reason: _meaning_of(reason) for reason in get_args(Reason)}
+"""Each reason with its meaning."""
 
 
 def inconclusive(reason: Reason, note: str, fault: Raised | None = None) -> Verdict:

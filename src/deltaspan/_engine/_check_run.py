@@ -16,6 +16,7 @@ from deltaspan._attribution import (
     retire_window,
     warn_of_strangers,
 )
+from deltaspan._attribution_kinds import ATTRIBUTION_KINDS
 from deltaspan._batches import Moment
 from deltaspan._engine._judge import judge
 from deltaspan._engine._plan import CheckPlan
@@ -38,7 +39,6 @@ _EXHAUSTED_NOTE: Final = (
 _UNSETTLED: Final = "its event loop ended before it was known whether the state comes, or stays, as expected"
 _SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
 _SHARES: Final = 2**32
-_BLIND_TO_STRANGERS: Final = frozenset({"window", "scoped"})
 
 
 class CheckRun:
@@ -200,7 +200,11 @@ class CheckRun:
         if self.is_watched and self.settle_seconds is None:
             return self._finished(self._unjudged(inconclusive("abandoned", _UNSETTLED), tag))
         report = self._finished(self.judge(values, result, error, tag, left, overlap, claim))
-        if plan.attribution in _BLIND_TO_STRANGERS and plan.claims_change and report.passed:
+        if (
+            ATTRIBUTION_KINDS[plan.attribution].includes_unverified_writers
+            and plan.claims_change
+            and report.passed
+        ):
             warn_of_strangers(plan.metric, plan.attribution)
         return report
 

@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any, Final, TypeGuard
 
 from deltaspan._attribution import Overlap, Rival, doubt_beside_others, doubt_of
+from deltaspan._attribution_kinds import ATTRIBUTION_KINDS, choose_attribution
 from deltaspan._engine._plan import RESULT, CheckPlan
 from deltaspan._engine._reads import Read
 from deltaspan._guard import EXHAUSTED, class_name, describe
@@ -280,7 +281,7 @@ def _beside_others(
     attribution = plan.attribution
     if rest.unsigned.changed:
         # No tag credits it to the action, only that no other window was open.
-        attribution = "scoped" if plan.scope_names else "window"
+        attribution = choose_attribution(uses_tag=False, is_locked=False, is_scoped=bool(plan.scope_names))
     judged = verdict if doubt is None else inconclusive("contended", doubt)
     return delta.credited(claimed), judged, attribution
 
@@ -317,7 +318,11 @@ def _compute(
 
 
 def _unattributed(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -> bool:
-    if plan.attribution == "causal_tag" or verdict is OBSERVED or verdict.outcome == "inconclusive":
+    if (
+        ATTRIBUTION_KINDS[plan.attribution].tolerates_rivals
+        or verdict is OBSERVED
+        or verdict.outcome == "inconclusive"
+    ):
         return False
     # An unchanged state needs nobody to credit; one that changed may have been changed by the rival.
     return verdict.outcome == "fail" or not isinstance(expectation, NoChange)

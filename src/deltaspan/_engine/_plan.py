@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, get_args
 
 from deltaspan._attribution import LockSource, Scope, Tagged, place_of
+from deltaspan._attribution_kinds import choose_attribution
 from deltaspan._callables import ArgumentReader, Bound, bind, is_async, refuse_shadowing
 from deltaspan._config import settings
 from deltaspan._guard import class_name
@@ -378,7 +379,11 @@ def _plan_check(
         probe=probe,
         expectation=check.expectation,
         computed=computed,
-        attribution="causal_tag" if is_tagged else _attribution(probe, lock, scope_names),
+        attribution=choose_attribution(
+            uses_tag=is_tagged or CAUSAL_TAG in probe.names,
+            is_locked=lock is not None,
+            is_scoped=bool(scope_names),
+        ),
         scope_names=scope_names,
         claims_change=not (claims_nothing or unchanged),
         claims_nothing=claims_nothing,
@@ -400,14 +405,6 @@ def _plan_check(
         has_ignored=check.expectation.ignored is not NOTHING_IGNORED,
         _bare_scope=Scope(check.metric),
     )
-
-
-def _attribution(probe: Bound, lock: LockSource | None, scope_names: tuple[str, ...]) -> Attribution:
-    if CAUSAL_TAG in probe.names:
-        return "causal_tag"
-    if lock is not None:
-        return "exclusive"
-    return "scoped" if scope_names else "window"
 
 
 def _lock_source(lock: Any, owner: str, parameters: Collection[str]) -> LockSource | None:

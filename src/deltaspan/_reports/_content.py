@@ -21,9 +21,8 @@ from deltaspan._reports._redaction import reason_in_words
 from deltaspan._reports._serialized import SerializedCheck
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._state.render import show, with_noun
-from deltaspan._verdicts import UNREAD, NotLocked, ProbeTimeout, Verdict
+from deltaspan._verdicts import REASONS, UNREAD, NotLocked, ProbeTimeout, Verdict
 from deltaspan.exceptions import ProbeError
-from deltaspan.typing import Reason
 
 __all__ = ["HIDDEN", "outline", "without_content"]
 
@@ -31,8 +30,6 @@ HIDDEN: Final = "(content)"
 """What stands for one value."""
 _NUMBERS: Final = (int, float, complex, Decimal, type(None), range)
 """What is shown of a state that is nothing more; within a row or a document a number is content too."""
-_READ_FAULTS: Final[frozenset[Reason]] = frozenset({"baseline_failed", "probe_failed", "probe_timeout"})
-"""Reasons whose sentence says why a system could not be read."""
 _WORDED_ERRORS: Final = (ProbeError, ProbeTimeout, NotLocked)
 """Errors whose text was serialized for reports. That of any other may quote what was being read."""
 _MOST_NAMED: Final = 5
@@ -105,7 +102,11 @@ def without_content(report: CheckReport, *, claims_change: bool, has_computed_op
 
 def _is_worded(verdict: Verdict) -> bool:
     fault = verdict.fault
-    return verdict.reason in _READ_FAULTS and (fault is None or isinstance(fault.error, _WORDED_ERRORS))
+    return (
+        verdict.reason is not None
+        and REASONS[verdict.reason].is_unreadable
+        and (fault is None or isinstance(fault.error, _WORDED_ERRORS))
+    )
 
 
 def _sentence(report: CheckReport, words: str | None, expected: object, *, claims_change: bool) -> str:

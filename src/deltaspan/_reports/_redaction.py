@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from deltaspan._attribution_kinds import ATTRIBUTION_KINDS
 from deltaspan._interrupts import let_through
 from deltaspan._reports._check import CheckReport
 from deltaspan._reports._serialized import SerializedCheck
 from deltaspan._state.snapshot import freeze
-from deltaspan._verdicts import REDACTED_REASONS, UNREAD, Verdict
+from deltaspan._verdicts import REASONS, UNREAD, Verdict
 from deltaspan.typing import Outcome
 
 __all__ = ["REDACTED", "reason_in_words", "redact_state", "redacted"]
@@ -91,6 +92,7 @@ def reason_in_words(report: CheckReport) -> str:
     assert verdict.reason is not None  # noqa: S101  # it has no verdict
     # The class of an exception says nothing of a state, as its message may.
     kind = "" if verdict.fault is None else f" ({verdict.fault.name})"
-    is_tagged = verdict.reason == "contended" and report.attribution == "causal_tag"
-    why = _UNSIGNED if is_tagged else REDACTED_REASONS[verdict.reason]
+    # A kind that tolerates rivals is contended only by rows without a tag.
+    is_unsigned = verdict.reason == "contended" and ATTRIBUTION_KINDS[report.attribution].tolerates_rivals
+    why = _UNSIGNED if is_unsigned else REASONS[verdict.reason].sentence
     return f"{why}{kind}"
