@@ -1,4 +1,4 @@
-"""What passes from stage to stage: frozen, slotted, each field documented."""
+"""Verdicts, and the meaning of each reason for an inconclusive one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Unread:
-    """The state that was never read; not None, which is a state like any other."""
+    """The state that was not read, as distinct from the state None."""
 
     __slots__ = ()
 
@@ -51,8 +51,8 @@ class Raised(NamedTuple):
         name: the name of its class.
         qualified_name: the same with its module.
         message: its text.
-        error: the exception without its traceback; None for the action's own, which belongs to its caller: a
-            report that held it would keep the arguments of the action alive.
+        error: the exception without its traceback. It is None for an exception of the action: a report that
+            held it would keep the arguments of the action alive.
     """
 
     name: str
@@ -62,24 +62,24 @@ class Raised(NamedTuple):
 
     @classmethod
     def of(cls, error: BaseException) -> Raised:
-        """Describe what code of a check raised, and keep it."""
+        """Describe an exception of the code of a check, and keep it."""
         return cls.by_action(error)._replace(error=without_frames(error))
 
     @classmethod
     def by_action(cls, error: BaseException) -> Raised:
-        """Describe what the action raised."""
+        """Describe the exception of the action."""
         kind = type(error)
         return cls(class_name(kind), qualified_name(kind), safe_str(error), None)
 
 
 class Verdict(NamedTuple):
-    """What judging a delta came to.
+    """The result of judging a delta.
 
     Attributes:
         outcome: pass, fail, inconclusive, observed or skipped.
-        reason: why there is no verdict; set for `inconclusive` alone.
-        note: the sentence that explains it, when the expectation's own sentence does not.
-        fault: the exception behind it, when there is one.
+        reason: why there is no verdict. Only `inconclusive` has one.
+        note: the sentence that explains it, if the sentence of the expectation does not.
+        fault: the exception that caused it, or None.
     """
 
     outcome: Outcome
@@ -89,13 +89,13 @@ class Verdict(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """What a check took beyond two reads.
+    """The attempts and waiting times of a check beyond two reads.
 
     Attributes:
-        attempts: how many reads of the post-state there were.
-        settle_seconds: from the end of the action to the last read; None when it was read once.
-        lock_seconds: how long its lock had to be waited for; None without a lock.
-        baseline_age_seconds: how old a baseline was that another process captured; None otherwise.
+        attempts: the number of reads of the post-state.
+        settle_seconds: the time from the end of the action to the last read; None after a single read.
+        lock_seconds: the time that the check waited for its lock; None without a lock.
+        baseline_age_seconds: the age of a baseline of another process; None for a baseline of this one.
     """
 
     attempts: int = 1
@@ -109,7 +109,7 @@ FAIL: Final = Verdict("fail")
 OBSERVED: Final = Verdict("observed")
 
 SEVERITY: Final[dict[Outcome, int]] = {"skipped": 0, "observed": 1, "pass": 2, "inconclusive": 3, "fail": 4}
-"""How outcomes of several checks combine: the highest names the action's outcome."""
+"""The rank of each outcome. The highest among the checks is the outcome of the action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,26 +156,26 @@ REASONS: Final[dict[Reason, ReasonMeaning]] = {reason: _meaning_of(reason) for r
 
 
 def inconclusive(reason: Reason, note: str, fault: Raised | None = None) -> Verdict:
-    """Return a verdict that says why there is none.
+    """Return an inconclusive verdict with its reason.
 
     Args:
         reason: one of the reasons of `inconclusive`.
         note: the sentence for a person.
-        fault: the exception behind it, if any.
+        fault: the exception that caused it, if any.
     """
     return Verdict("inconclusive", reason, note, fault)
 
 
 class ProbeTimeout(Exception):
-    """A probe did not answer in the time that its check allows; becomes the reason `probe_timeout`."""
+    """A probe did not answer within its timeout: the reason `probe_timeout`."""
 
 
 class NotLocked(Exception):
-    """The lock of a check could not be taken; becomes the reason `baseline_failed`."""
+    """The lock of a check could not be taken: the reason `baseline_failed`."""
 
 
 class Explained(Protocol):
-    """What a report needs of an expectation once its verdict is known."""
+    """The part of an expectation that a report needs after the verdict."""
 
     @property
     def expected(self) -> object:
@@ -184,11 +184,11 @@ class Explained(Protocol):
 
     @property
     def keeps_others(self) -> bool:
-        """Whether its own sentence describes the rows of others."""
+        """True if its own sentence describes the rows of others."""
         ...
 
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
     ) -> str:
-        """Return the sentence: what was expected, what happened, and both states if they are short."""
+        """Return a sentence with the demand, the change, and both states if short."""
         ...

@@ -1,4 +1,6 @@
-"""Which windows overlapped: a delta of a shared scope proves a change, not who made it.
+"""The registry of open windows, which finds the windows that overlapped one.
+
+A delta of a shared scope proves a change, and does not prove who made it.
 
 Two windows of one metric are apart only if their scopes bind the same names and differ in a value. All others
 may be in the same place. The registry keeps counts and the latest arrivals, never lists that have to be
@@ -31,7 +33,7 @@ _MOST_RECENT: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a check's probe reads: a metric, and the arguments that narrow it down.
+    """The scope of a check: its metric and the arguments that narrow it down.
 
     Attributes:
         metric: the name of the metric.
@@ -127,7 +129,9 @@ ALONE: Final = Overlap()
 
 
 class Entry:
-    """One open window in one scope; lives as long as the window.
+    """One open window in one scope.
+
+    It lives as long as the window.
 
     Args:
         scope: what is read.
@@ -150,7 +154,7 @@ class Entry:
 
 
 class _Sighting(NamedTuple):
-    """Where the names of overlapping windows are found.
+    """The source of the names of overlapping windows.
 
     Attributes:
         entry: the window that they overlapped.
@@ -226,7 +230,7 @@ class _Counted:
 
 
 class _Room(_Counted):
-    """Windows that one may meet: those of equal scope, or all that bind other names than it does.
+    """Windows that may overlap one: of equal scope, or with other bound names.
 
     Attributes:
         recent: the latest arrivals, the newest last.
@@ -250,7 +254,7 @@ class _Room(_Counted):
 
 
 class _Place(_Room):
-    """The windows of equal scope; made when a second one opens.
+    """The windows of equal scope, from the second one on.
 
     Attributes:
         members: those that have come and not left; one that has retired is no longer open but still a member.
@@ -264,7 +268,9 @@ class _Place(_Room):
 
 
 class _Group(_Room):
-    """The windows of a metric whose scopes bind the same names; two of them are apart if a value differs.
+    """The windows of a metric whose scopes bind the same names.
+
+    Two of them do not contend if a value differs.
 
     Attributes:
         places: the windows of each scope, or the only one there, as nearly always. Empty where no value is
@@ -283,7 +289,7 @@ class _Group(_Room):
 
 
 class _Metric(_Counted):
-    """The windows of one metric; made when a second one opens.
+    """The windows of one metric, from the second one on.
 
     Attributes:
         groups: the windows that bind the same names, by these.
@@ -301,7 +307,7 @@ class _Metric(_Counted):
 
 
 class _Seat:
-    """Where a window is counted, and what it has met.
+    """The counters of one window, and the windows that were open when it came.
 
     Attributes:
         metric: all windows of its metric.
@@ -331,7 +337,10 @@ _metrics: Final[dict[str, Entry | _Metric]] = {}
 
 
 def open_window(entry: Entry) -> None:
-    """Open a window in its scope; whoever made the entry can close it, however far this came."""
+    """Open a window in its scope.
+
+    The caller can close it even if an interrupt ends this call early.
+    """
     _steps.run(_open, entry)
 
 
@@ -428,7 +437,7 @@ def _retire(entry: Entry, found: list[Overlap], now: float) -> None:
 
 
 def _count_above(entry: Entry, seat: _Seat) -> None:
-    """Let ancestors that are open count from now on: they go on, and later reads see what they write."""
+    """Count open ancestors from now on, because later reads see what they write."""
     known = map(seat.metric.runs.get, set(_line(entry.tag)) - {entry.tag.id})
     seat.above = [run for run in known if run is not None and entry.scope.may_meet(run.scope)]
     seat.passed -= len(seat.above)
@@ -472,7 +481,7 @@ def _leave(entry: Entry, found: list[Overlap], now: float) -> None:
 
 
 def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, int]:
-    """Return how many are open already, and how many of them write, its ancestors left out."""
+    """Return how many runs and writers are open already, without its ancestors."""
     metric, group, scope = seat.metric, seat.group, entry.scope
     met, met_writers = len(metric.runs) - len(group.runs), len(metric.writers) - len(group.writers)
     if isinstance(room, _Room):
@@ -523,7 +532,7 @@ def _overlap(entry: Entry, now: float) -> Overlap:
 
 
 def _arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
-    """Return how many have come so far that the window may meet, itself included, and how many write."""
+    """Return how many runs and writers in its reach have arrived, itself included."""
     metric, group = seat.metric, seat.group
     room = group.room_of(entry.scope)
     if room is group:
@@ -538,7 +547,10 @@ def _arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
 
 
 def _searched(entry: Entry, now: float) -> Overlap:
-    """Find whom a window overlaps that opens and closes in the midst of a step, and so was never counted."""
+    """Return the overlap of a window that opened and closed within another step.
+
+    Such a window was never counted.
+    """
     there = _metrics.get(entry.scope.metric)
     known = there.runs.values() if isinstance(there, _Metric) else () if there is None else (there,)
     line = _line(entry.tag)
@@ -548,7 +560,7 @@ def _searched(entry: Entry, now: float) -> Overlap:
 
 
 def _line(tag: CausalTag) -> Collection[str]:
-    """Return a run's own tag and those above it, as far as they are known here."""
+    """Return the tag of a run and the known tags above it."""
     # Its own tag too: a window that was handed over may be open twice. Parent and root are known by name even
     # where the run between is another process's.
     if tag.parent_id is None:
@@ -564,7 +576,7 @@ def _line(tag: CausalTag) -> Collection[str]:
 
 
 def _rooms_of(seat: _Seat, room: Entry | _Room | None) -> list[_Room]:
-    """Return where a window may meet others: in its own room, and wherever other names are bound."""
+    """Return the rooms of windows that may overlap: its own, and other bound names."""
     groups = seat.metric.groups
     rooms: list[_Room] = (
         [] if len(groups) == 1 else [each for each in groups.values() if each is not seat.group]
@@ -583,7 +595,7 @@ def _newest(rooms: Iterable[dict[str, Entry]], most: int) -> list[Entry]:
 
 
 def _doubt(own: Scope, other: Scope) -> str:
-    """Say why two scopes of one metric may be the same, where they are not equal."""
+    """Return why two scopes that are not equal may be the same, or ""."""
     if own.names != other.names:
         return f"its scope names {_listed(other.names)} where this one names {_listed(own.names)}"
     unknown = own.unknown or other.unknown

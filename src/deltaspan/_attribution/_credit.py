@@ -1,4 +1,4 @@
-"""When a verdict on tagged rows stands, and when it rests on what nobody can be credited with.
+"""The rules by which a verdict on tagged rows stands or is contended.
 
 A claim is held against what is mine. A pass must not rest on what may be mine as well, and a fail must not
 rest on what could not say so:
@@ -56,7 +56,7 @@ __all__ = [
 
 
 def doubt_of(expectation: Expectation, delta: TaggedDelta, verdict: Verdict, states: States) -> str | None:
-    """Return why a verdict on tagged rows cannot stand; None when it can.
+    """Return why a verdict on tagged rows cannot stand, or None if it can.
 
     Args:
         expectation: what was judged, computed operands filled in.
@@ -82,7 +82,7 @@ def doubt_beside_others(
     claimed: MappingDelta,
     rival: str | None,
 ) -> str | None:
-    """Return why a verdict on rows cannot stand where those of others were to be kept; None when it can.
+    """Return the same for a check that keeps the rows of others.
 
     What no run signed is held against the action, unless another window may have done it.
 
@@ -186,7 +186,7 @@ def _of_end(expectation: ChangeExpectation, delta: TaggedDelta, both: str) -> st
 
 
 def _could_end(expectation: ChangeExpectation, delta: TaggedDelta, pre_state: object) -> bool:
-    """Return whether the end is what this action alone may have made of the baseline."""
+    """Return whether this action alone may have made the end from the baseline."""
     if not isinstance(pre_state, MappingProxyType):
         return False
     alone = {key: value for key, value in pre_state.items() if (key,) not in delta.removed}
@@ -219,7 +219,7 @@ def _by(delta: TaggedDelta) -> str:
 
 
 def holds(movement: Movement, delta: Delta, states: States) -> bool:
-    """Return whether a delta that might have been is such a movement; what cannot be judged is not."""
+    """Return whether a possible delta satisfies the movement, and False if none can tell."""
     try:
         return movement.holds(delta, states)
     except (Incomparable, NothingClaimed, PredicateRaised):
@@ -227,7 +227,7 @@ def holds(movement: Movement, delta: Delta, states: States) -> bool:
 
 
 def could_hold(movement: Movement, delta: TaggedDelta, states: States) -> bool:
-    """Return whether the movement holds if none, some or all of what is mute were mine.
+    """Return whether the movement holds for some share of the unattributable rows.
 
     Where words name or count rows, the part of it that would serve them is looked for: others may have done
     the rest. A predicate is asked about none of it and all of it.

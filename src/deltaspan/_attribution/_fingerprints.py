@@ -1,4 +1,4 @@
-"""Fingerprints of rows: whether a row is as it was, without keeping what is in it."""
+"""Fingerprints of rows: they reveal changes and keep no content."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ _BYTES: Final = 8
 
 
 def fingerprint(row: Any, source: str) -> str:
-    """Return a digest of all that a row holds; rows that are equal by value have the same one.
+    """Return a digest of the content of a row.
+
+    Rows that are equal by value have the same digest.
 
     Args:
         row: a mapping, a tuple, a record, a row of a driver or a mapped object of SQLAlchemy.
-        source: where rows come from, for a sentence.
+        source: the source of the rows, for the error.
 
     Raises:
         Unfreezable: something in the row cannot be compared by value.
@@ -48,7 +50,7 @@ def _contents(row: Any) -> Any:
 
 
 def _encoded(value: Any) -> Any:
-    """Return a frozen value as JSON that is the same in whatever order a mapping or a set was made."""
+    """Return a frozen value as JSON, whatever the order of its members."""
     if isinstance(value, MappingProxyType):
         return {"mapping": _sorted([_encoded(key), _encoded(item)] for key, item in value.items())}
     if isinstance(value, frozenset):

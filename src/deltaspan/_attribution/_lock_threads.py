@@ -1,4 +1,4 @@
-"""A thread that enters a lock and leaves it, for an action that runs, or may end, elsewhere."""
+"""A thread that enters and leaves a lock for an action on another thread."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Keeper:
 
     @classmethod
     def enter(cls, lock: Any) -> Keeper:
-        """Return a keeper that holds the lock; raise what entering it raises."""
+        """Return a thread that holds the lock, or raise the error of entering it."""
         keeper = cls(lock)
         try:
             keeper._entered.result()
@@ -51,7 +51,7 @@ class Keeper:
 
     @classmethod
     async def enter_async(cls, key: Hashable, lock: Any) -> Keeper:
-        """Return a keeper that holds the lock, without stopping the event loop meanwhile.
+        """Return a thread that holds the lock, and do not block the event loop.
 
         Args:
             key: what the lock is known by to all who take it on this loop.
@@ -81,7 +81,7 @@ class Keeper:
         return keeper
 
     def leave(self) -> None:
-        """Release the lock and wait until it is; raise what leaving it raises."""
+        """Release the lock and wait for it, or raise the error of leaving it."""
         self._ends.set()
         self._left.result(_MOST_LEAVING_SECONDS)
 
@@ -91,7 +91,7 @@ class Keeper:
         await asyncio.wrap_future(self._left)
 
     def _give_up(self) -> None:
-        """Have a lock that comes after all released at once."""
+        """Let the thread release the lock at once if it still gets it."""
         self._entered.cancel()
         self._ends.set()
 

@@ -1,9 +1,9 @@
 """Locks around a window: taken before its baselines, released after its verdict.
 
-A blocking lock is not always entered by the thread that runs the action. In an async action, waiting for it
-would stop the event loop, and with it whoever is to release it; a generator, or a window that is opened by
-hand, may end on another thread than it began, and a lock such as an RLock belongs to the thread that took it.
-There a thread of its own, the keeper, enters the lock and leaves it.
+A blocking lock is not always entered by the thread that runs the action. An async action that waited for it
+would stop the event loop, and with it the task that has to release the lock. A generator, or a window that is
+opened by hand, may end on another thread than it began, and a lock such as an RLock belongs to the thread that
+took it. In these cases a separate thread enters the lock and leaves it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LockSource:
-    """Where the lock of a check comes from.
+    """The source of the lock of a check.
 
     Attributes:
-        lock: the lock itself; None when it is computed.
-        computed: computes it from the action's parameters; None when it is given.
+        lock: the lock itself; None if it is computed.
+        computed: computes it from the action's parameters; None if it is given.
     """
 
     lock: Any
@@ -45,14 +45,14 @@ class LockSource:
 
     @property
     def is_async(self) -> bool:
-        """Whether it is known beforehand that only an async action can take it."""
+        """True if the definition shows that only an async action can take it."""
         return self.computed is None and not _blocks(self.lock)
 
     def find(self, values: Mapping[str, Any]) -> tuple[list[Hashable], Any]:
-        """Return what the lock is known by, and the lock.
+        """Return the keys of the lock, and the lock.
 
-        One that is computed is often made anew for each run, and is still the same lock for arguments of the
-        same place.
+        A computed lock is often a new object for each run. For arguments of the same place it is the same
+        lock.
         """
         if self.computed is None:
             return [id(self.lock)], self.lock
@@ -90,7 +90,7 @@ class Locks:
         self._held: list[_Held] = []
 
     def take(self, source: LockSource, values: Mapping[str, Any]) -> float:
-        """Take a lock in an action that is not async, and return how long that took, in seconds.
+        """Take a lock in a sync action, and return the waiting time in seconds.
 
         Raises:
             NotLocked: it cannot be computed or taken.
@@ -106,7 +106,10 @@ class Locks:
         return perf_counter() - began
 
     async def take_async(self, source: LockSource, values: Mapping[str, Any]) -> float:
-        """Take a lock in an async action, off the event loop when it blocks; otherwise as `take`."""
+        """Take a lock in an async action, as `take` does.
+
+        A lock that blocks is taken by another thread.
+        """
         began = perf_counter()
         try:
             keys, lock = source.find(values)
@@ -139,7 +142,7 @@ class Locks:
             raise
 
     async def release_async(self) -> None:
-        """Release every lock, the last one first; each of them, though the task be cancelled meanwhile."""
+        """Release every lock, the last one first, even if the task is cancelled meanwhile."""
         if self._held:
             try:
                 await self._held.pop().leave_async()
@@ -183,7 +186,7 @@ async def _enter_async(key: Hashable, lock: Any) -> _Held:
         await lock.__aenter__()
         return _AsyncEntered(lock)
     if not _blocks(lock):
-        raise TypeError(f"{lock!r} is not a lock: it is no context manager")
+        raise TypeError(f"{lock!r} is not a lock, because it is not a context manager")
     if on_asyncio():
         return _Kept(await Keeper.enter_async(key, lock))
     held = _Entered(lock)
@@ -235,7 +238,7 @@ def _within(lock: Any) -> Generator[None, None, None]:
 
 
 class _Kept(_Held):
-    """A lock that a keeper entered."""
+    """A lock that a thread of its own entered."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
@@ -271,7 +274,10 @@ class _AsyncEntered(_Held):
         await self._lock.__aexit__(None, None, None)
 
     def _leave_at_once(self) -> None:
-        """Take the one step in which a lock of asyncio's leaves; one that takes more is left in its midst."""
+        """Run the single step in which a lock of asyncio is released.
+
+        A lock that needs more than one step is not awaited.
+        """
         leaving = self.leave_async()
         try:
             leaving.send(None)

@@ -1,7 +1,7 @@
-"""Reports: what one run of one action came to, read-only, for people, programs and telemetry.
+"""Reports: the results of runs, for people, programs and telemetry.
 
-Sentences are made when they are asked for: most runs pass and nobody reads theirs. For the same reason
-reports are cheap to build: a frozen dataclass would cost more than judging the delta.
+Reports are read-only values. A sentence is made when it is read, because most runs pass and their sentences
+are never read. For the same reason a report is cheap to make.
 
 `_check.py` reports one check, `_action.py` a whole run.
 """

@@ -116,7 +116,7 @@ class CheckReport:
 
     @property
     def reason(self) -> Reason | None:
-        """Why the check is inconclusive, or None."""
+        """The reason why the check is inconclusive, or None."""
         return self.verdict.reason
 
     @property
@@ -135,7 +135,7 @@ class CheckReport:
 
     @property
     def has_delta(self) -> bool:
-        """Whether both states were read and compared."""
+        """True if both states were read and compared."""
         return self.delta is not None
 
     @property
@@ -145,17 +145,23 @@ class CheckReport:
 
     @property
     def actual_delta(self) -> Any:
-        """The computed difference; None when a state is missing."""
+        """The computed difference, or None if a state is missing."""
         return None if self.delta is None else self.delta.value
 
     @property
     def others(self) -> Any:
-        """What others did, by the tags of rows, told as in `actual_delta`; None without tagged rows."""
+        """The changes by other runs, in the form of `actual_delta`.
+
+        None if the states are not of tagged rows.
+        """
         return None if self._others_and_untagged is None else self._others_and_untagged[0]
 
     @property
     def untagged(self) -> Any:
-        """What was done without a tag, told as in `actual_delta`; None without tagged rows."""
+        """The changes without a tag, in the form of `actual_delta`.
+
+        None if the states are not of tagged rows.
+        """
         return None if self._others_and_untagged is None else self._others_and_untagged[1]
 
     @property
@@ -164,7 +170,7 @@ class CheckReport:
 
     @property
     def origin(self) -> Origin | None:
-        """Who is held to have made the change: `this_action`, `another_action` or `unknown`.
+        """The origin of the change: `this_action`, `another_action` or `unknown`.
 
         None when no change was seen. `attribution` says how well it is known.
         """
@@ -172,7 +178,7 @@ class CheckReport:
 
     @property
     def baseline_age_ms(self) -> float | None:
-        """How old a baseline was that another process captured, in milliseconds; else None."""
+        """The age of a baseline of another process, in milliseconds, or None."""
         seconds = None if self.timing is None else self.timing.baseline_age_seconds
         return None if seconds is None else seconds * 1000
 
@@ -252,7 +258,7 @@ class CheckReport:
         return hash((self.metric, self.outcome, self.reason, self.attribution, self.causal_tag))
 
     def _compared_values(self) -> tuple[Any, ...]:
-        """Return the values that a report shows, which are all that a pickled one still has."""
+        """Return the values that a report shows, which a pickled report keeps."""
         return (
             (self.metric, self.outcome, self.reason, self.attribution, self.origin, self.causal_tag),
             (self.pre_state, self.post_state, self.has_pre_state, self.has_post_state),

@@ -18,7 +18,7 @@ _collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar(
 
 @contextmanager
 def collect_reports() -> Iterator[list[ActionReport]]:
-    """Yield a list that fills with the ActionReports of this context, in order of completion.
+    """Yield a list to which each finished run of this context adds its report.
 
     Actions in tasks, and in threads that carry the context, are collected too. A thread that is started
     plainly, by `threading.Thread` or a pool, has an empty context: start it with `copy_context().run`.

@@ -1,7 +1,7 @@
-"""Content: what a ready-made probe reads of rows, documents and texts, and what of it a report may show.
+"""Content of rows, documents and texts: reports show its outline instead.
 
-Keys, paths, sizes and numbers say what changed. Values leave if the check says `.showing()`, or the process
-says `DELTASPAN_CAPTURE_STATE=full`. The verdict is reached on the values.
+A report shows the keys, paths, sizes and numbers that changed. It shows values if the check has `.showing()`
+or the process has `DELTASPAN_CAPTURE_STATE=full`. The verdict is based on the values.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from deltaspan.exceptions import ProbeError
 __all__ = ["HIDDEN", "outline", "without_content"]
 
 HIDDEN: Final = "(content)"
-"""What stands for one value."""
+"""The placeholder for one value."""
 _NUMBERS: Final = (int, float, complex, Decimal, type(None), range)
-"""What is shown of a state that is nothing more; within a row or a document a number is content too."""
+"""States of these types are shown. A number within a row or a document is content."""
 _WORDED_ERRORS: Final = (ProbeError, ProbeTimeout, NotLocked)
 """Errors whose text was serialized for reports. That of any other may quote what was being read."""
 _MOST_NAMED: Final = 5
@@ -66,13 +66,13 @@ def _within(state: Any) -> Any:
 
 
 def without_content(report: CheckReport, *, claims_change: bool, has_computed_operands: bool) -> CheckReport:
-    """Return the report with outlines in place of states, and a sentence that quotes no value.
+    """Return the report with outlines for states and without any quoted value.
 
     Args:
         report: the report as reached on the true states.
         claims_change: whether the check claims that its state changes.
-        has_computed_operands: whether what was expected may quote a value, because the action's result or the
-            baseline gave it.
+        has_computed_operands: whether the demand may quote a value, because the result of the action or the
+            baseline supplied it.
     """
     verdict, delta = report.verdict, report.delta
     if verdict.outcome == "skipped" or _is_worded(verdict):
@@ -161,5 +161,5 @@ def _value(delta: Delta) -> Any:
         return MappingProxyType({**named, "reordered": delta.reordered})
     if isinstance(delta, MappingDelta | SetDelta):
         return _without_values(delta.value)
-    # Of a kind that is not known here nothing may be shown.
+    # Nothing may be shown of an unknown kind of delta.
     return delta.value if isinstance(delta, ValueDelta) else HIDDEN

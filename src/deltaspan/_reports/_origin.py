@@ -40,7 +40,7 @@ def origin_of(delta: Delta | None, verdict: Verdict, attribution: Attribution) -
 
 
 def _origin_of_rows(delta: TaggedDelta) -> Origin | None:
-    """Return the origin of changed rows: rows of this run decide, then rows without a tag."""
+    """Return the origin of changed rows, of which rows of this run decide."""
     if delta.changed:
         return "this_action"
     if delta.untagged.changed:

@@ -37,13 +37,13 @@ _UNSIGNED: Final = "it rests on changes that do not carry the tag of this action
 
 
 def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bool) -> CheckReport:
-    """Return the report with what may be shown in place of states, deltas and operands.
+    """Return the report without states, deltas and operands.
 
-    Sentences and messages of exceptions quote states, so they are replaced as a whole.
+    Sentences and messages of exceptions quote states, so all of them are replaced.
 
     Args:
         report: the report as reached on the true states.
-        by: turns a frozen state into what may be shown of it.
+        by: returns what may be shown of a frozen state.
         claims_change: whether the check claims that its state changes.
     """
     verdict = report.verdict
@@ -67,7 +67,7 @@ def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bo
 
 
 def redact_state(state: Any, by: Callable[[Any], Any]) -> Any:
-    """Return what may be shown of a frozen state; what was never read stays UNREAD."""
+    """Return what may be shown of a frozen state. UNREAD stays UNREAD."""
     if state is UNREAD:
         return state
     try:
@@ -87,7 +87,7 @@ def _told(report: CheckReport, *, claims_change: bool, changed: bool) -> str:
 
 
 def reason_in_words(report: CheckReport) -> str:
-    """Return why a check has no verdict, without quoting a state."""
+    """Return the reason for a missing verdict in words that quote no state."""
     verdict = report.verdict
     assert verdict.reason is not None  # noqa: S101  # it has no verdict
     # The class of an exception says nothing of a state, as its message may.

@@ -1,7 +1,7 @@
 """The causal tag in one OpenTelemetry context: as an object, and as W3C baggage.
 
-By the object actions of this process find their ancestors; by baggage it reaches other processes. Inbound
-baggage is untrusted: only the canonical text of a non-nil UUID counts, and only as parent.
+Actions of this process find their ancestors by the object. Baggage carries the tag to other processes.
+Inbound baggage is untrusted: only the canonical text of a non-nil UUID is accepted, and only as parent.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 ]
 
 LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
-"""The key of a context under which the tag is an object; only this module writes under it."""
+"""The key of the tag as an object in a context. Only this module writes under it."""
 
-# OpenTelemetry copies the context for each value that is set. The key under which it keeps baggage is seen
-# in what it writes into an empty context, so that tag and baggage can be set in one copy.
+# OpenTelemetry copies the context for each value that is set. The key of its baggage is read from an empty
+# context with one entry, so that tag and baggage are set in one copy.
 [BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
 _OURS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
@@ -82,7 +82,7 @@ class CausalTag:
 
     @property
     def above(self) -> tuple[str, ...]:
-        """The ids of the runs above this one, as far as they are known here, the nearest first."""
+        """The known ids of the runs above this one, the nearest first."""
         found, tag = [], self
         while tag.parent is not None:
             tag = tag.parent
@@ -121,7 +121,7 @@ def local_tag(context: Context) -> CausalTag | None:
 
 
 def mint(context: Context) -> CausalTag:
-    """Make the tag of a run that starts in `context`, below the run that is current there."""
+    """Return a new tag for a run below the current one of `context`."""
     own = new_tag()
     parent = local_tag(context)
     if parent is not None:
@@ -137,17 +137,23 @@ def mint(context: Context) -> CausalTag:
 
 
 def attempt_of(tag: CausalTag, action: str) -> int:
-    """Number a run among those of the same action below the same parent, from 1; a root is always 1."""
+    """Return the number of a run among those of one action and parent.
+
+    The first run and each run without a parent have the number 1.
+    """
     parent = tag.parent
     if parent is None:
         return 1
-    # Two look-ups that no other thread can come between, instead of a lock.
+    # Each look-up is atomic, so that no lock is needed.
     counters = parent.attempt_counters
     return next(counters.get(action) or counters.setdefault(action, count(1)))
 
 
 def context_with(tag: CausalTag, context: Context) -> Context:
-    """Return `context` with `tag` in it, as an object and as baggage; nothing is attached."""
+    """Return `context` with `tag` in it, as an object and as baggage.
+
+    The context is not attached.
+    """
     pairs: Any = context.get(BAGGAGE_KEY) or {}
     pairs = _ours_first(tag.id, tag.root_id, pairs) if settings().propagate else without_ours(pairs)
     return Context({**context, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
@@ -156,14 +162,17 @@ def context_with(tag: CausalTag, context: Context) -> Context:
 def _ours_first(own: str, root: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
     """Return baggage with the tag and its root before everything else.
 
-    A propagator drops what comes last if there is too much, and a tag without its root misleads.
+    A propagator drops the last entries if there are too many, and a tag without its root misleads.
     """
     ours = {semconv.CAUSAL_TAG_ID: own, semconv.CAUSAL_TAG_ROOT_ID: root}
     return {**ours, **pairs, **ours} if pairs else ours
 
 
 def context_without(tag: CausalTag, context: Context, outer: Context) -> Context:
-    """Return `context` with what `outer` has in place of `tag`: what an action attached stays."""
+    """Return `context` with the tag of `outer` in place of `tag`.
+
+    Whatever else an action attached stays.
+    """
     if local_tag(context) is not tag:
         return context
     pairs: Any = context.get(BAGGAGE_KEY) or {}
@@ -176,7 +185,7 @@ def context_without(tag: CausalTag, context: Context, outer: Context) -> Context
 
 
 def ids_in(context: Context) -> tuple[str, str] | None:
-    """Return the tag that is current in `context`, and its root: a local one, else a valid inbound one."""
+    """Return tag and root of `context`, a local one or a valid inbound one."""
     local = local_tag(context)
     if local is not None:
         return local.id, local.root_id
@@ -185,7 +194,10 @@ def ids_in(context: Context) -> tuple[str, str] | None:
 
 
 def valid_ids(own: Any, root: Any) -> tuple[str, str] | None:
-    """Return a tag and its root as baggage gave them, the tag itself for want of a root; None for no tag."""
+    """Return tag and root from baggage, or None without a valid tag.
+
+    Without a valid root the tag is its own root.
+    """
     own, root = _bare(own), _bare(root)
     if not is_tag(own):
         return None

@@ -1,4 +1,4 @@
-"""Who descends from a run: the runs of this process that an open window may credit to its own.
+"""The descendants of a run, whose changes an open window may credit to it.
 
 What changes that knowledge is a step of `_steps`. In the midst of one, a signal handler or a finalizer may
 call an action on the same thread. What that adds is added at once, as the action may be judged before the
@@ -51,10 +51,10 @@ class DescendantTracker:
         self._parents: Mapping[str, str] = {}
 
     def owns(self, tag: str | None, root: str | None) -> bool | None:
-        """Return whether what is stamped so was made by the run or a descendant; None when nobody can tell.
+        """Return whether a stamp is of this run or a descendant, or None.
 
-        That is so without a tag, and for a tag of the same outermost run that another process made: the run
-        below this one, or beside it.
+        It is unknown without a tag. It is unknown too for a tag of the same outermost run from another
+        process, which may be below this run or beside it.
 
         Args:
             tag: the causal tag in it; None when it has none. Some databases write it in upper case.
@@ -70,7 +70,10 @@ class DescendantTracker:
         return None if own is None else False
 
     def learn(self, parents: Mapping[str, str]) -> None:
-        """Take note of where runs of the same outermost run descend from, by tag; it may grow later."""
+        """Use the parents of runs with the same root, by tag.
+
+        The mapping may grow later.
+        """
         self._parents = parents
 
     def _descends(self, tag: str) -> bool | None:
@@ -91,7 +94,7 @@ watched: Final[dict[str, tuple[DescendantTracker, ...]]] = {}
 
 
 class _Family:
-    """The runs of one outermost run that this process knows: the parent of each, by tag.
+    """The known runs of one outermost run: the parent of each, by tag.
 
     It is what tells a run beside a nested one from one that may be below it.
     """
@@ -110,13 +113,13 @@ _steps: Final = Serial()
 
 
 def start_tracking(kin: DescendantTracker) -> None:
-    """Note descendants from now on, until `stop_tracking`."""
+    """Track descendants from now on, until `stop_tracking`."""
     if not _steps.run(_watch, kin):
         _watch(kin)
 
 
 def register_run(tag: str, parent: str | None, root: str) -> None:
-    """Note a new run with all that its parent or its root is in.
+    """Add a new run to all trackers of its parent and of its root.
 
     Args:
         tag: its causal tag.
@@ -128,7 +131,7 @@ def register_run(tag: str, parent: str | None, root: str) -> None:
 
 
 def stop_tracking(kin: DescendantTracker) -> None:
-    """Note no more descendants; those that are known stay known to `kin` alone."""
+    """Stop tracking descendants. The tracker keeps those that it knows."""
     _steps.run(_forget, kin)
 
 

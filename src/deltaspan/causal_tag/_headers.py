@@ -1,7 +1,7 @@
-"""W3C headers as strangers send them: what is well formed is read, the rest is ignored without a word.
+"""Untrusted W3C headers: well-formed parts are read, all others are ignored silently.
 
-OpenTelemetry's propagators, which read what is left, log each thing that they cannot understand; a line in
-the log for whatever anybody sends is noise at best.
+OpenTelemetry's propagators read the rest. They log each part that they cannot parse, which would let any
+sender fill the log.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STATE: Final = re.compile(
 
 
 def carried(headers: Any) -> dict[str, str]:
-    """Return what carries a tag and its trace, by lower-case name.
+    """Return the headers of a tag and its trace, by lower-case name.
 
     Args:
         headers: any mapping of names to text or bytes; names in any case, also an environment.
