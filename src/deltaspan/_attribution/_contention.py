@@ -2,12 +2,12 @@
 
 A delta of a shared scope proves a change, and does not prove who made it.
 
-Two windows of one metric are apart only if their scopes bind the same names and differ in a value. All others
-may be in the same place. The registry keeps counts and the latest arrivals, never lists that have to be
-searched, so that a window costs the same among ten and among ten thousand.
+Two windows of one metric do not overlap only if their scopes bind the same names and differ in a value. All
+others may be in the same place. The registry keeps counts and the latest arrivals, and no list that must be
+searched, so that the cost of a window does not depend on the number of open windows.
 
-Everything that changes the registry is a step of `_steps`, so that a signal handler or a finalizer that calls
-an action in the midst of one does not wait for its own thread.
+Each change of the registry is a step of `_steps`. So a signal handler or a finalizer that calls an action
+during a step does not wait for its own thread.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Rival:
         action: the action's name.
         tag: its causal tag, canonical UUID text.
         seconds: for how long both were open, in seconds.
-        doubt: why the two scopes may be the same; empty where they are equal.
+        doubt: why the two scopes may be the same; empty if they are equal.
     """
 
     action: str
@@ -74,17 +74,17 @@ class Rival:
 class Overlap:
     """The windows that overlapped one, of runs that are neither above nor below it.
 
-    Their names are looked up when they are asked for: most windows that overlap are never named.
+    Their names are looked up when they are read, because most windows that overlap are never named.
 
     Args:
         writer_count: how many of them claim to change the scope.
         run_count: how many there are with any claim at all, writers included.
-        writers: some of the writers that are known already, such as those that another process named.
+        writers: some of the writers that are known already, such as those of another process.
         runs: some of all of them, likewise.
-        sighting: where their names are found in this process.
+        rival_names: the source of their names in this process.
     """
 
-    __slots__ = ("_runs", "_sighting", "_writers", "run_count", "writer_count")
+    __slots__ = ("_rival_names", "_runs", "_writers", "run_count", "writer_count")
 
     def __init__(
         self,
@@ -92,24 +92,24 @@ class Overlap:
         run_count: int = 0,
         writers: tuple[Rival, ...] = (),
         runs: tuple[Rival, ...] = (),
-        sighting: _Sighting | None = None,
+        rival_names: _RivalNames | None = None,
     ) -> None:
         self.writer_count = writer_count
         self.run_count = run_count
         self._writers = writers
         self._runs = runs
-        self._sighting = sighting
+        self._rival_names = rival_names
 
     @property
     def writers(self) -> tuple[Rival, ...]:
         """Some of the runs that claim to change the scope."""
-        found = () if self._sighting is None else self._sighting.rivals(writers_only=True)
+        found = () if self._rival_names is None else self._rival_names.rivals(writers_only=True)
         return (*self._writers, *found)[:MOST_NAMED]
 
     @property
     def runs(self) -> tuple[Rival, ...]:
         """Some of the runs with any claim at all."""
-        found = () if self._sighting is None else self._sighting.rivals(writers_only=False)
+        found = () if self._rival_names is None else self._rival_names.rivals(writers_only=False)
         return (*self._runs, *found)[:MOST_NAMED]
 
     def joined(self, more: Overlap) -> Overlap:
@@ -153,7 +153,7 @@ class Entry:
         self.seat: _Seat | None = None  # None while it is alone in its metric
 
 
-class _Sighting(NamedTuple):
+class _RivalNames(NamedTuple):
     """The source of the names of overlapping windows.
 
     Attributes:
@@ -175,14 +175,14 @@ class _Sighting(NamedTuple):
     def rivals(self, *, writers_only: bool) -> tuple[Rival, ...]:
         """Return those that are neither above the window nor below it."""
         entry = self.entry
-        line = _line(entry.tag)
+        line = _lineage(entry.tag)
         met, recent = (
             (self.met_writers, self.recent_writers) if writers_only else (self.met_runs, self.recent_runs)
         )
         found = {other.tag.id: other for other in met if other.tag.id not in line}
         for arrivals in recent:
             for other in reversed(arrivals):
-                if other.number > entry.number and entry.tag.id not in _line(other.tag):
+                if other.number > entry.number and entry.tag.id not in _lineage(other.tag):
                     found.setdefault(other.tag.id, other)
         return tuple(self.rival(other) for other in islice(found.values(), MOST_NAMED))
 
@@ -191,7 +191,7 @@ class _Sighting(NamedTuple):
         own = self.entry
         ended_at = min(other.ended_at or self.closed_at, self.closed_at)
         seconds = max(ended_at - max(own.started_at, other.started_at), 0.0)
-        return Rival(other.action, other.tag.id, seconds, _doubt(own.scope, other.scope))
+        return Rival(other.action, other.tag.id, seconds, _describe_doubt(own.scope, other.scope))
 
 
 class _Counted:
@@ -347,22 +347,22 @@ def open_window(entry: Entry) -> None:
 def retire_window(entry: Entry) -> Overlap:
     """End a window for others, and return which windows overlapped until now.
 
-    It still notes who comes later, until `close_window`.
+    Windows that open later still count, until `close_window`.
     """
     now = time.perf_counter()
-    return _told(_retire, entry, now)
+    return _run_step(_retire, entry, now)
 
 
 def close_window(entry: Entry) -> Overlap:
     """Close a window, and return which windows overlapped."""
     now = time.perf_counter()
-    return _told(_leave, entry, now)
+    return _run_step(_leave, entry, now)
 
 
-def _told(step: Callable[[Entry, list[Overlap], float], None], entry: Entry, now: float) -> Overlap:
+def _run_step(step: Callable[[Entry, list[Overlap], float], None], entry: Entry, now: float) -> Overlap:
     found: list[Overlap] = []
     if not _steps.run(step, entry, found, now):
-        # In the midst of another step of this thread, which alone can change anything now.
+        # Another step of this thread is interrupted, and nothing else can change the registry now.
         return _overlap(entry, now)
     return found[0]
 
@@ -395,7 +395,7 @@ def _seat(entry: Entry, metric: _Metric) -> None:
         group = metric.groups[names] = _Group()
     seat = entry.seat = _Seat(metric, group)
     room = group.room_of(scope)
-    met, met_writers = _meet(entry, seat, room)
+    met, met_writers = _count_open(entry, seat, room)
     metric.members.add(entry)
     if room is None:
         group.places[scope.places] = entry
@@ -407,7 +407,7 @@ def _seat(entry: Entry, metric: _Metric) -> None:
     metric.add(entry)
     group.add(entry)
     entry.number = metric.arrived
-    arrived, arrived_writers = _arrived(entry, seat)
+    arrived, arrived_writers = _count_arrived(entry, seat)
     seat.passed += arrived - met
     seat.passed_writers += arrived_writers - met_writers
 
@@ -438,7 +438,7 @@ def _retire(entry: Entry, found: list[Overlap], now: float) -> None:
 
 def _count_above(entry: Entry, seat: _Seat) -> None:
     """Count open ancestors from now on, because later reads see what they write."""
-    known = map(seat.metric.runs.get, set(_line(entry.tag)) - {entry.tag.id})
+    known = map(seat.metric.runs.get, set(_lineage(entry.tag)) - {entry.tag.id})
     seat.above = [run for run in known if run is not None and entry.scope.may_meet(run.scope)]
     seat.passed -= len(seat.above)
     seat.passed_writers -= sum(run.writes for run in seat.above)
@@ -480,7 +480,7 @@ def _leave(entry: Entry, found: list[Overlap], now: float) -> None:
 # What they find -------------------------------------------------------------------------------------------
 
 
-def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, int]:
+def _count_open(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, int]:
     """Return how many runs and writers are open already, without its ancestors."""
     metric, group, scope = seat.metric, seat.group, entry.scope
     met, met_writers = len(metric.runs) - len(group.runs), len(metric.writers) - len(group.writers)
@@ -488,7 +488,7 @@ def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, i
         met, met_writers = met + len(room.runs), met_writers + len(room.writers)
     elif room is not None:
         met, met_writers = met + 1, met_writers + room.writes
-    line, all_write = _line(entry.tag), met == met_writers
+    line, all_write = _lineage(entry.tag), met == met_writers
     for tag in line:
         ancestor = metric.runs.get(tag)
         if ancestor is not None and scope.may_meet(ancestor.scope):
@@ -512,13 +512,13 @@ def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, i
 def _overlap(entry: Entry, now: float) -> Overlap:
     seat = entry.seat
     if seat is None:
-        return ALONE if _metrics.get(entry.scope.metric) is entry else _searched(entry, now)
-    arrived, arrived_writers = _arrived(entry, seat)
+        return ALONE if _metrics.get(entry.scope.metric) is entry else _search_overlap(entry, now)
+    arrived, arrived_writers = _count_arrived(entry, seat)
     runs, writers = arrived - seat.passed, arrived_writers - seat.passed_writers
     if runs <= 0:
         return ALONE
     rooms = _rooms_of(seat, seat.group.room_of(entry.scope))
-    sighting = _Sighting(
+    rival_names = _RivalNames(
         entry,
         now,
         seat.met_writers,
@@ -526,12 +526,12 @@ def _overlap(entry: Entry, now: float) -> Overlap:
         [each.recent_writers.copy() for each in rooms],
         [each.recent.copy() for each in rooms],
     )
-    above = tuple(map(sighting.rival, seat.above))
-    above_writers = tuple(map(sighting.rival, (run for run in seat.above if run.writes)))
-    return Overlap(writers, runs, above_writers, above, sighting)
+    above = tuple(map(rival_names.rival, seat.above))
+    above_writers = tuple(map(rival_names.rival, (run for run in seat.above if run.writes)))
+    return Overlap(writers, runs, above_writers, above, rival_names)
 
 
-def _arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
+def _count_arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
     """Return how many runs and writers in its reach have arrived, itself included."""
     metric, group = seat.metric, seat.group
     room = group.room_of(entry.scope)
@@ -546,20 +546,20 @@ def _arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
     )
 
 
-def _searched(entry: Entry, now: float) -> Overlap:
+def _search_overlap(entry: Entry, now: float) -> Overlap:
     """Return the overlap of a window that opened and closed within another step.
 
     Such a window was never counted.
     """
     there = _metrics.get(entry.scope.metric)
     known = there.runs.values() if isinstance(there, _Metric) else () if there is None else (there,)
-    line = _line(entry.tag)
+    line = _lineage(entry.tag)
     runs = [other for other in known if other.tag.id not in line and entry.scope.may_meet(other.scope)]
     writers = [other for other in runs if other.writes]
-    return Overlap(len(writers), len(runs), sighting=_Sighting(entry, now, writers, runs, (), ()))
+    return Overlap(len(writers), len(runs), rival_names=_RivalNames(entry, now, writers, runs, (), ()))
 
 
-def _line(tag: CausalTag) -> Collection[str]:
+def _lineage(tag: CausalTag) -> Collection[str]:
     """Return the tag of a run and the known tags above it."""
     # Its own tag too: a window that was handed over may be open twice. Parent and root are known by name even
     # where the run between is another process's.
@@ -594,24 +594,24 @@ def _newest(rooms: Iterable[dict[str, Entry]], most: int) -> list[Entry]:
     return found
 
 
-def _doubt(own: Scope, other: Scope) -> str:
+def _describe_doubt(own: Scope, other: Scope) -> str:
     """Return why two scopes that are not equal may be the same, or ""."""
     if own.names != other.names:
-        return f"its scope names {_listed(other.names)} where this one names {_listed(own.names)}"
+        return f"its scope names {_join(other.names)} where this one names {_join(own.names)}"
     unknown = own.unknown or other.unknown
     if unknown:
         return f"the place of {' and '.join(unknown)} cannot be told and may be any; name an id or a path"
     return ""
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "no argument"
 
 
-def _forget() -> None:
-    # In a forked child the windows that are open are its parent's.
+def _reset() -> None:
+    # In a forked child the open windows belong to the parent.
     _metrics.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_reset)

@@ -7,14 +7,14 @@ from typing import Final
 
 from deltaspan._guard import say
 
-__all__ = ["warn_of_strangers"]
+__all__ = ["warn_of_unverified_writers"]
 
 _MOST_REMEMBERED: Final = 1024
 _warned: Final[set[str]] = set()
 """The metrics that were logged in this process."""
 
 
-def warn_of_strangers(metric: str, attribution: str) -> None:
+def warn_of_unverified_writers(metric: str, attribution: str) -> None:
     """Log once for each metric that unverified writers would be credited as well.
 
     Args:

@@ -14,7 +14,7 @@ from deltaspan._attribution import (
     close_window,
     open_window,
     retire_window,
-    warn_of_strangers,
+    warn_of_unverified_writers,
 )
 from deltaspan._attribution_kinds import ATTRIBUTION_KINDS
 from deltaspan._batches import Moment
@@ -22,7 +22,7 @@ from deltaspan._engine._judge import judge
 from deltaspan._engine._plan import CheckPlan
 from deltaspan._engine._reads import NO_READ, LimitedRead, Read
 from deltaspan._guard import EXHAUSTED
-from deltaspan._reports import CheckReport, outline, redact_state, redacted, without_content
+from deltaspan._reports import CheckReport, hide_content, outline, redact_report, redact_state
 from deltaspan._state.diff import without_contents
 from deltaspan._verdicts import NotLocked, Raised, Timing, Verdict, inconclusive
 from deltaspan.causal_tag import CausalTag, DescendantTracker, start_tracking, stop_tracking
@@ -205,7 +205,7 @@ class CheckRun:
             and plan.claims_change
             and report.passed
         ):
-            warn_of_strangers(plan.metric, plan.attribution)
+            warn_of_unverified_writers(plan.metric, plan.attribution)
         return report
 
     def abandoned(self, tag: str, why: str) -> CheckReport:
@@ -241,10 +241,10 @@ class CheckRun:
             report = replace(report, probe_seconds=seconds, timing=timing)
         plan = self.plan
         if plan.redaction is not None:
-            return redacted(report, plan.redaction, claims_change=plan.claims_change)
+            return redact_report(report, plan.redaction, claims_change=plan.claims_change)
         if not (plan.is_content and plan.hides_content):  # a field costs less than a property
             return report
-        return without_content(
+        return hide_content(
             report, claims_change=plan.claims_change, has_computed_operands=bool(plan.computed)
         )
 

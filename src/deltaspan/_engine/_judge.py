@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Final, TypeGuard
 
-from deltaspan._attribution import Overlap, Rival, doubt_beside_others, doubt_of
+from deltaspan._attribution import Overlap, Rival, credit_problem, credit_problem_beside_others
 from deltaspan._attribution_kinds import ATTRIBUTION_KINDS, choose_attribution
 from deltaspan._engine._plan import RESULT, CheckPlan
 from deltaspan._engine._reads import Read
 from deltaspan._guard import EXHAUSTED, class_name, describe
 from deltaspan._interrupts import let_through
-from deltaspan._reports import CheckReport, Hinted
+from deltaspan._reports import CheckReport, HintedExpectation
 from deltaspan._state.diff import Delta, Owned, TaggedDelta, difference, split, without_contents
 from deltaspan._state.render import kinds, transition
 from deltaspan._state.snapshot import Unfreezable
@@ -101,7 +101,7 @@ def judge(
         and plan.claims_change
         and not (delta and delta.changed)
     ):
-        explained = Hinted(expectation, plan.hint)
+        explained = HintedExpectation(expectation, plan.hint)
     return CheckReport(
         plan.metric,
         verdict,
@@ -263,7 +263,7 @@ def _on_rows(
     if _keeps_others(expectation):
         return _beside_others(plan, expectation, delta, states, overlap)
     verdict = expectation.judge(delta, *states)
-    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, states)
+    doubt = None if plan.ignores_rivals else credit_problem(expectation, delta, verdict, states)
     return delta, verdict if doubt is None else inconclusive("contended", doubt), attribution
 
 
@@ -277,7 +277,7 @@ def _beside_others(
     doubt = None
     if not plan.ignores_rivals:
         other = _writer_beside(overlap) if overlap.writer_count else None
-        doubt = doubt_beside_others(expectation, delta, verdict, states, claimed, other)
+        doubt = credit_problem_beside_others(expectation, delta, verdict, states, claimed, other)
     attribution = plan.attribution
     if rest.unsigned.changed:
         # No tag credits it to the action, only that no other window was open.

@@ -8,20 +8,20 @@ are never read. For the same reason a report is cheap to make.
 
 from deltaspan._reports._action import ActionReport
 from deltaspan._reports._check import CheckReport
-from deltaspan._reports._collect import collect_reports, hand_out, is_collecting
-from deltaspan._reports._content import outline, without_content
-from deltaspan._reports._hints import Hinted
-from deltaspan._reports._redaction import redact_state, redacted
+from deltaspan._reports._collect import collect_reports, is_collecting, publish_report
+from deltaspan._reports._content import hide_content, outline
+from deltaspan._reports._hints import HintedExpectation
+from deltaspan._reports._redaction import redact_report, redact_state
 
 __all__ = [
     "ActionReport",
     "CheckReport",
-    "Hinted",
+    "HintedExpectation",
     "collect_reports",
-    "hand_out",
+    "hide_content",
     "is_collecting",
     "outline",
+    "publish_report",
+    "redact_report",
     "redact_state",
-    "redacted",
-    "without_content",
 ]

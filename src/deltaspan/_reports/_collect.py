@@ -9,7 +9,7 @@ from typing import Final
 
 from deltaspan._reports._action import ActionReport
 
-__all__ = ["collect_reports", "hand_out", "is_collecting"]
+__all__ = ["collect_reports", "is_collecting", "publish_report"]
 
 _collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar(
     "deltaspan_collectors", default=()
@@ -54,7 +54,7 @@ def is_collecting() -> bool:
     return bool(_collectors.get())
 
 
-def hand_out(report: ActionReport) -> None:
+def publish_report(report: ActionReport) -> None:
     """Add a finished report to every collection that is open in this context."""
     for collected in _collectors.get():
         collected.append(report)

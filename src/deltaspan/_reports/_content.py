@@ -16,15 +16,15 @@ from typing import Any, Final
 
 from deltaspan._guard import EXHAUSTED
 from deltaspan._reports._check import CheckReport
-from deltaspan._reports._hints import Hinted
-from deltaspan._reports._redaction import reason_in_words
+from deltaspan._reports._hints import HintedExpectation
+from deltaspan._reports._redaction import describe_reason
 from deltaspan._reports._serialized import SerializedCheck
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._state.render import show, with_noun
 from deltaspan._verdicts import REASONS, UNREAD, NotLocked, ProbeTimeout, Verdict
 from deltaspan.exceptions import ProbeError
 
-__all__ = ["HIDDEN", "outline", "without_content"]
+__all__ = ["HIDDEN", "hide_content", "outline"]
 
 HIDDEN: Final = "(content)"
 """The placeholder for one value."""
@@ -65,7 +65,7 @@ def _within(state: Any) -> Any:
     return state if isinstance(state, range) else HIDDEN
 
 
-def without_content(report: CheckReport, *, claims_change: bool, has_computed_operands: bool) -> CheckReport:
+def hide_content(report: CheckReport, *, claims_change: bool, has_computed_operands: bool) -> CheckReport:
     """Return the report with outlines for states and without any quoted value.
 
     Args:
@@ -82,7 +82,7 @@ def without_content(report: CheckReport, *, claims_change: bool, has_computed_op
     expected = "(computed)" if has_computed_operands else report.expectation.expected
     words = None if delta is None else _words(delta)
     told = _sentence(report, words, expected, claims_change=claims_change)
-    if isinstance(report.expectation, Hinted):
+    if isinstance(report.expectation, HintedExpectation):
         told = f"{told}; {report.expectation.hint}"
     is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
     value, changed = (None, False) if delta is None else (_value(delta), delta.changed)
@@ -113,7 +113,7 @@ def _sentence(report: CheckReport, words: str | None, expected: object, *, claim
     metric, outcome = report.metric, report.outcome
     if report.reason is not None or words is None:
         happened = "" if words is None else f"; it {words}"
-        why = "" if report.reason is None else f" has no verdict, because {reason_in_words(report)}"
+        why = "" if report.reason is None else f" has no verdict, because {describe_reason(report)}"
         return f"{metric}{why}{happened}; {_CURE}"
     if outcome == "pass":
         return f"{metric} {words}, as expected"

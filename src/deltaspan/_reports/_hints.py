@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from deltaspan._state.diff import Delta
 from deltaspan._verdicts import Explained
 
-__all__ = ["Hinted"]
+__all__ = ["HintedExpectation"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hinted:
+class HintedExpectation:
     """An expectation whose sentence ends with a hint.
 
     Attributes:

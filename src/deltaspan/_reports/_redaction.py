@@ -14,7 +14,7 @@ from deltaspan._state.snapshot import freeze
 from deltaspan._verdicts import REASONS, UNREAD, Verdict
 from deltaspan.typing import Outcome
 
-__all__ = ["REDACTED", "reason_in_words", "redact_state", "redacted"]
+__all__ = ["REDACTED", "describe_reason", "redact_report", "redact_state"]
 
 REDACTED: Final = "(redacted)"
 
@@ -36,7 +36,7 @@ _UNSIGNED: Final = "it rests on changes that do not carry the tag of this action
 """Why a check on tagged rows is contended, whoever else was there."""
 
 
-def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bool) -> CheckReport:
+def redact_report(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bool) -> CheckReport:
     """Return the report without states, deltas and operands.
 
     Sentences and messages of exceptions quote states, so all of them are replaced.
@@ -83,10 +83,10 @@ def _told(report: CheckReport, *, claims_change: bool, changed: bool) -> str:
         if verdict.outcome == "observed":
             return "was observed; no claim was made"
         return _CLAIMED[verdict.outcome, changed] if claims_change else _UNCHANGED[verdict.outcome]
-    return f"has no verdict, because {reason_in_words(report)}"
+    return f"has no verdict, because {describe_reason(report)}"
 
 
-def reason_in_words(report: CheckReport) -> str:
+def describe_reason(report: CheckReport) -> str:
     """Return the reason for a missing verdict in words that quote no state."""
     verdict = report.verdict
     assert verdict.reason is not None  # noqa: S101  # it has no verdict

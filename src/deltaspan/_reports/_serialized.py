@@ -27,7 +27,8 @@ class SerializedCheck:
         value: the value that it shows as `actual_delta`.
         sentence: its explanation.
         changed: whether the states differed.
-        others_and_untagged: of tagged rows the values that the report shows as `others` and `untagged`; else None.
+        others_and_untagged: of tagged rows the values that the report shows as `others` and
+            `untagged`; else None.
         origin: the origin of the change; None if nothing changed.
     """
 

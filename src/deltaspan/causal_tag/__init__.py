@@ -31,10 +31,10 @@ from deltaspan.causal_tag._context import (
     local_tag,
     mint,
     valid_ids,
-    without_ours,
+    without_tag,
 )
 from deltaspan.causal_tag._descendants import DescendantTracker, start_tracking, stop_tracking
-from deltaspan.causal_tag._headers import BAGGAGE, baggage_pairs, carried, within_limits
+from deltaspan.causal_tag._headers import BAGGAGE, baggage_pairs, carrier_headers, within_limits
 from deltaspan.causal_tag._ids import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
 
 __all__ = [
@@ -44,16 +44,16 @@ __all__ = [
     "CausalTag",
     "DescendantTracker",
     "adopt",
-    "ambient",
     "attempt_of",
-    "carried",
+    "carrier_headers",
     "causal_environ",
     "causal_headers",
     "context_with",
     "context_without",
-    "continued",
+    "continue_trace",
     "current_causal_root",
     "current_causal_tag",
+    "effective_context",
     "headers_of",
     "is_tag",
     "local_tag",
@@ -81,7 +81,7 @@ def current_causal_tag() -> str | None:
         >>> current_causal_tag() is None
         True
     """
-    found = ids_in(ambient())
+    found = ids_in(effective_context())
     return None if found is None else found[0]
 
 
@@ -96,7 +96,7 @@ def current_causal_root() -> str | None:
         >>> outermost()
         True
     """
-    found = ids_in(ambient())
+    found = ids_in(effective_context())
     return None if found is None else found[1]
 
 
@@ -114,7 +114,7 @@ def causal_headers() -> dict[str, str]:
         >>> "delta.causal_tag.id=" in send()["baggage"]
         True
     """
-    return headers_of(ambient())
+    return headers_of(effective_context())
 
 
 def causal_environ() -> dict[str, str]:
@@ -159,7 +159,7 @@ def adopt(headers: Mapping[Any, Any]) -> Iterator[None]:
         ...     print(current_causal_tag())
         3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f
     """
-    token = attach(_taken_up(headers, get_current()))
+    token = attach(_extract(headers, get_current()))
     try:
         yield
     finally:
@@ -169,7 +169,7 @@ def adopt(headers: Mapping[Any, Any]) -> Iterator[None]:
             token.var.reset(token)
 
 
-def ambient() -> Context:
+def effective_context() -> Context:
     """Return the current context, or the one inherited from the environment."""
     context = get_current()
     inherited = _inherited()
@@ -192,14 +192,14 @@ def untagged(context: Context | None = None) -> Context:
         >>> detach(token)  # requests between these two lines carry no tag
     """
     found = get_current() if context is None else context
-    return Context({**found, BAGGAGE_KEY: without_ours(baggage.get_all(found))})
+    return Context({**found, BAGGAGE_KEY: without_tag(baggage.get_all(found))})
 
 
 def headers_of(context: Context) -> dict[str, str]:
     """Return what `causal_headers` does, of a context that need not be current."""
     headers: dict[str, str] = {}
     _W3C_TRACE.inject(headers, context)
-    pairs = without_ours(baggage.get_all(context))
+    pairs = without_tag(baggage.get_all(context))
     ids = ids_in(context)
     if ids is not None and settings().propagate:
         # The tag comes first, because the last entries are dropped if the header is too long.
@@ -208,7 +208,7 @@ def headers_of(context: Context) -> dict[str, str]:
     return headers
 
 
-def continued(headers: Mapping[str, str], context: Context) -> Context:
+def continue_trace(headers: Mapping[str, str], context: Context) -> Context:
     """Return `context` in the trace that lower-case `headers` name, if any."""
     return _W3C_TRACE.extract(headers, context)
 
@@ -219,19 +219,19 @@ def _inherited() -> Context | None:
 
     The environment is read once.
     """
-    context = _taken_up(os.environ, Context())
+    context = _extract(os.environ, Context())
     return context if LOCAL_KEY in context else None
 
 
-def _taken_up(headers: Any, context: Context) -> Context:
-    found = carried(headers)
-    remote = continued(found, context)
+def _extract(headers: Any, context: Context) -> Context:
+    found = carrier_headers(headers)
+    remote = continue_trace(found, context)
     if _span_in(remote).trace_id != _span_in(context).trace_id:
         context = remote
     pairs = baggage_pairs(found.get(BAGGAGE, ""))
     ids = valid_ids(pairs.pop(semconv.CAUSAL_TAG_ID, None), pairs.pop(semconv.CAUSAL_TAG_ROOT_ID, None))
     if pairs:
-        known = without_ours({**baggage.get_all(context), **pairs})
+        known = without_tag({**baggage.get_all(context), **pairs})
         context = Context({**context, BAGGAGE_KEY: within_limits(known, _LONGEST_TAG)})
     return context if ids is None else context_with(CausalTag(*ids), context)
 

@@ -16,7 +16,7 @@ from opentelemetry.context import Context, create_key
 
 from deltaspan import semconv
 from deltaspan._config import settings
-from deltaspan.causal_tag._descendants import register_run, watched
+from deltaspan.causal_tag._descendants import register_run, trackers_by_run
 from deltaspan.causal_tag._ids import is_tag, new_tag
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "local_tag",
     "mint",
     "valid_ids",
-    "without_ours",
+    "without_tag",
 ]
 
 LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
@@ -40,7 +40,7 @@ LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 # context with one entry, so that tag and baggage are set in one copy.
 [BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
-_OURS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
+_TAG_KEYS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -131,7 +131,7 @@ def mint(context: Context) -> CausalTag:
         if found is None:
             return CausalTag(own, own)
         tag = CausalTag(own, found[1], found[0])
-    if watched:
+    if trackers_by_run:
         register_run(own, tag.parent_id, tag.root_id)
     return tag
 
@@ -155,11 +155,11 @@ def context_with(tag: CausalTag, context: Context) -> Context:
     The context is not attached.
     """
     pairs: Any = context.get(BAGGAGE_KEY) or {}
-    pairs = _ours_first(tag.id, tag.root_id, pairs) if settings().propagate else without_ours(pairs)
+    pairs = _with_tag_first(tag.id, tag.root_id, pairs) if settings().propagate else without_tag(pairs)
     return Context({**context, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
 
 
-def _ours_first(own: str, root: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
+def _with_tag_first(own: str, root: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
     """Return baggage with the tag and its root before everything else.
 
     A propagator drops the last entries if there are too many, and a tag without its root misleads.
@@ -177,9 +177,9 @@ def context_without(tag: CausalTag, context: Context, outer: Context) -> Context
         return context
     pairs: Any = context.get(BAGGAGE_KEY) or {}
     before: Any = outer.get(BAGGAGE_KEY) or {}
-    ours = {name: before[name] for name in _OURS if name in before}
+    ours = {name: before[name] for name in _TAG_KEYS if name in before}
     left = {key: value for key, value in context.items() if key != LOCAL_KEY}
-    left[BAGGAGE_KEY] = {**ours, **without_ours(pairs)}
+    left[BAGGAGE_KEY] = {**ours, **without_tag(pairs)}
     above = local_tag(outer)
     return Context(left if above is None else {**left, LOCAL_KEY: above})
 
@@ -209,6 +209,6 @@ def _bare(value: Any) -> Any:
     return value.partition(";")[0].rstrip(" \t") if isinstance(value, str) and ";" in value else value
 
 
-def without_ours(pairs: Mapping[str, Any]) -> dict[str, Any]:
+def without_tag(pairs: Mapping[str, Any]) -> dict[str, Any]:
     """Return baggage without the tag and its root."""
-    return {name: value for name, value in pairs.items() if name not in _OURS}
+    return {name: value for name, value in pairs.items() if name not in _TAG_KEYS}

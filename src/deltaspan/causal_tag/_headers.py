@@ -13,7 +13,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["BAGGAGE", "baggage_pairs", "carried", "within_limits"]
+__all__ = ["BAGGAGE", "baggage_pairs", "carrier_headers", "within_limits"]
 
 BAGGAGE: Final = "baggage"
 _TRACESTATE: Final = "tracestate"
@@ -32,7 +32,7 @@ _STATE: Final = re.compile(
 )
 
 
-def carried(headers: Any) -> dict[str, str]:
+def carrier_headers(headers: Any) -> dict[str, str]:
     """Return the headers of a tag and its trace, by lower-case name.
 
     Args:
@@ -42,7 +42,7 @@ def carried(headers: Any) -> dict[str, str]:
         DefinitionTypeError: it is not a mapping.
 
     Example:
-        >>> carried({"Host": "shop", "BAGGAGE": "a=1", b"tracestate": b"one=1, nonsense"})
+        >>> carrier_headers({"Host": "shop", "BAGGAGE": "a=1", b"tracestate": b"one=1, nonsense"})
         {'baggage': 'a=1', 'tracestate': 'one=1'}
     """
     if not callable(getattr(headers, "items", None)):
