@@ -39,7 +39,7 @@ from deltaspan._engine import (
     wrap_pending,
 )
 from deltaspan._guard import say
-from deltaspan._reports import hand_out, is_collecting
+from deltaspan._reports import is_collecting, publish_report
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.typing import Contention, Policy, ReportHook
@@ -317,7 +317,7 @@ def _enabled_for(plan: Plan) -> Callable[[], bool]:
             return True
         if not settings().enabled:
             if is_collecting():
-                hand_out(report_unverified(plan, SKIPPED))
+                publish_report(report_unverified(plan, SKIPPED))
             if should_raise and not is_logged:
                 is_logged = True
                 say(

@@ -24,7 +24,7 @@ from deltaspan._engine import (
     validate_key,
     validate_max_age,
 )
-from deltaspan._reports import ActionReport, hand_out
+from deltaspan._reports import ActionReport, publish_report
 from deltaspan._verdicts import UNREAD, Verdict
 from deltaspan._workers import later, prepare
 from deltaspan.causal_tag import causal_headers
@@ -166,7 +166,7 @@ class Window:
 
     def _skipped(self, verdict: Verdict) -> ActionReport:
         report = report_unverified(self._plan, verdict)
-        hand_out(report)
+        publish_report(report)
         return report
 
     def _check_can_block(self, how: str) -> None:

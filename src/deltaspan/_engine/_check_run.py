@@ -18,7 +18,7 @@ from deltaspan._batches import ReadBatch
 from deltaspan._engine._call import Call
 from deltaspan._engine._plan import CheckPlan
 from deltaspan._engine._reads import NO_READ, Read
-from deltaspan._reports import outline, shown
+from deltaspan._reports import outline, redact_state
 from deltaspan._state.diff import without_contents
 from deltaspan._verdicts import NotLocked, Raised, Verdict, inconclusive
 from deltaspan.causal_tag import DescendantTracker, start_tracking, stop_tracking
@@ -173,7 +173,7 @@ class CheckRun:
         if self.plan.is_tagged:
             state = without_contents(state)
         if redaction is not None:
-            return shown(state, redaction)
+            return redact_state(state, redaction)
         return outline(state) if self.plan.hides_content else state
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
-from deltaspan._attribution import ALONE, Overlap, Rival, doubt_beside_others, doubt_of
+from deltaspan._attribution import ALONE, Overlap, Rival, credit_problem, credit_problem_beside_others
+from deltaspan._attribution_kinds import ATTRIBUTION_KINDS, choose_attribution
 from deltaspan._engine._call import Ending
 from deltaspan._engine._check_run import CheckRun
 from deltaspan._engine._plan import RESULT, CheckPlan
 from deltaspan._guard import EXHAUSTED, class_name, describe
 from deltaspan._interrupts import let_through
-from deltaspan._reports import CheckReport, Hinted
+from deltaspan._reports import CheckReport, HintedExpectation
 from deltaspan._state.diff import Delta, TaggedDelta, difference, split, without_contents
 from deltaspan._state.render import kinds, transition
 from deltaspan._state.snapshot import Unfreezable
@@ -26,15 +27,14 @@ from deltaspan._verdicts import (
 )
 from deltaspan.checks import name_of_probe
 from deltaspan.expectations import (
-    NOTHING_IGNORED,
     PRE_STATE,
     ChangeExpectation,
     Expectation,
-    Ignored,
     NoChange,
     Question,
     States,
     claimed_removals,
+    has_operand,
     is_predicate,
     predicate_name,
     with_operands,
@@ -108,7 +108,7 @@ def _judge(check: CheckRun, ending: Ending, overlap: Overlap) -> CheckReport:
         and plan.claims_change
         and not (delta and delta.changed)
     ):
-        explained = Hinted(expectation, plan.hint)
+        explained = HintedExpectation(expectation, plan.hint)
     is_untracked = check.tracker is None
     return CheckReport(
         plan.check.metric,
@@ -171,7 +171,7 @@ def _resolve(check: CheckRun, ending: Ending, pre_state: Any) -> Expectation:
     if plan.check.modifiers.unchanged_on_error and ending.has_failed:
         error = ending.error
         cause = "claimed failure" if error is None else f"raised {class_name(type(error))}"
-        expectation = NoChange(_ignored_of(expectation), cause)
+        expectation = NoChange(expectation.ignored, cause)
     if not plan.computed:
         return expectation
     operands = _operands(plan, expectation, pre_state, ending.values(check.call), ending.result)
@@ -188,12 +188,7 @@ def _delta_of(check: CheckRun) -> Delta:
 
 def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
     """Return the delta without the ignored members that are known so far."""
-    return _ignored_of(expectation).leave_out(delta) if plan.has_ignored else delta
-
-
-def _ignored_of(expectation: Expectation) -> Ignored:
-    ignored: Ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
-    return ignored
+    return expectation.ignored.leave_out(delta) if plan.has_ignored else delta
 
 
 def _read_failed(check: CheckRun, ending: Ending) -> Verdict:
@@ -257,7 +252,7 @@ def _judge_rows(
     if _keeps_others(expectation):
         return _judge_rows_beside_others(plan, expectation, delta, states, overlap)
     verdict = expectation.judge(delta, *states)
-    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, states)
+    doubt = None if plan.ignores_rivals else credit_problem(expectation, delta, verdict, states)
     return delta, verdict if doubt is None else inconclusive("contended", doubt), attribution
 
 
@@ -274,11 +269,11 @@ def _judge_rows_beside_others(
     doubt = None
     if not plan.ignores_rivals:
         other = _writer_beside(overlap) if overlap.writer_count else None
-        doubt = doubt_beside_others(expectation, delta, verdict, states, claimed, other)
+        doubt = credit_problem_beside_others(expectation, delta, verdict, states, claimed, other)
     attribution = plan.attribution
     if rest.unsigned.changed:
         # No tag credits the change to the action. It is credited because no other window was open.
-        attribution = "scoped" if plan.scope_names else "window"
+        attribution = choose_attribution(uses_tag=False, is_locked=False, is_scoped=bool(plan.scope_names))
     judged = verdict if doubt is None else inconclusive("contended", doubt)
     return delta.credited(claimed), judged, attribution
 
@@ -304,7 +299,7 @@ def _operands(
         known[RESULT] = result
     operands: dict[str, Any] = {}
     for path, bound in plan.computed:
-        if not hasattr(expectation, path.partition(".")[0]):
+        if not has_operand(expectation, path):
             continue  # it belongs to a claim that does not apply, because the action raised
         if RESULT in bound.names and result is UNREAD:
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
@@ -317,7 +312,9 @@ def _operands(
 
 
 def _needs_attribution(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -> bool:
-    if plan.attribution == "causal_tag" or verdict is OBSERVED or verdict.outcome == "inconclusive":
+    if ATTRIBUTION_KINDS[plan.attribution].tolerates_rivals:
+        return False
+    if verdict is OBSERVED or verdict.outcome == "inconclusive":
         return False
     # An unchanged state is credited to nobody. One that changed may have been changed by the rival.
     return verdict.outcome == "fail" or not isinstance(expectation, NoChange)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, get_args
 
 from deltaspan._attribution import LockSource, Scope, Tagged, place_of
+from deltaspan._attribution_kinds import choose_attribution
 from deltaspan._callables import ArgumentReader, Bound, bind, check_no_shadowing, is_async
 from deltaspan._config import settings
 from deltaspan._engine._reads import ReadLimit
@@ -344,7 +345,7 @@ def _plan_check(
 ) -> CheckPlan:
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
-    ignored = getattr(check.expectation, "ignored", NOTHING_IGNORED)
+    ignored = check.expectation.ignored
     if ignored.pruning is not None:
         probe = replace(probe, freeze=partial(freeze, pruning=ignored.pruning))
     computed = tuple(
@@ -368,7 +369,11 @@ def _plan_check(
         computed=computed,
         lock=lock,
         limit=ReadLimit(modifiers.timeout) if is_limited else None,
-        attribution="causal_tag" if is_tagged else _attribution(probe, lock, scope_names),
+        attribution=choose_attribution(
+            uses_tag=is_tagged or CAUSAL_TAG in probe.names,
+            is_locked=lock is not None,
+            is_scoped=bool(scope_names),
+        ),
         scope_names=scope_names,
         claims_change=claims_change,
         is_judged_on_error=modifiers.unchanged_on_error or not claims_change,
@@ -378,18 +383,10 @@ def _plan_check(
         hint=hint_of(check.probe),
         has_whole_values=is_tagged or has_whole_values(check.probe),
         is_tagged=is_tagged,
-        counts_rows=is_tagged and is_of_numbers(getattr(check.expectation, "movement", None)),
+        counts_rows=is_tagged and is_of_numbers(check.expectation.movement),
         has_ignored=ignored is not NOTHING_IGNORED,
         _bare_scope=Scope(check.metric),
     )
-
-
-def _attribution(probe: Bound, lock: LockSource | None, scope_names: tuple[str, ...]) -> Attribution:
-    if CAUSAL_TAG in probe.names:
-        return "causal_tag"
-    if lock is not None:
-        return "exclusive"
-    return "scoped" if scope_names else "window"
 
 
 def _lock_source(lock: Any, owner: str, parameters: Collection[str]) -> LockSource | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from deltaspan._attribution import ALONE, warn_of_strangers
+from deltaspan._attribution import ALONE, warn_of_unverified_writers
+from deltaspan._attribution_kinds import ATTRIBUTION_KINDS
 from deltaspan._engine._call import Ending
 from deltaspan._engine._check_run import CheckRun
 from deltaspan._engine._judge import judge, report_unjudged
 from deltaspan._engine._plan import CheckPlan, Plan
-from deltaspan._reports import ActionReport, CheckReport, redacted, without_content
+from deltaspan._reports import ActionReport, CheckReport, hide_content, redact_report
 from deltaspan._verdicts import UNREAD, Timing, Verdict, inconclusive
 
 __all__ = ["SKIPPED", "report_abandoned", "report_check", "report_unverified"]
@@ -19,7 +21,6 @@ SKIPPED: Final = Verdict("skipped", note="not verified, because `enabled` is fal
 _UNDECIDED: Final = inconclusive(
     "abandoned", "its event loop ended before it was known whether the state comes, or stays, as expected"
 )
-_BLIND_TO_STRANGERS: Final = frozenset({"window", "scoped"})
 
 
 def report_check(check: CheckRun, ending: Ending) -> CheckReport:
@@ -39,8 +40,9 @@ def report_check(check: CheckRun, ending: Ending) -> CheckReport:
     if check.is_polled and check.settle_seconds is None:
         return _complete(check, report_unjudged(check, _UNDECIDED))
     report = _complete(check, judge(check, ending, overlap))
-    if plan.attribution in _BLIND_TO_STRANGERS and plan.claims_change and report.passed:
-        warn_of_strangers(plan.check.metric, plan.attribution)
+    kind = ATTRIBUTION_KINDS[plan.attribution]
+    if kind.includes_unverified_writers and plan.claims_change and report.passed:
+        warn_of_unverified_writers(plan.check.metric, plan.attribution)
     return report
 
 
@@ -71,7 +73,7 @@ def _report_unread(plan: CheckPlan, verdict: Verdict) -> CheckReport:
         check.metric, verdict, plan.attribution, None, UNREAD, UNREAD, None, check.expectation
     )
     redaction = check.modifiers.redaction
-    return report if redaction is None else redacted(report, redaction, claims_change=plan.claims_change)
+    return report if redaction is None else redact_report(report, redaction, claims_change=plan.claims_change)
 
 
 def _complete(check: CheckRun, report: CheckReport) -> CheckReport:
@@ -79,13 +81,11 @@ def _complete(check: CheckRun, report: CheckReport) -> CheckReport:
     if check.settle_seconds is not None or check.lock_seconds is not None:
         timing = Timing(check.attempts, check.settle_seconds, check.lock_seconds)
         seconds = report.probe_seconds + check.earlier_probe_seconds
-        report = report._replace(probe_seconds=seconds, timing=timing)
+        report = replace(report, probe_seconds=seconds, timing=timing)
     plan = check.plan
     redaction = plan.check.modifiers.redaction
     if redaction is not None:
-        return redacted(report, redaction, claims_change=plan.claims_change)
+        return redact_report(report, redaction, claims_change=plan.claims_change)
     if not (plan.is_content and plan.hides_content):  # reading a field costs less than calling a property
         return report
-    return without_content(
-        report, claims_change=plan.claims_change, has_computed_operands=bool(plan.computed)
-    )
+    return hide_content(report, claims_change=plan.claims_change, has_computed_operands=bool(plan.computed))

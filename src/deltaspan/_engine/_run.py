@@ -44,7 +44,7 @@ from deltaspan._engine._polling import Poll, poll, poll_async, poll_steps
 from deltaspan._engine._reads import Read, perform_together
 from deltaspan._engine._report import report_abandoned, report_check
 from deltaspan._guard import guarded, say
-from deltaspan._reports import ActionReport, CheckReport, hand_out
+from deltaspan._reports import ActionReport, CheckReport, publish_report
 from deltaspan._telemetry import Resumed, RunTelemetry
 from deltaspan._verdicts import UNREAD, Unread
 from deltaspan._workers import current_process, is_collected, later, on_asyncio, watch
@@ -115,7 +115,7 @@ class Run:
         self._call = call = Call({**values, CAUSAL_TAG: tag.id} if plan.names_values else values, tag)
         batch = ReadBatch()
         self._checks = [CheckRun(check, call, batch) for check in plan.checks]
-        self._locks = Locks(tag, moves=plan.is_generator) if plan.has_locks else None
+        self._locks = Locks(tag, may_change_thread=plan.is_generator) if plan.has_locks else None
         self._state = _NEW
         self._opened_at = self._action_started_at = 0.0
         self._claim: Claim | Unread | None = UNREAD  # the claim is asked for once
@@ -290,7 +290,7 @@ class Run:
             baseline: frozen states by metric that were read earlier, instead of reading now.
         """
         if self._locks is not None:
-            self._locks.moves = True
+            self._locks.may_change_thread = True
         if baseline is None:
             self.__enter__()
         else:
@@ -441,7 +441,7 @@ class Run:
                 self._publish(self.report)
 
     def _publish(self, report: ActionReport) -> None:
-        hand_out(report)
+        publish_report(report)
         hook = self._plan.options.on_report
         if hook is not None:
             guarded(f"the on_report hook of {report.action}", hook, report)
