@@ -70,7 +70,7 @@ def test_sql_needs_greenlet_only_for_what_is_awaited():
     *states, refused = printed(SQL_WITHOUT).splitlines()
 
     assert states == ["2"] * 5
-    assert refused.startswith("'int' is nowhere to read from; pass an engine")
+    assert refused.startswith("'int' is not a source; pass an engine")
 
 
 FILES_WITHOUT = """

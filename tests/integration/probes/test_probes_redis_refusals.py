@@ -17,7 +17,7 @@ pytestmark = pytest.mark.services
 
 redis = pytest.importorskip("redis")
 from deltaspan.probes import redis as probes  # noqa: E402  # likewise
-from deltaspan.probes._redis import _values as _redis_reading  # noqa: E402  # likewise
+from deltaspan.probes._redis import _values  # noqa: E402  # likewise
 
 
 @pytest.fixture(scope="module")
@@ -132,12 +132,12 @@ def test_a_key_that_changes_its_type_during_the_read_is_told(client, monkeypatch
 def test_what_is_too_much_names_what_is_cheaper(client, monkeypatch):
     client.mset({"a": 1, "b": 2})
     client.rpush("list", *range(3))
-    monkeypatch.setattr(_redis_reading, "MOST_VALUES", 4)
+    monkeypatch.setattr(_values, "MAX_VALUES", 4)
     assert said(probes.values(client, "*")).endswith(
         "RedisReadError: the keys hold more than 4 values: narrow the pattern, or read `keys`, or the "
         "`length` of one"
     )
-    monkeypatch.setattr(_redis_reading, "MOST_KEYS", 2)
+    monkeypatch.setattr(_values, "MAX_KEYS", 2)
 
     assert said(probes.count(client, "*")).endswith(
         "RedisReadError: more than 2 keys match '*': narrow the pattern, or count all keys with `size`"
@@ -151,7 +151,7 @@ def test_a_wrong_definition_is_refused_where_it_is_written(client):
             DefinitionTypeError, match=r"redis.count\(\) reads with a redis.Redis or a redis.asyn"
         ):
             probes.count(other, "*")
-    with pytest.raises(DefinitionTypeError, match="expected text or a path, not 3"):
+    with pytest.raises(DefinitionTypeError, match="a template is a str or a path, not 3"):
         probes.count(client, 3)
     with pytest.raises(DefinitionValueError, match="write it twice"):
         probes.keys(client, "{tenant:*")

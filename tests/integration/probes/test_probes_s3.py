@@ -263,9 +263,9 @@ def test_what_answers_but_is_no_s3_is_never_an_empty_bucket():
         with answering(body) as port:
             client = connected(port)
             for probe in (s3.count(client, "reports"), s3.objects(client, "reports")):
-                assert said(probe).endswith("and at proxies in between")
+                assert said(probe).endswith("and the proxies in between")
             for make in (s3.head, s3.text, s3.digest):
-                assert "S3ReadError: what answers is no S3" in said(make(client, "reports", "a"))
+                assert "S3ReadError: the answer is not from S3" in said(make(client, "reports", "a"))
             client.close()
 
 
@@ -276,7 +276,7 @@ def test_a_list_that_ends_before_its_end_is_told():
         text = said(s3.count(client, "reports"))
         client.close()
 
-    assert "the store does not say where its list goes on after 0 objects" in text
+    assert "the store does not return the token of the next page after 0 objects" in text
 
 
 def test_credentials_that_are_no_header_are_not_shown(port):
@@ -291,8 +291,8 @@ def test_credentials_that_are_no_header_are_not_shown(port):
 
 def test_what_is_too_much_names_what_is_cheaper(client, bucket, monkeypatch):
     put(client, bucket, a=b"\xff", b=b"1234")
-    monkeypatch.setattr(s3, "_MOST_OBJECTS", 1)
-    monkeypatch.setattr(s3, "_MOST_BYTES", 3)
+    monkeypatch.setattr(s3, "_MAX_OBJECTS", 1)
+    monkeypatch.setattr(s3, "_MAX_TEXT_BYTES", 3)
 
     assert said(s3.objects(client, bucket)).endswith(
         "S3ReadError: there are more than 1 objects: narrow the prefix, or use `count`"
@@ -300,14 +300,14 @@ def test_what_is_too_much_names_what_is_cheaper(client, bucket, monkeypatch):
     assert said(s3.text(client, bucket, "b")).endswith(
         "S3ReadError: it has more than 3 bytes: read its `digest`, or its `head`"
     )
-    assert said(s3.text(client, bucket, "a")).endswith("it is no text in UTF-8: read its `digest`")
+    assert said(s3.text(client, bucket, "a")).endswith("it is not text in UTF-8: read its `digest`")
 
 
 def test_a_wrong_definition_is_refused_where_it_is_written(client, bucket):
     for other in (None, boto3.client("sts", region_name="us-east-1"), boto3.session.Session()):
         with pytest.raises(DefinitionTypeError, match=r"s3.count\(\) reads with a boto3.client\('s3'\), not"):
             s3.count(other, bucket)
-    with pytest.raises(DefinitionTypeError, match="expected text or a path, not 3"):
+    with pytest.raises(DefinitionTypeError, match="a template is a str or a path, not 3"):
         s3.count(client, 3)
     with pytest.raises(DefinitionValueError, match="a field is the plain name of a parameter"):
         s3.text(client, bucket, "{tenant.name}")

@@ -258,7 +258,7 @@ def test_an_interpreter_that_does_not_answer_is_stopped(tmp_path, monkeypatch):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexec sleep 600\n")
     python.chmod(0o755)
-    monkeypatch.setattr("deltaspan.probes._system._interpreters._PATIENCE", 0.2)
+    monkeypatch.setattr("deltaspan.probes._system._interpreters._TIMEOUT_SECONDS", 0.2)
 
     with pytest.raises(ProbeError, match=r"did not answer within 0\.2 seconds"):
         system.packages(python)()

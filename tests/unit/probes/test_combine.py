@@ -228,7 +228,7 @@ def test_what_can_be_walked_through_once_is_not_shared_as_if_it_were_empty(once)
         rows.append(3)
 
     assert [check.reason for check in w.report] == ["baseline_failed"] * 2
-    assert "of which its first part would leave nothing to the others" in w.report["rows"].explanation
+    assert "which its first part would exhaust" in w.report["rows"].explanation
 
 
 async def test_an_async_read_that_gives_an_iterator_is_refused_too():

@@ -360,7 +360,7 @@ def test_of_a_delta_of_an_unknown_kind_nothing_is_shown():
         value = AFTER
         apart = (AFTER, AFTER)
 
-        def words(self):
+        def call(self):
             return AFTER
 
     expected = change("x", lambda: 3).expectation

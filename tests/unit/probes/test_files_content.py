@@ -254,12 +254,12 @@ def test_what_has_no_lines_is_an_error(tmp_path):
 
 
 def test_a_window_that_goes_to_another_process_is_refused(log):
-    opened = window("run", observe("log", lines(log)).showing())
-    opened.capture_baseline()
+    open_regular = window("run", observe("log", lines(log)).showing())
+    open_regular.capture_baseline()
 
     with pytest.raises(DefinitionValueError, match="a range at 0"):
-        opened.to_json()
-    opened.verify()
+        open_regular.to_json()
+    open_regular.verify()
 
 
 def test_the_beginnings_that_are_remembered_are_bounded(log, monkeypatch):

@@ -137,7 +137,7 @@ def test_an_argument_that_would_lead_to_another_document_is_inconclusive(api, te
     ],
 )
 def test_an_argument_never_says_to_which_host_credentials_go(url):
-    with pytest.raises(DefinitionValueError, match="to which host headers and credentials go"):
+    with pytest.raises(DefinitionValueError, match="choose the host that receives headers and credentials"):
         http.json(url)
 
 
@@ -170,7 +170,7 @@ def test_two_arguments_together_lead_nowhere_else(api):
 
 
 def test_an_empty_argument_is_inconclusive(api):
-    assert "the field {tenant} is empty text" in fault_of(http.json(f"{api.url}/t/{{tenant}}"), tenant="")
+    assert "the field {tenant} is empty" in fault_of(http.json(f"{api.url}/t/{{tenant}}"), tenant="")
 
 
 def test_an_argument_that_the_action_lacks_is_refused_at_decoration(api):
@@ -339,7 +339,7 @@ def test_what_is_no_link_to_a_next_page_ends_the_list(api, link):
 
 
 def test_pages_without_an_end_are_a_fault(api, monkeypatch):
-    monkeypatch.setattr(http, "_MOST_PAGES", 3)
+    monkeypatch.setattr(http, "_MAX_PAGES", 3)
     api.answer = lambda path, query: (200, {}, {"data": [], "next": int(query.get("cursor", 0)) + 1})
 
     assert "the list has more than 3 pages" in fault_of(http.count(api.url, items="/data", cursor="/next"))
@@ -359,7 +359,9 @@ def test_a_next_page_on_another_host_is_not_asked_for(api):
 
 
 def test_what_is_no_list_is_a_fault(api):
-    assert "what is at '' is no list; let items= point to it" in fault_of(http.count(api.url))
+    assert "the value at '' is not a list; write an items= that points to the list" in fault_of(
+        http.count(api.url)
+    )
 
 
 # What goes wrong, and what nobody may learn ------------------------------------------------------------
@@ -376,7 +378,7 @@ def test_no_redirect_is_followed(api):
 def test_what_is_no_json_says_what_it_is(api):
     api.answer = lambda path, query: (200, {"Content-Type": "text/html"}, b"<html>")
 
-    assert "the answer is no JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
+    assert "the answer is not JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
 
 
 def test_a_part_of_a_document_is_not_taken_for_all_of_it(api):
@@ -579,7 +581,7 @@ def test_a_token_is_hidden_where_it_comes_back_without_its_scheme(api, read):
     api.answer = lambda path, query: (200, {"Content-Type": "not-for-t0ken-long"}, b"no")
     said = read(api.url, {"Authorization": "Bearer t0ken-long"})
 
-    assert "the answer is no JSON (not-for-***, 2 bytes)" in said
+    assert "the answer is not JSON (not-for-***, 2 bytes)" in said
 
 
 def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
@@ -590,14 +592,14 @@ def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
 
 def test_a_word_for_what_is_wrong_at_definition():
     with pytest.raises(
-        DefinitionTypeError, match="timout= is no option of a read over HTTP; there are params"
+        DefinitionTypeError, match="timout= is not an option of an HTTP probe; the options are params"
     ):
         http.json("http://x", timout=3)
     with pytest.raises(DefinitionValueError, match="timeout=0 must be a number above 0"):
         http.json("http://x", timeout=0)
     with pytest.raises(DefinitionValueError, match=r"retries=1\.5 must be a whole number above -1"):
         http.json("http://x", retries=1.5)
-    with pytest.raises(DefinitionValueError, match="pointer='total' is no JSON Pointer"):
+    with pytest.raises(DefinitionValueError, match="pointer='total' is not a JSON Pointer"):
         http.json("http://x", pointer="total")
     with pytest.raises(DefinitionValueError, match="name one of them"):
         http.count("http://x", cursor="/a", next_page="/b")

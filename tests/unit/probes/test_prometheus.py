@@ -122,8 +122,8 @@ def test_a_field_as_other_probes_have_it_is_refused(read, value):
         read("http://127.0.0.1:9090", query, missing_ok=True)
 
     assert str(caught.value) == (
-        f'{query!r}: {value} is that very text, and no argument: write "$job"; to mean the text itself, '
-        f'match it by =~"[{value[1]}]{value[2:-1]}"'
+        f'{query!r}: {value} is literal text, not an argument; write "$job"; to match the text '
+        f'itself, write =~"[{value[1]}]{value[2:-1]}"'
     )
 
 

@@ -132,7 +132,7 @@ def test_a_function_that_returns_the_connection_of_the_action_is_refused_and_lea
         db.row_factory = sqlite3.Row
         db.execute("INSERT INTO flows (name) VALUES ('new')")
         for _ in range(2):
-            with pytest.raises(ProbeError, match="the same one again: pass that connection itself"):
+            with pytest.raises(ProbeError, match="the same one again; pass that connection itself"):
                 sql.rows(lambda: db, "flows")()
 
         assert (db.in_transaction, db.row_factory) == (True, sqlite3.Row)
@@ -203,7 +203,7 @@ def test_with_a_timeout_a_database_of_each_thread_is_refused_and_a_shared_one_re
     if isinstance(memory.pool, StaticPool):
         assert w.report["flows"].outcome == "pass"
     else:
-        assert "a database in memory is another one in each thread" in w.report["flows"].explanation
+        assert "each thread has its own database in memory" in w.report["flows"].explanation
 
 
 # Inside the caller's --------------------------------------------------------------------------------------
@@ -466,9 +466,9 @@ def test_a_session_does_not_scope_a_check_as_two_of_them_see_the_same_rows(engin
 def test_what_is_given_and_cannot_be_read_is_inconclusive():
     probe = sql.rows(lambda session: session, "flows")
 
-    with pytest.raises(ProbeError, match="'int' is nowhere to read from"):
+    with pytest.raises(ProbeError, match="'int' is not a source"):
         probe(session=3)
-    with pytest.raises(ProbeError, match="returns an engine, a session or a connection"):
+    with pytest.raises(ProbeError, match="must return an engine, a session or a connection"):
         probe(session=lambda: None)
 
 
@@ -537,7 +537,7 @@ class Special(Kind):
 def test_a_class_that_shares_its_table_is_refused(engine):
     with pytest.raises(DefinitionValueError, match="Special shares the table 'kinds' with other classes"):
         sql.rows(engine, Special)
-    with pytest.raises(DefinitionTypeError, match="by a class that is mapped to one"):
+    with pytest.raises(DefinitionTypeError, match="a table is a str, a mapped class or a Table"):
         sql.rows(engine, int)
 
 

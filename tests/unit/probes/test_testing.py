@@ -64,7 +64,7 @@ def test_what_it_raises_is_a_fault():
     ],
 )
 def test_what_cannot_be_frozen_is_a_fault(state, said):
-    assert f"- what it returns cannot be compared: {said}" in fault_of(state)
+    assert f"- its state cannot be compared: {said}" in fault_of(state)
 
 
 @pytest.mark.parametrize("wrap", [lambda live: live, lambda live: {"rows": live}, lambda live: (1, [live])])
@@ -97,7 +97,7 @@ def test_every_fault_is_named():
             raise OSError("gone")
         return {"live": live, "rows": iter(live)}
 
-    assert fault_of(read).startswith("the probe has 2 faults:\n- what it returns cannot be compared")
+    assert fault_of(read).startswith("the probe has 2 faults:\n- its state cannot be compared")
 
 
 def test_a_blocking_probe_is_read_in_another_thread():
