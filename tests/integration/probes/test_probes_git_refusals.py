@@ -247,7 +247,7 @@ def test_a_check_on_what_cannot_be_read_is_inconclusive(tmp_path):
 def test_a_wrong_definition_is_refused_where_it_is_written():
     with pytest.raises(DefinitionTypeError, match=r"a path is a str or a pathlib\.Path, not 3"):
         git.commits(3)
-    with pytest.raises(DefinitionValueError, match="write it twice"):
+    with pytest.raises(DefinitionValueError, match="to write a brace, double it"):
         git.commits("{repo", "HEAD")
     with pytest.raises(DefinitionValueError, match="a field is the plain name of a parameter"):
         git.commits("{repo.path}")

@@ -56,7 +56,7 @@ def test_a_clock_that_was_set_back_stops_no_counter():
 
     assert counted.add(counted.last_read(), 998, {"a": [7]}) == 7
     assert counted.add(counted.last_read(), 999, {}) == 7
-    assert counted.last_read().at == 1000
+    assert counted.last_read().read_at == 1000
 
 
 def test_a_read_that_began_with_what_is_no_longer_known_begins_anew():

@@ -1,7 +1,7 @@
 """Parts that every probe family shares, and the pattern of a probe.
 
 A family is one public module, `elasticsearch.py`, and one private folder, `_elasticsearch/`, with its
-requests and values. Copy `redis.py` and `_redis/`. Each public function does four things:
+requests and values. Copy `mongodb.py` and `_mongodb/`. Each public function does four things:
 
 1. Check the arguments. Raise `DefinitionTypeError` or `DefinitionValueError` at once.
 2. Write the read: a function that takes the needed arguments by keyword, and returns the state.
