@@ -153,7 +153,7 @@ def test_a_wrong_definition_is_refused_where_it_is_written(client):
             probes.count(other, "*")
     with pytest.raises(DefinitionTypeError, match="a template is a str or a path, not 3"):
         probes.count(client, 3)
-    with pytest.raises(DefinitionValueError, match="write it twice"):
+    with pytest.raises(DefinitionValueError, match="to write a brace, double it"):
         probes.keys(client, "{tenant:*")
     with pytest.raises(DefinitionTypeError, match="needs 'tennant', which does not exist"):
         window("fix", change("keys", probes.count(client, "{tennant}:*")), args={"tenant": "a"})
