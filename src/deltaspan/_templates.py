@@ -25,14 +25,14 @@ __all__ = [
 _SEPARATORS: Final = re.compile(r"[\\/]" if os.name == "nt" else "/")
 
 Template: TypeAlias = "str | os.PathLike[str]"
-"""Text with fields, in which `{{` is a brace; or a path, which is meant as it is written."""
+"""A str with fields, in which `{{` is a brace; or a path, which is used literally."""
 
 
 def fields_of(*templates: Template) -> tuple[str, ...]:
     """Return the names of the fields in templates, each once, in order.
 
     Raises:
-        DefinitionTypeError: a template is neither text nor a path.
+        DefinitionTypeError: a template is neither a str nor a path.
         DefinitionValueError: a brace is left open, or a field is more than a plain name.
     """
     return tuple(
@@ -79,9 +79,9 @@ def fill(template: Template, values: Mapping[str, Any]) -> str:
     """Replace each field of a template by its value.
 
     Raises:
-        TypeError: a value is neither text, nor a number, a UUID or a path; or it is text of two kinds, as
-            members of an enum can be.
-        ValueError: a value is empty text, which would name a larger place: `lake/{tenant}` the whole lake.
+        TypeError: a value is not a str, an int, a UUID or a path; or it has two text forms, as members of an
+            enum can have.
+        ValueError: a value is empty, which would name a larger place: `lake/{tenant}` the whole lake.
     """
     return "".join(
         literal + ("" if name is None else _text(name, values[name]))
@@ -95,7 +95,7 @@ def parse_template(template: Template) -> Iterator[tuple[str, str | None]]:
     The field is None after the last stretch.
 
     Raises:
-        DefinitionTypeError: the template is neither text nor a path.
+        DefinitionTypeError: the template is neither a str nor a path.
         DefinitionValueError: a brace is left open, or a field is more than a plain name.
     """
     if not isinstance(template, str):
@@ -108,7 +108,7 @@ def parse_template(template: Template) -> Iterator[tuple[str, str | None]]:
     except ValueError as error:
         raise DefinitionValueError(f"{template!r}: {error}; to write a brace, double it") from None
     for literal, name, spec, conversion in parts:
-        # More than a name, `{user.password}` or `{n:>9}`, would run code of the value's.
+        # More than a name, such as `{user.password}` or `{n:>9}`, would run code of the value.
         if name is not None and (spec or conversion or not name.isidentifier()):
             raise DefinitionValueError(
                 f"{template!r}: a field is the plain name of a parameter, as in '{{repo}}'; to write a "

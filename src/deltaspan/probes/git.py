@@ -270,7 +270,7 @@ def status(repo: Template) -> StateProbe[dict[str, str]]:
             raise GitError(
                 f"core.worktree in its configuration puts the working tree in {top}; name that folder"
             )
-        return describe_status(run_git(repo, *command, advice="have git ignore what is generated"))
+        return describe_status(run_git(repo, *command, advice="let git ignore generated files"))
 
     return _probe("status", read, repo)
 

@@ -55,7 +55,7 @@ Example:
 from __future__ import annotations
 
 try:
-    import sqlalchemy as _sqlalchemy  # noqa: F401  # asked for here, so that what is missing is said
+    import sqlalchemy as _sqlalchemy  # noqa: F401  # so that the error names the missing package
 except ImportError as error:
     raise ImportError(
         "deltaspan.probes.sql needs SQLAlchemy 2: pip install 'deltaspan[sqlalchemy]'"

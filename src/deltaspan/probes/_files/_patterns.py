@@ -29,18 +29,18 @@ class Patterns:
 
     A path matches if any pattern matches it.
 
-    In a name `*` is any characters, `?` one and `[ab]` one of these, `[!ab]` one of the others; `**` in place
-    of a name is any number of names, or none.
+    In a name, `*` matches any characters, `?` one, `[ab]` one of these and `[!ab]` any other one. `**` in
+    place of a name matches any number of names, or none.
 
     Attributes:
-        start: the places of the root itself.
+        start: the progress at the root.
 
     Args:
-        role: what they are given as, for errors.
+        role: the name of their argument, for errors.
         patterns: one, or several.
 
     Raises:
-        DefinitionTypeError: a pattern is not text.
+        DefinitionTypeError: a pattern is not a str.
         DefinitionValueError: a pattern could never match.
     """
 
@@ -102,13 +102,13 @@ class PatternTemplates:
         names: the arguments, each once.
 
     Args:
-        role: what they are given as, for errors.
-        patterns: one, or several. A brace that is meant is doubled.
+        role: the name of their argument, for errors.
+        patterns: one, or several. A literal brace is doubled.
 
     Raises:
-        DefinitionTypeError: a pattern is not text.
-        DefinitionValueError: a pattern could never match, or a field stands where it cannot be matched as it
-            is: in brackets, or next to `*`.
+        DefinitionTypeError: a pattern is not a str.
+        DefinitionValueError: a pattern could never match, or a field stands where it cannot be matched
+            literally: in brackets, or next to `*`.
     """
 
     def __init__(self, role: str, patterns: str | Iterable[str]) -> None:

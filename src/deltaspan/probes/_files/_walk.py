@@ -23,11 +23,11 @@ class _Folder(NamedTuple):
 
     Attributes:
         path: where it lies.
-        raw: relative to the root, with a `/` at its end, as the system decodes it; empty for the root.
-        shown: the same as states show it.
-        wanted: how far the wanted patterns have come.
-        unwanted: how far the others have.
-        rules: what `.gitignore` files say in it.
+        raw: its path relative to the root, with a final `/`, as the system decodes it; empty for the root.
+        shown: the same path in the form of the state.
+        wanted: the progress of the patterns of files to read.
+        unwanted: the progress of the patterns of files to leave out.
+        rules: the rules of `.gitignore` files in force; None for none.
     """
 
     path: str
@@ -42,9 +42,9 @@ class TreeWalk:
     """Selects the files of a tree by patterns and `.gitignore` rules.
 
     Args:
-        wanted: what a path must match; None for all.
-        unwanted: what it, and every folder above it, must not match.
-        git: the class that understands `.gitignore`; None to take those for files like others.
+        wanted: patterns of files to read; None for all files.
+        unwanted: patterns of files and folders to leave out; None for none.
+        git: the class that compiles `.gitignore` patterns; None to ignore no files.
     """
 
     def __init__(self, wanted: Patterns | None, unwanted: Patterns | None, git: Any) -> None:

@@ -128,7 +128,7 @@ def _render_field(field: re.Match[str], values: Mapping[str, Any], quote: str, *
     text = fill(f"{{{name}}}", values)
     if is_pattern:
         text = _META.sub(r"\\\g<0>", text)
-        if _REPEATED.match(field.string, field.end()):  # what is repeated is all of it
+        if _REPEATED.match(field.string, field.end()):  # the repetition applies to the whole text
             text = f"(?:{text})"
     return text.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n")
 

@@ -14,7 +14,7 @@ __all__ = ["has_reset_since", "query_samples", "query_values"]
 
 _MAX_SERIES: Final = 100_000
 _LOOKBACK_SECONDS: Final = 300
-"""How old a sample may be that Prometheus takes for a present value, unless it is told otherwise."""
+"""The default age up to which Prometheus takes a sample for a present value."""
 _PARTIAL: Final = "the answer is partial, as the server says"
 
 
@@ -83,7 +83,7 @@ def _send_query(source: HttpSource, params: Mapping[str, str]) -> HttpSteps[tupl
             return document["data"]["resultType"], document["data"]["result"]
         reason = f"{document['errorType']}: {document['error']}"
     except (ValueError, LookupError, TypeError):
-        answer.document()  # says what is wrong with one that is no success
+        answer.document()  # raises for a status that is not a success
         raise AnswerError(
             "the answer is not from a Prometheus; name the URL of the server, without /api/..."
         ) from None

@@ -93,30 +93,18 @@ def read_tables(reader: SqlReader, selection: TableSelection) -> Contents:
     budget = RowBudget(selection.limit)
     contents: Contents = {}
     for name in names:
-        types = {
-            str(column_name["name"]): column_name["type"] for column_name in columns[selection.schema, name]
-        }
+        types = {str(info["name"]): info["type"] for info in columns[selection.schema, name]}
         order = list(types)
-        key_positions = [
-            order.index(column_name) for column_name in keys[selection.schema, name]["constrained_columns"]
-        ]
-        clause = table(name, *[column(column_name) for column_name in order], schema=selection.schema)
-        expressions = [
-            _exact(clause.c[column_name], kind, reader.connection.dialect)
-            for column_name, kind in types.items()
-        ]
-        description = ", ".join(
-            f"{column_name} {_type_of(kind, reader.connection.dialect)}"
-            for column_name, kind in types.items()
-        )
+        places = [order.index(part) for part in keys[selection.schema, name]["constrained_columns"]]
+        clause = table(name, *map(column, order), schema=selection.schema)
+        dialect = reader.connection.dialect
+        expressions = [_exact(clause.c[part], kind, dialect) for part, kind in types.items()]
+        description = ", ".join(f"{part} {_type_of(kind, dialect)}" for part, kind in types.items())
         contents[name] = collect_rows(
             budget.count_batches(name, reader.stream(select(*expressions))),
-            lambda row, key_positions=key_positions: (
-                row_key([row[position] for position in key_positions]),
-                row_digest(row),
-            ),  # type: ignore[misc]
+            lambda row, places=places: (row_key([row[place] for place in places]), row_digest(row)),  # type: ignore[misc]
             {COLUMNS: description},
-            keyed=bool(key_positions),
+            has_key=bool(places),
         )
     return contents
 
@@ -126,7 +114,7 @@ def collect_rows(
     key_and_digest: Callable[[Any], tuple[Any, str]],
     rows: dict[Any, Any],
     *,
-    keyed: bool,
+    has_key: bool,
 ) -> dict[Any, Any]:
     """Collect the rows of a table.
 
@@ -134,12 +122,12 @@ def collect_rows(
         batches: its rows, some at a time.
         key_and_digest: takes a row, and returns its key and its digest.
         rows: receives the rows, and is returned.
-        keyed: whether there is a primary key.
+        has_key: whether there is a primary key.
     """
     for batch in batches:
         for row in batch:
             key, digest = key_and_digest(row)
-            if not keyed:
+            if not has_key:
                 rows[digest] = rows.get(digest, 0) + 1
             elif key in rows:  # SQLite accepts several NULL keys
                 rows[key] = " ".join(sorted([*rows[key].split(), digest]))

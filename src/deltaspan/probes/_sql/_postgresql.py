@@ -72,7 +72,7 @@ _TABLES: Final = text(
 
 _VERSIONS: Final = "sum(hashtextextended(concat(r.tableoid, r.ctid, r.xmin), 0))"
 
-_AT_ONCE: Final = 200
+_BATCH_SIZE: Final = 200
 """The most tables in one statement."""
 
 
@@ -93,16 +93,16 @@ class _Table:
 
     Attributes:
         name: its name.
-        of: its source in a statement, without the tables that inherit from it.
-        foreign: whether some rows are foreign, so that their versions are unknown.
+        source_name: its source in a statement, without the tables that inherit from it.
+        is_foreign: whether some rows are foreign, so that their versions are unknown.
         columns: the description of its columns.
         key: the quoted columns of its primary key.
         fingerprint: values that change with its definition or storage.
     """
 
     name: str
-    of: str
-    foreign: bool
+    source_name: str
+    is_foreign: bool
     columns: str
     key: tuple[str, ...]
     fingerprint: tuple[Any, ...]
@@ -110,22 +110,22 @@ class _Table:
 
 def read_postgresql(reader: SqlReader, selection: TableSelection, cache: DigestCache) -> Contents:
     """Read the tables that may have changed, and take the others from the cache."""
-    settled, schema = reader.run(_PINNED, {"schema": selection.schema}).rows[0][:2]
+    is_settled, schema = reader.run(_PINNED, {"schema": selection.schema}).rows[0][:2]
     if schema is None:
         raise SqlReadError(
             "the connection has no schema: its search_path names no existing schema; write schema="
         )
     budget = RowBudget(selection.limit)
-    now = _counted(reader, _tables(reader, selection, schema), budget)
+    now = _with_row_versions(reader, _tables(reader, selection, schema), budget)
     # Threads replace the contents as a whole, so each finds the complete result of one read.
-    before = cache.contents if settled else {}
+    before = cache.contents if is_settled else {}
     after: dict[str, tuple[tuple[Any, ...], dict[Any, Any]]] = {}
     for table, fingerprint in now:
         last = before.get(table.name)
         if last is None or last[0] != fingerprint:
             last = fingerprint, _rows(reader, table)
         after[table.name] = last
-    if settled:
+    if is_settled:
         cache.contents = after
     return {name: rows for name, (_, rows) in after.items()}
 
@@ -135,31 +135,30 @@ def _tables(reader: SqlReader, selection: TableSelection, schema: str) -> list[_
     listed = reader.run(_TABLES, {"schema": schema}).rows
     for name, qualified_name, is_partitioned, is_foreign, columns, key, *definition in listed:
         if selection.takes(name):
-            source_name = (
-                qualified_name if is_partitioned else f"ONLY {qualified_name}"
-            )  # the rows of an inheriting table belong to that table
+            # ONLY, since the rows of an inheriting table belong to that table.
+            source_name = qualified_name if is_partitioned else f"ONLY {qualified_name}"
             fingerprint = (columns, tuple(key), *definition)
             tables.append(_Table(name, source_name, is_foreign, columns, tuple(key), fingerprint))
     return tables
 
 
-def _counted(
+def _with_row_versions(
     reader: SqlReader, tables: Sequence[_Table], budget: RowBudget
 ) -> Iterable[tuple[_Table, tuple[Any, ...]]]:
     """Return each table with a fingerprint of its rows."""
     remaining = iter(tables)
     fingerprints = []
-    while batch := list(islice(remaining, _AT_ONCE)):
+    while batch := list(islice(remaining, _BATCH_SIZE)):
         statement = " UNION ALL ".join(
-            f"SELECT {number}, count(*), {'NULL' if table.foreign else _VERSIONS} FROM {table.of} AS r"  # noqa: S608  # all quoted
+            f"SELECT {number}, count(*), {'NULL' if table.is_foreign else _VERSIONS} "  # noqa: S608  # all quoted
+            f"FROM {table.source_name} AS r"
             for number, table in enumerate(batch)
         )
         for number, rows, versions in reader.run(_escaped(statement), {}).rows:
             table = batch[number]
             budget.spend(table.name, 1 + int(rows))
-            row_versions = (
-                object() if table.foreign else versions
-            )  # an object equals no other, so the table is read again
+            # A new object equals no other, so a foreign table is read again.
+            row_versions = object() if table.is_foreign else versions
             fingerprints.append((table, (*table.fingerprint, rows, row_versions)))
     budget.check()
     return fingerprints
@@ -167,12 +166,12 @@ def _counted(
 
 def _rows(reader: SqlReader, table: _Table) -> dict[Any, Any]:
     key = "".join(f"deltaspan_row.{name}, " for name in table.key)
-    statement = f"SELECT {key}md5(deltaspan_row.*::text) FROM {table.of} AS deltaspan_row"  # noqa: S608  # all quoted
+    statement = f"SELECT {key}md5(deltaspan_row.*::text) FROM {table.source_name} AS deltaspan_row"  # noqa: S608  # all quoted
     return collect_rows(
         reader.stream(_escaped(statement)),
         lambda row: (row_key(row[:-1]), row[-1]),
         {COLUMNS: table.columns},
-        keyed=bool(table.key),
+        has_key=bool(table.key),
     )
 
 

@@ -35,7 +35,7 @@ R = TypeVar("R")
 SINGLE_CONNECTION_POOLS: Final = (SingletonThreadPool, StaticPool)
 """Pools that give all users, or all users of a thread, the same connection."""
 
-# Over a connection of our own -------------------------------------------------------------------------------
+# In a new transaction ---------------------------------------------------------------------------------------
 
 
 def read_engine(engine: Engine, read: Callable[[Reader], R], *, snapshot: bool) -> R:
@@ -159,7 +159,7 @@ _BEGINS: Final = {
 }
 
 
-# Inside the caller's ----------------------------------------------------------------------------------------
+# In the caller's transaction --------------------------------------------------------------------------------
 
 
 def read_session(session: Session, read: Callable[[Reader], R], *, snapshot: bool) -> R:
