@@ -1,4 +1,4 @@
-"""What git probes will not do, whoever asks it of them, and what they say when they cannot read."""
+"""Errors of the git probes, and programs that they never run."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_repository_whose_name_looks_like_an_option_is_a_folder(repo, tmp_path
 # What is said -----------------------------------------------------------------------------------------------
 
 
-def test_a_missing_folder_reference_or_repository_is_told_in_gits_words(repo, tmp_path):
+def test_a_missing_folder_reference_or_repository_is_reported_in_gits_words(repo, tmp_path):
     assert "No such file or directory" in said(git.commits(tmp_path / "nowhere"))
     assert "bad revision 'nope'" in said(git.commits(repo.path, "nope"))
     assert "Not a valid object name nope" in said(git.files(repo.path, "nope"))
@@ -176,7 +176,7 @@ def test_a_broken_branch_is_not_taken_for_one_without_commits(repo):
         assert "broken" in said(probe) or "bad" in said(probe) or "Not a valid" in said(probe)
 
 
-def test_a_repository_of_another_owner_is_refused_as_git_refuses_it(repo, monkeypatch):
+def test_a_repository_of_another_owner_is_rejected_as_git_refuses_it(repo, monkeypatch):
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     monkeypatch.setattr(_command, "_KEPT_VARIABLES", (*_command._KEPT_VARIABLES, "GIT_TEST_"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
@@ -244,7 +244,7 @@ def test_a_check_on_what_cannot_be_read_is_inconclusive(tmp_path):
     assert (w.report["commits"].outcome, w.report["commits"].reason) == ("inconclusive", "baseline_failed")
 
 
-def test_a_wrong_definition_is_refused_where_it_is_written():
+def test_a_wrong_definition_is_rejected_where_it_is_written():
     with pytest.raises(DefinitionTypeError, match=r"a path is a str or a pathlib\.Path, not 3"):
         git.commits(3)
     with pytest.raises(DefinitionValueError, match="to write a brace, double it"):

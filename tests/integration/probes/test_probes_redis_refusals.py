@@ -1,4 +1,4 @@
-"""What the Redis probes say when they cannot read, and what they keep to themselves."""
+"""Errors of the Redis probes, without secrets."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def said_async(make, **options):
     return str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_told(port):
+def test_a_server_that_is_not_there_is_reported(port):
     nobody = redis.Redis(HOST, free_port())
 
     assert said(probes.size(nobody)).startswith(
@@ -58,7 +58,7 @@ def test_a_server_that_is_not_there_is_told(port):
     assert "ConnectionError" in said_async(probes.size, host=HOST, port=free_port())
 
 
-def test_a_wrong_password_is_told_and_not_shown(port):
+def test_a_wrong_password_is_reported_and_not_shown(port):
     address = f"redis://default:wr%2Fng@{HOST}:{port}/0"
     with redis.Redis.from_url(address) as client:
         probe = probes.count(client, "*")
@@ -96,7 +96,7 @@ def test_a_password_is_hidden_though_the_server_repeats_but_its_beginning(tmp_pa
             assert password[:6] not in text
 
 
-def test_a_command_that_the_user_may_not_run_is_told_in_the_servers_words(client, port):
+def test_a_command_that_the_user_may_not_run_is_reported_in_the_servers_words(client, port):
     client.execute_command(
         "ACL", "SETUSER", "reader", "on", f">{PASSWORD}", "~a:*", "+@all", "-scan", "-dbsize"
     )
@@ -108,7 +108,7 @@ def test_a_command_that_the_user_may_not_run_is_told_in_the_servers_words(client
         assert "NoPermissionError" in said(probes.length(reader, "b:1"))
 
 
-def test_a_key_that_changes_its_type_during_the_read_is_told(client, monkeypatch):
+def test_a_key_that_changes_its_type_during_the_read_is_reported(client, monkeypatch):
     client.set("a", 1)
     pipeline = redis.Redis.pipeline
 
@@ -145,7 +145,7 @@ def test_what_is_too_much_names_what_is_cheaper(client, monkeypatch):
     assert probes.size(client)() == 3
 
 
-def test_a_wrong_definition_is_refused_where_it_is_written(client):
+def test_a_wrong_definition_is_rejected_where_it_is_written(client):
     for other in (None, "redis://host", client.pipeline()):
         with pytest.raises(
             DefinitionTypeError, match=r"redis.count\(\) reads with a redis.Redis or a redis.asyn"

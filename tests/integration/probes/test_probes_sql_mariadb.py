@@ -164,7 +164,7 @@ def test_inside_a_connection_of_pymysql_nothing_is_begun_or_ended(connect):
         connection.rollback()
 
 
-def test_a_wrong_password_is_said_in_the_databases_words(address):
+def test_a_wrong_password_is_reported_in_the_databases_words(address):
     engine = create_engine("mysql+pymysql://ann:s3cr%2Ft@{}:{}/shop".format(*address))
     with pytest.raises(ProbeError, match="Access denied for user 'ann'") as caught:
         sql.rows(engine, "flows")()

@@ -1,4 +1,4 @@
-"""Arguments in a query, a pattern or a path: matched as they are, or refused where the check is written."""
+"""Arguments in queries, patterns and paths are matched literally or rejected."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_regular_expression_of_promql_matches_the_argument_alone(operator, val
     assert not any(re.fullmatch(pattern, other) for other in [*HOSTILE, "acme", "A"] if other != value)
 
 
-def test_a_text_of_promql_is_compared_as_it_is():
+def test_a_text_of_promql_is_compared_literally():
     assert fill_query('x{a="$t",b!="$t"}', {"t": ".*"}) == 'x{a=".*",b!=".*"}'
 
 
@@ -86,7 +86,7 @@ def test_an_argument_that_is_repeated_in_a_regular_expression_is_repeated_whole(
         "$t",
     ],
 )
-def test_a_place_of_promql_that_cannot_quote_an_argument_is_refused(query):
+def test_a_place_of_promql_that_cannot_quote_an_argument_is_rejected(query):
     with pytest.raises(DefinitionValueError):
         prometheus.value("http://localhost:9090", query)
 
@@ -107,7 +107,7 @@ def test_other_places_of_a_regular_expression_take_one(query):
         (r"\\\ ".strip(), False),
     ],
 )
-def test_a_literal_place_is_told_by_what_stands_before_it(before, is_literal):
+def test_a_literal_place_depends_on_the_text_before_it(before, is_literal):
     assert is_literal_place(before) is is_literal
 
 
@@ -115,7 +115,7 @@ def test_a_literal_place_is_told_by_what_stands_before_it(before, is_literal):
 
 
 @pytest.mark.parametrize("pattern", ["cart:[{t}]", r"cart:\{t}", "cart:{t}*", "*{t}", "[^{t}]:*"])
-def test_a_place_of_a_pattern_of_redis_that_cannot_quote_an_argument_is_refused(pattern):
+def test_a_place_of_a_pattern_of_redis_that_cannot_quote_an_argument_is_rejected(pattern):
     for read in (redis.count, redis.keys, redis.values):
         with pytest.raises(DefinitionValueError, match=r"\{t\}"):
             read(Redis(), pattern)
@@ -140,7 +140,7 @@ def test_other_places_of_a_pattern_of_redis_take_one():
         {"a": re.compile("{t}")},
     ],
 )
-def test_a_place_of_a_filter_of_mongodb_that_cannot_quote_an_argument_is_refused(given):
+def test_a_place_of_a_filter_of_mongodb_that_cannot_quote_an_argument_is_rejected(given):
     with pytest.raises(DefinitionValueError):
         mongodb.count(MongoClient(connect=False)["shop"]["orders"], given)
 
@@ -161,7 +161,7 @@ def test_an_argument_never_brings_an_operator_into_a_filter(given, value):
 
 
 @pytest.mark.parametrize("prefix", ["{tenant}", "reports/{tenant}", "{a}/{b}"])
-def test_a_prefix_that_ends_with_an_argument_is_refused(prefix):
+def test_a_prefix_that_ends_with_an_argument_is_rejected(prefix):
     client = boto3.client("s3", region_name="eu-central-1")
     for read in (s3.count, s3.objects):
         with pytest.raises(DefinitionValueError, match="would also select 'acme2'"):
@@ -216,7 +216,7 @@ def test_an_argument_that_begins_the_path_may_be_any_path(lake):
 
 
 @pytest.mark.parametrize(("tenant", "found"), [("acme", 1), ("*", 0), ("a?me", 0), ("[a]cme", 0), ("**", 0)])
-def test_an_argument_in_a_pattern_of_paths_is_matched_as_it_is(lake, tenant, found):
+def test_an_argument_in_a_pattern_of_paths_is_matched_literally(lake, tenant, found):
     assert files.count(lake, glob="{tenant}/*.csv")(tenant=tenant) == found
     assert files.count(lake, ignore="{tenant}")(tenant=tenant) == 1 - found
 
@@ -228,7 +228,7 @@ def test_an_argument_in_a_pattern_of_paths_does_not_lead_out_of_the_folder(lake,
 
 
 @pytest.mark.parametrize("pattern", ["[{tenant}]", "{tenant}*", "*{tenant}", "**{tenant}"])
-def test_a_place_of_a_pattern_of_paths_where_an_argument_would_match_more_is_refused(lake, pattern):
+def test_a_place_of_a_pattern_of_paths_where_an_argument_would_match_more_is_rejected(lake, pattern):
     with pytest.raises(DefinitionValueError, match="in brackets or next to"):
         files.tree(lake, glob=pattern)
 
@@ -355,7 +355,7 @@ def test_an_argument_of_sql_is_a_value(engine, value):
     assert sql.rows(engine, "flows")() == 3
 
 
-def test_a_value_that_is_refused_leaves_the_check_without_a_verdict(lake):
+def test_a_value_that_is_rejected_leaves_the_check_without_a_verdict(lake):
     with window("act", unchanged("x", files.tree(f"{lake}/{{tenant}}")), args={"tenant": "../other"}) as w:
         pass
 

@@ -1,4 +1,4 @@
-"""How far counters have counted: never less than before, whatever resets them."""
+"""Counter totals never fall, across any resets."""
 
 import threading
 
@@ -99,13 +99,13 @@ def test_fields_stand_between_quotes():
 
 
 @pytest.mark.parametrize("query", ["up > $n", "sum by ($label) (up)", "up{job=`$job`}"])
-def test_a_field_outside_of_quotes_would_be_language_and_is_refused(query):
+def test_a_field_outside_of_quotes_would_be_language_and_is_rejected(query):
     with pytest.raises(DefinitionValueError, match="stands outside of quotes"):
         query_fields(query)
 
 
 @pytest.mark.parametrize("query", ["", "  ", 3, None])
-def test_what_is_no_query_is_refused(query):
+def test_what_is_not_a_query_is_rejected(query):
     with pytest.raises(DefinitionTypeError, match="expected PromQL"):
         query_fields(query)
 
@@ -118,6 +118,6 @@ def test_a_quote_in_a_comment_does_not_open_a_field_to_the_language():
     )
 
 
-def test_a_value_that_is_no_text_is_refused():
+def test_a_value_that_is_not_text_is_rejected():
     with pytest.raises(TypeError, match="takes text, a number or a path"):
         fill_query('up{job="$job"}', {"job": ["a"]})

@@ -1,4 +1,4 @@
-"""Probes over HTTP, against a real server on loopback: documents, lists over pages, and what goes wrong."""
+"""Probes over HTTP, against a real server on loopback."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Answering(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def api():
-    """Run a server; `api.answer` gives status, headers and body, `api.asked` is what was asked for."""
+    """Run a server that answers with `api.answer` and records requests in `api.asked`."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
         server.daemon_threads = True
         server.asked = []
@@ -146,7 +146,7 @@ def test_an_argument_may_name_a_host_below_a_domain_that_is_written():
 
 
 @pytest.mark.parametrize("options", [{"headers": {"X-Tenant": "{tenant}"}}, {"params": {"{name}": "x"}}])
-def test_a_field_where_none_is_filled_is_refused(api, options):
+def test_a_field_where_none_is_filled_is_rejected(api, options):
     with pytest.raises(DefinitionValueError, match="take no fields"):
         http.json(api.url, **options)
 
@@ -173,7 +173,7 @@ def test_an_empty_argument_is_inconclusive(api):
     assert "the field {tenant} is empty" in fault_of(http.json(f"{api.url}/t/{{tenant}}"), tenant="")
 
 
-def test_an_argument_that_the_action_lacks_is_refused_at_decoration(api):
+def test_an_argument_that_the_action_lacks_is_rejected_at_decoration(api):
     with pytest.raises(
         DefinitionTypeError, match="needs 'tenent', which does not exist; did you mean 'tenant'"
     ):
@@ -245,7 +245,7 @@ def test_a_read_is_not_sent_again_where_that_would_change_nothing(api):
     assert len(api.asked) == 1
 
 
-def test_the_last_answer_is_told_when_no_attempt_is_left(api):
+def test_the_last_answer_is_reported_when_no_attempt_is_left(api):
     api.answer = lambda path, query: (503, {}, {})
 
     assert "the server answered 503 Service Unavailable" in fault_of(http.json(api.url, retries=1))
@@ -332,7 +332,7 @@ def test_a_link_to_the_next_page_is_found_however_it_is_written(api, link):
 @pytest.mark.parametrize(
     "link", ['</x>; rel="prev"; rel="next"', '</x>; title="rel=next"', "rel=next", "</x>"]
 )
-def test_what_is_no_link_to_a_next_page_ends_the_list(api, link):
+def test_what_is_not_a_link_to_a_next_page_ends_the_list(api, link):
     api.answer = lambda path, query: (200, {"Link": link}, [1, 2])
 
     assert http.count(f"{api.url}/items")() == 2
@@ -358,7 +358,7 @@ def test_a_next_page_on_another_host_is_not_asked_for(api):
     assert "the next page is on another host, elsewhere.invalid" in fault_of(http.count(api.url))
 
 
-def test_what_is_no_list_is_a_fault(api):
+def test_what_is_not_a_list_is_a_fault(api):
     assert "the value at '' is not a list; write an items= that points to the list" in fault_of(
         http.count(api.url)
     )
@@ -375,7 +375,7 @@ def test_no_redirect_is_followed(api):
     assert "t0ken" not in said
 
 
-def test_what_is_no_json_says_what_it_is(api):
+def test_what_is_not_json_says_what_it_is(api):
     api.answer = lambda path, query: (200, {"Content-Type": "text/html"}, b"<html>")
 
     assert "the answer is not JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
@@ -417,7 +417,7 @@ def test_a_compressed_answer_is_held_to_the_limit_as_it_is_without(api):
 
 @pytest.fixture
 def dripping():
-    """Serve an answer that never ends, a byte at a time, always before a wait is over."""
+    """Serve an endless answer, one byte before each time limit of a wait."""
 
     def drip(connection):
         with connection, contextlib.suppress(OSError):

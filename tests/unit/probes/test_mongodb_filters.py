@@ -1,4 +1,4 @@
-"""How the MongoDB probes fill filters, what they make of documents, and what they refuse without a server."""
+"""Filters, documents and definition errors of the MongoDB probes, without a server."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_a_field_alone_keeps_the_type_of_its_value_and_one_within_a_text_does_no
     }
 
 
-def test_a_value_that_could_be_an_operator_is_refused():
+def test_a_value_that_could_be_an_operator_is_rejected():
     for value in ({"$ne": None}, ["a"], ("a",), {"a"}, re.compile("a"), object()):
         with pytest.raises(TypeError, match="takes a plain value to compare with"):
             fill_filter({"a": "{x}"}, {"x": value})
 
 
-def test_a_field_in_a_pattern_is_matched_as_it_is():
+def test_a_field_in_a_pattern_is_matched_literally():
     assert fill_filter({"a": {"$regex": "^{x}.*"}}, {"x": "a.*"}) == {"a": {"$regex": r"^a\.\*.*"}}
 
 
@@ -57,13 +57,13 @@ def test_a_field_in_a_pattern_is_matched_as_it_is():
         {"$text": {"$search": "{x}"}},
     ],
 )
-def test_a_field_that_would_be_run_is_refused(given):
+def test_a_field_that_would_be_run_is_rejected(given):
     with pytest.raises(DefinitionValueError, match="would be run as code"):
         filter_fields(given)
 
 
 @pytest.mark.parametrize("pattern", [re.compile("^{x}$"), Regex("^{x}$"), re.compile(b"^{x}$")])
-def test_a_field_that_would_not_be_filled_is_refused(pattern):
+def test_a_field_that_would_not_be_filled_is_rejected(pattern):
     for given in ({"a": pattern}, {"a": {"$in": [pattern]}}, {"a": {"$not": pattern}}):
         with pytest.raises(DefinitionValueError, match="within a compiled pattern is not filled"):
             filter_fields(given)
@@ -81,7 +81,7 @@ class Euro:
     __repr__ = object.__repr__
 
 
-def test_a_value_that_the_codec_options_decode_is_told_by_what_it_holds():
+def test_a_value_that_the_codec_options_decode_is_reported_by_what_it_holds():
     price = Euro(1)
     with window("pay", unchanged("price", lambda: to_python({"price": price}))) as w:
         price.cents = 2
@@ -101,7 +101,7 @@ def test_a_document_can_be_a_key():
     assert to_key({"a": [1, {"b": Decimal128("2")}]}) == (("a", (1, (("b", 2),))),)
 
 
-def test_a_wrong_definition_is_refused_where_it_is_written(orders):
+def test_a_wrong_definition_is_rejected_where_it_is_written(orders):
     for other in (None, orders.database, "orders"):
         with pytest.raises(DefinitionTypeError, match=r"mongodb.count\(\) reads a collection of PyMongo"):
             mongodb.count(other)

@@ -1,4 +1,4 @@
-"""What a probe says when it cannot read: the system's words, and none of its secrets."""
+"""Errors of probes: the text of the system, without secrets."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Probes of tables and statements, against SQLite in a file and over each way to connect to it."""
+"""Probes of tables and statements, against SQLite over every kind of source."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_count_is_one_select(engine, statements):
     ]
 
 
-def test_a_parameter_that_the_action_does_not_have_is_refused_with_the_nearest(engine):
+def test_a_parameter_that_the_action_does_not_have_is_rejected_with_the_nearest(engine):
     with pytest.raises(
         DefinitionTypeError, match=r"needs 'tennant', which does not exist; did you mean 'tenant'"
     ):
@@ -114,14 +114,14 @@ def test_a_parameter_that_the_action_does_not_have_is_refused_with_the_nearest(e
         def act(tenant): ...
 
 
-def test_a_value_that_the_sql_does_not_name_is_refused_with_the_nearest(engine):
+def test_a_value_that_the_sql_does_not_name_is_rejected_with_the_nearest(engine):
     with pytest.raises(
         DefinitionValueError, match="gives 'tennant', which the SQL does not name; did you mean :tenant"
     ):
         sql.rows(engine, "flows", where="tenant = :tenant", params={"tennant": "acme"})
 
 
-def test_a_parameter_that_no_argument_can_be_is_refused(engine):
+def test_a_parameter_that_no_argument_can_be_is_rejected(engine):
     with pytest.raises(DefinitionValueError, match=":class cannot be the name of an argument"):
         sql.rows(engine, "flows", where="tenant = :class")
 
@@ -201,7 +201,7 @@ def test_a_connection_of_a_driver_wants_a_key(path):
         )
 
 
-def test_two_rows_of_one_key_are_no_records(engine):
+def test_two_rows_of_one_key_are_an_error(engine):
     assert said(sql.records(engine, "flows", key="tenant")) == (
         "two rows of flows have the same tenant; name unique columns in key="
     )
@@ -234,13 +234,13 @@ def test_records_by_tag_are_a_tagged_probe(engine):
         ({"limit": 0}, "limit= is a number of rows, not 0"),
     ],
 )
-def test_what_contradicts_itself_is_refused(engine, options, sentence):
+def test_what_contradicts_itself_is_rejected(engine, options, sentence):
     with pytest.raises(DefinitionValueError, match=sentence):
         sql.records(engine, "flows", **options)
 
 
 @pytest.mark.parametrize("key", [3, [], [3]])
-def test_a_key_that_is_no_name_is_refused(engine, key):
+def test_a_key_that_is_not_a_name_is_rejected(engine, key):
     with pytest.raises(DefinitionTypeError, match="key= takes the name of a column"):
         sql.records(engine, "flows", key=key)
 
@@ -256,14 +256,14 @@ def test_a_column_that_is_not_there_is_the_databases_error_though_its_name_is_qu
 # scalar and query -----------------------------------------------------------------------------------------
 
 
-def test_a_scalar_is_the_value_of_one_row_and_none_where_there_is_no_row(source):
+def test_a_scalar_is_the_value_of_one_row_and_none_without_a_row(source):
     probe = sql.scalar(source, "SELECT tenant FROM flows WHERE id = :flow")
 
     assert (probe(flow=3), probe(flow=9)) == ("globex", None)
 
 
 @pytest.mark.parametrize("statement", ["SELECT id FROM flows", "SELECT id, tenant FROM flows WHERE id = 1"])
-def test_several_rows_or_columns_are_no_scalar(engine, statement):
+def test_several_rows_or_columns_are_not_a_scalar(engine, statement):
     assert said(sql.scalar(engine, statement)).startswith("a scalar is one row of one column")
 
 
@@ -285,7 +285,7 @@ def test_a_query_has_a_limit(engine):
     assert said(sql.query(engine, "SELECT id FROM flows", limit=2)).startswith("there are more than 2 rows")
 
 
-def test_a_statement_that_writes_is_refused_by_the_database(engine):
+def test_a_statement_that_writes_is_rejected_by_the_database(engine):
     assert "readonly database" in said(sql.query(engine, "DELETE FROM flows RETURNING id"))
     assert sql.rows(engine, "flows")() == 3
 
@@ -387,13 +387,13 @@ def test_what_opens_no_connection_says_so():
 
 
 @pytest.mark.parametrize("source", [3, "sqlite://", None, sqlite3.Connection])
-def test_what_is_nowhere_to_read_from_is_refused(source):
+def test_what_is_not_a_source_is_rejected(source):
     with pytest.raises(DefinitionTypeError, match="not a source; pass an engine"):
         sql.rows(source, "flows")
 
 
 @pytest.mark.parametrize("literal", ["'{tenant}'", "':tenant'", "'$tenant'"])
-def test_an_argument_in_quotes_is_refused_and_the_text_itself_goes_into_params(engine, literal):
+def test_an_argument_in_quotes_is_rejected_and_the_text_itself_goes_into_params(engine, literal):
     with pytest.raises(DefinitionValueError) as caught:
         sql.rows(engine, "flows", where=f"tenant = {literal}")
 

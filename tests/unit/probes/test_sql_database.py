@@ -1,4 +1,4 @@
-"""A whole database held to account: what is damaged anywhere shows, by table and row."""
+"""A probe of a whole database finds damage in any table and row."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_tables_to_leave_out_are_a_list(engine, exclude):
         sql.database(engine, exclude=exclude)
 
 
-def test_an_open_connection_of_a_driver_is_refused(path):
+def test_an_open_connection_of_a_driver_is_rejected(path):
     with (
         closing(sqlite3.connect(path)) as connection,
         pytest.raises(DefinitionTypeError, match="pass an engine"),

@@ -1,4 +1,4 @@
-"""Which colon in SQL is a parameter, and that every other reaches the database as it was written."""
+"""Colons in SQL: parameters are found, and all others stay unchanged."""
 
 from __future__ import annotations
 
