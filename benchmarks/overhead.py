@@ -27,8 +27,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler
 
-from deltaspan import change, expects
-from deltaspan._config import forget_settings, settings
+from deltaspan import change, configure, expects
+from deltaspan._process import reset
 from deltaspan._telemetry import Instruments, install
 
 CALLS_A_ROUND = 100
@@ -250,8 +250,8 @@ def main() -> None:
     for mode, kind, checks, make, against, target in rows:
         if options.only not in f"{mode} {kind} {checks}":
             continue
+        reset()
         instruments = install(make())
-        forget_settings()
         decorate = expects(*[change(f"m{i}", count).by(1) for i in range(checks)])
         is_async = kind == "async"
         ours: Any = decorate(act_async if is_async else act)  # type: ignore[arg-type]
@@ -272,15 +272,14 @@ def main() -> None:
             f"   against {against}"
         )
     loop.close()
-    install(None)
+    reset()
 
 
 def disabled(decorate: Any, *, is_async: bool) -> Any:
     import os  # noqa: PLC0415  # only this row touches the environment
 
     os.environ["DELTASPAN_ENABLED"] = "false"
-    forget_settings()
-    settings()
+    configure()  # reads the environment
     del os.environ["DELTASPAN_ENABLED"]
     return decorate(act_async if is_async else act)
 

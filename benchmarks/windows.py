@@ -23,6 +23,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 
 from deltaspan import change, expects
+from deltaspan._process import reset
 from deltaspan._telemetry import Instruments, install
 
 SIZES = (10, 100, 1_000, 10_000)
@@ -114,7 +115,7 @@ def main() -> None:
             first = first or each
             held = memory(action, windows)
             print(f"{name:10}{windows:>9}{each:>10.1f}{held:>10.2f}{each / first:>8.2f}")
-    install(None)
+    reset()
 
 
 if __name__ == "__main__":

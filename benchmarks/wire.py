@@ -32,6 +32,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from deltaspan import change, expects, window
+from deltaspan._process import reset
 from deltaspan._telemetry import Instruments, install
 
 BATCH = 512
@@ -111,7 +112,7 @@ def batch_of(checks: int, verbs: int = len(VERBS), nouns: int = len(NOUNS)) -> t
         for n in range(BATCH):
             calls[n % len(calls)]()
     finally:
-        install(None)
+        reset()
     metrics = encode_metrics(reader.get_metrics_data())
     return encode_spans(spans.get_finished_spans()), metrics
 
@@ -146,7 +147,7 @@ def events() -> tuple[float, float]:
             with window(name, change(METRICS[0], lambda state=state: state).by(amount)):
                 pass  # says that it changed something, and did not
     finally:
-        install(None)
+        reset()
     sent = encode_logs(logs.get_finished_logs()).SerializeToString()
     return len(sent) / BATCH, len(gzip.compress(sent, 6)) / BATCH
 

@@ -7,11 +7,12 @@ an `RLock` it would find the state half changed.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, ParamSpec, TypeVar
+
+from deltaspan._process import on_fork
 
 __all__ = [
     "Once",
@@ -44,8 +45,7 @@ class Serial:
         self._lock = threading.RLock()
         self._is_busy = False
         self._put_off: deque[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = deque()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget_other_threads)
+        on_fork(self._forget_other_threads)
 
     def run(self, step: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> bool:
         """Run a step, or put it off until the step that this thread is in has ended.

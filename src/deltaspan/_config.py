@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
+from deltaspan._process import on_reset
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Policy
 
@@ -20,7 +21,6 @@ __all__ = [
     "EventSignal",
     "Settings",
     "configure",
-    "forget_settings",
     "override",
     "settings",
 ]
@@ -210,8 +210,9 @@ def settings() -> Settings:
     return _process.settings or _process.read()
 
 
-def forget_settings() -> None:
-    """Forget what `configure` said; the environment is read again at the next use."""
+@on_reset
+def _forget() -> None:
+    """Forget what `configure` set; the environment is read again at the next use."""
     _process.configured, _process.settings = {}, None
 
 

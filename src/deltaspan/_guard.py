@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, ParamSpec, TypeVar
 
 from deltaspan._interrupts import let_through
+from deltaspan._process import on_reset
 
 __all__ = ["EXHAUSTED", "class_name", "describe", "guarded", "qualified_name", "safe_str", "say"]
 
@@ -20,7 +21,8 @@ EXHAUSTED: Final = (RecursionError, MemoryError)
 must never be taken for an answer such as "not equal"."""
 
 _MOST_REMEMBERED: Final = 256
-_seen: set[tuple[str, str]] = set()
+_seen: Final[set[tuple[str, str]]] = set()
+on_reset(_seen.clear)
 
 class_name: Callable[[type], str] = type.__dict__["__name__"].__get__
 """The name of a class, whatever its metaclass says."""

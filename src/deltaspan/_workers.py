@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextvars
-import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -20,12 +19,12 @@ from typing import Any, Final, TypeVar
 
 from deltaspan._concurrency import Once, take_first
 from deltaspan._guard import guarded
+from deltaspan._process import on_fork
 
 __all__ = [
     "MOST_THREADS",
     "THREAD_NAME",
     "Pool",
-    "current_process",
     "drain",
     "is_collected",
     "later",
@@ -171,13 +170,10 @@ def on_asyncio() -> bool:
     return True
 
 
+@on_fork
 def _forget() -> None:
     global _pool  # noqa: PLW0603  # a forked child has none of its parent's threads
     _pool = Pool(MOST_THREADS, THREAD_NAME)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
 
 
 _EXIT_SECONDS: Final = 5.0
@@ -223,29 +219,14 @@ def _work(queue: SimpleQueue[Callable[[], object]]) -> None:
         guarded("work in the background", queue.get())
 
 
+@on_fork
 def _forget_background() -> None:
     # A forked child has the queue's content but not the thread; what its parent left is its parent's to do.
     global _queue, _started
     _queue, _started = SimpleQueue(), Once()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_background)
-
-
 T = TypeVar("T")
-
-
-class Process:
-    """One process; told by identity, which costs less than asking the system for a number."""
-
-
-_current = Process()
-
-
-def current_process() -> Process:
-    """Return this process; a forked child has another."""
-    return _current
 
 
 def watch(thing: T) -> weakref.ref[T]:
@@ -263,12 +244,3 @@ def is_collected(watching: weakref.ref[T]) -> bool:
 
 def _ignore(_: object) -> None:
     """Do nothing: the reference is only asked whether it is cleared."""
-
-
-def _forget_process() -> None:
-    global _current  # noqa: PLW0603  # one a process
-    _current = Process()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_process)

@@ -26,6 +26,7 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+from deltaspan._process import on_fork
 from deltaspan._telemetry import Outage, add_baggage_processors, exporters
 
 __all__ = ["Telemetry", "configure_telemetry"]
@@ -209,8 +210,7 @@ def _closed_at_exit(*pipelines: _Pipeline) -> Telemetry:
     outage.watch([exporter for pipeline in pipelines for exporter in pipeline.exporters])
     telemetry = Telemetry(pipelines, outage)
     atexit.register(telemetry.shutdown)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=telemetry._in_forked_child)  # noqa: SLF001  # of this module
+    on_fork(telemetry._in_forked_child)  # noqa: SLF001  # of this module
     if threading.current_thread() is not threading.main_thread():
         _log.info("configure_telemetry was called off the main thread; SIGTERM will not flush telemetry")
         return telemetry

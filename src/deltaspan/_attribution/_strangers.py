@@ -6,12 +6,14 @@ import logging
 from typing import Final
 
 from deltaspan._guard import say
+from deltaspan._process import on_reset
 
 __all__ = ["warn_of_strangers"]
 
 _MOST_REMEMBERED: Final = 1024
 _warned: Final[set[str]] = set()
 """The metrics that were spoken of in this process."""
+on_reset(_warned.clear)
 
 
 def warn_of_strangers(metric: str, attribution: str) -> None:

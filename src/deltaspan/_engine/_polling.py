@@ -17,6 +17,7 @@ from deltaspan._batches import Moment
 from deltaspan._concurrency import Once
 from deltaspan._engine._reads import Read, perform_together
 from deltaspan._guard import say
+from deltaspan._process import on_reset
 from deltaspan._workers import on_asyncio
 from deltaspan.checks import Patience
 
@@ -139,7 +140,8 @@ class _Watch:
         return self._check.read_again(moment)
 
 
-_warned = Once()
+_warned: Final = Once()
+on_reset(_warned.give_back)
 
 
 def _pause(seconds: float) -> None:

@@ -15,6 +15,7 @@ from deltaspan._batches import Moment, verifying
 from deltaspan._callables import Bound, discard
 from deltaspan._guard import describe, safe_str, say
 from deltaspan._interrupts import let_through, without_frames
+from deltaspan._process import on_reset
 from deltaspan._state.snapshot import SCALARS
 from deltaspan._verdicts import UNREAD, ProbeTimeout
 from deltaspan._workers import on_asyncio, submit
@@ -36,7 +37,8 @@ _LONG_SECONDS: Final = 0.05
 """From how long on a read in an async action is said to hold up the event loop."""
 
 _MOST_KNOWN_TO_BLOCK: Final = 256
-_known_to_block: set[tuple[str, str]] = set()
+_known_to_block: Final[set[tuple[str, str]]] = set()
+on_reset(_known_to_block.clear)
 
 
 class Read:

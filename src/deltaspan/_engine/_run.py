@@ -25,10 +25,11 @@ from deltaspan._engine._plan import CAUSAL_TAG, YIELDED, Plan
 from deltaspan._engine._polling import settle, settle_async, steps_of
 from deltaspan._engine._reads import Read, perform_together
 from deltaspan._guard import guarded, say
+from deltaspan._process import current_process
 from deltaspan._reports import ActionReport, CheckReport, hand_out
 from deltaspan._telemetry import Resumed, RunTelemetry
 from deltaspan._verdicts import UNREAD, Unread
-from deltaspan._workers import current_process, is_collected, later, on_asyncio, watch
+from deltaspan._workers import is_collected, later, on_asyncio, watch
 from deltaspan.causal_tag import CausalTag
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive
 from deltaspan.typing import Claim

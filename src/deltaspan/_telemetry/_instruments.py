@@ -6,6 +6,7 @@ from opentelemetry import metrics, trace
 from opentelemetry._logs import LoggerProvider, get_logger_provider
 
 from deltaspan import semconv
+from deltaspan._process import on_reset
 from deltaspan._version import __version__
 
 __all__ = ["Instruments", "install", "instruments"]
@@ -69,8 +70,14 @@ def instruments() -> Instruments:
     return _installed or install(Instruments())
 
 
-def install(chosen: Instruments | None) -> Instruments:
-    """Use these instruments from now on; None goes back to the global providers."""
+def install(chosen: Instruments) -> Instruments:
+    """Use these instruments from now on, and return them."""
     global _installed  # noqa: PLW0603  # one set a process, as OpenTelemetry's own providers are
-    _installed = chosen or Instruments()
-    return _installed
+    _installed = chosen
+    return chosen
+
+
+@on_reset
+def _uninstall() -> None:
+    global _installed  # noqa: PLW0603
+    _installed = None

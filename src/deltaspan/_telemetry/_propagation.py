@@ -13,13 +13,20 @@ from opentelemetry.trace import INVALID_SPAN, Span
 
 from deltaspan import semconv
 from deltaspan._config import PROPAGATE, settings
+from deltaspan._process import on_reset
 
 __all__ = ["is_baggage_carried", "notice_lost_baggage", "propagator_cure"]
 
 _log = logging.getLogger("deltaspan")
 _PROBE: Final = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
-_looked = False
+_is_noticed = False  # not a Once: it is looked at in each run
+
+
+@on_reset
+def _forget() -> None:
+    global _is_noticed  # noqa: PLW0603  # there is one global propagator
+    _is_noticed = False
 
 
 def notice_lost_baggage(span: Span) -> None:
@@ -27,11 +34,11 @@ def notice_lost_baggage(span: Span) -> None:
 
     Not when things are set up: a program may still set its propagator after that.
     """
-    global _looked  # noqa: PLW0603  # there is one global propagator
+    global _is_noticed  # noqa: PLW0603
     # Asked at each run while there is no SDK: what its tracer returns then is known by identity.
-    if _looked or span is INVALID_SPAN or not span.get_span_context().is_valid:
+    if _is_noticed or span is INVALID_SPAN or not span.get_span_context().is_valid:
         return
-    _looked = True
+    _is_noticed = True
     if settings().propagate and not is_baggage_carried():
         _log.warning(
             "the configured propagator does not carry baggage, so causal tags stay in this process; "

@@ -20,6 +20,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from deltaspan import semconv
 from deltaspan._config import settings
+from deltaspan._process import on_reset
 from deltaspan.causal_tag._context import (
     BAGGAGE_KEY,
     LOCAL_KEY,
@@ -217,6 +218,9 @@ def _inherited() -> Context | None:
     """Return what the environment hands down, read once; None unless a causal tag is there."""
     context = _taken_up(os.environ, Context())
     return context if LOCAL_KEY in context else None
+
+
+on_reset(_inherited.cache_clear)
 
 
 def _taken_up(headers: Any, context: Context) -> Context:

@@ -10,11 +10,11 @@ empty mapping, and what is known is forgotten when the window that asked for it 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from deltaspan._concurrency import Serial
+from deltaspan._process import on_fork, on_reset
 
 __all__ = ["DescendantTracker", "families", "register_run", "start_tracking", "stop_tracking", "watched"]
 
@@ -177,10 +177,8 @@ def _forget(kin: DescendantTracker) -> None:
             families.pop(kin.root, None)
 
 
+@on_reset
+@on_fork
 def _forget_all() -> None:
     watched.clear()
     families.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
