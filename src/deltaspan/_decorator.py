@@ -38,7 +38,7 @@ from deltaspan._engine import (
     step_async,
     unverified,
 )
-from deltaspan._guard import say
+from deltaspan._guard import log
 from deltaspan._reports import hand_out, is_collecting
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
@@ -314,7 +314,7 @@ def _enabled_for(plan: Plan) -> Callable[[], bool]:
                 hand_out(unverified(plan, SKIPPED))
             if wants_to_raise and not said:
                 said = True
-                say(
+                log(
                     logging.WARNING,
                     "DELTASPAN_ENABLED is false: %s runs unverified and will not raise",
                     plan.action,

@@ -1,4 +1,4 @@
-"""State that belongs to the process: one hook for forks, the identity of the process, one reset for tests.
+"""State of the process: one hook for forks, its identity, one reset for tests.
 
 A module that keeps such state registers the functions that renew it when it is imported. They are called in
 the order in which they were registered.
@@ -28,12 +28,12 @@ _on_reset: Final[list[Callable[[], object]]] = []
 
 
 def current_process() -> Process:
-    """Return this process; a forked child has another."""
+    """Return the current process. A forked child has another one."""
     return _current
 
 
 def on_fork(function: F) -> F:
-    """Register a function that is called in each forked child; usable as a decorator.
+    """Register a function to be called in each forked child. Usable as a decorator.
 
     Use it for threads, locks that other threads may hold, and what is open in the parent alone.
 
@@ -49,7 +49,7 @@ def on_fork(function: F) -> F:
 
 
 def on_reset(function: F) -> F:
-    """Register a function that `reset` calls; usable as a decorator.
+    """Register a function to be called by `reset`. Usable as a decorator.
 
     Args:
         function: takes no arguments.

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from deltaspan._batches import Moment
 from deltaspan._concurrency import Once
 from deltaspan._engine._reads import Read, perform_together
-from deltaspan._guard import say
+from deltaspan._guard import log
 from deltaspan._process import on_reset
 from deltaspan._workers import on_asyncio
 from deltaspan.checks import Patience
@@ -146,7 +146,7 @@ on_reset(_warned.give_back)
 
 def _pause(seconds: float) -> None:
     if not _warned.is_taken and on_asyncio() and _warned.take():
-        say(
+        log(
             logging.WARNING,
             "a sync action looks at its post-state again on the thread of a running event loop, which "
             "waits meanwhile; make the action async, or run it in a thread",

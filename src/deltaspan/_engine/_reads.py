@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from deltaspan._batches import Moment, verifying
 from deltaspan._callables import Bound, discard
-from deltaspan._guard import describe, safe_str, say
+from deltaspan._guard import describe, log, safe_str
 from deltaspan._interrupts import let_through, without_frames
 from deltaspan._process import on_reset
 from deltaspan._state.snapshot import SCALARS
@@ -120,7 +120,7 @@ class Read:
         key = (name, safe_str(getattr(function, "__module__", "")))
         if key not in _known_to_block and len(_known_to_block) < _MOST_KNOWN_TO_BLOCK:
             _known_to_block.add(key)
-            say(
+            log(
                 logging.WARNING,
                 "the probe %s held up the event loop for %.0f ms; read it in a thread: configure it by "
                 "@probe(blocking=True), or make it async",

@@ -24,7 +24,7 @@ from deltaspan._engine._deferred import defer, defer_async
 from deltaspan._engine._plan import CAUSAL_TAG, YIELDED, Plan
 from deltaspan._engine._polling import settle, settle_async, steps_of
 from deltaspan._engine._reads import Read, perform_together
-from deltaspan._guard import guarded, say
+from deltaspan._guard import guarded, log
 from deltaspan._process import current_process
 from deltaspan._reports import ActionReport, CheckReport, hand_out
 from deltaspan._telemetry import Resumed, RunTelemetry
@@ -61,7 +61,7 @@ def apply_policy(
         return
     policy = plan.policy(report.outcome)
     if policy == "warn" or (policy == "raise" and unheard and error is None):
-        say(logging.WARNING, "%s: %s: %s", report.action, report.outcome, report.explanation)
+        log(logging.WARNING, "%s: %s: %s", report.action, report.outcome, report.explanation)
     elif policy == "raise" and error is None:
         raised = DeltaCheckFailed if report.outcome == "fail" else DeltaInconclusive
         raise raised(report, None if result is UNREAD else result)

@@ -1,7 +1,8 @@
-"""Reports to OpenTelemetry: a span, an event a check, three metrics. The API alone; nothing here reads state.
+"""Export reports to OpenTelemetry: a span, events and three metrics.
 
-`_instruments` makes what is recorded with, `_spans`, `_events` and `_metrics` record with it, one file a
-signal. What is opened for a run is a `RunTelemetry`; the engine calls its methods through the guard.
+Only OpenTelemetry's API is used here, except in `sdk`. `_instruments` creates the tracer, the instruments and
+the logger. `_span`, `_events` and `_metrics` record with them, one file a signal. Each run has a
+`RunTelemetry`, whose methods guard themselves.
 """
 
 from deltaspan._telemetry._attributes import ActionNames

@@ -1,4 +1,4 @@
-"""Noticing, once, that the configured propagator would leave the causal tag at home."""
+"""Detect propagators that do not carry baggage, and log the remedy once."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def _forget() -> None:
 
 
 def notice_lost_baggage(span: Span) -> None:
-    """Look at the first run that has a span whether baggage is propagated; log the cure when it is not.
+    """Check in the first run with a span that baggage is propagated.
 
-    Not when things are set up: a program may still set its propagator after that.
+    If it is not, log the remedy. An earlier check would be wrong: a program may set its propagator late.
     """
     global _is_noticed  # noqa: PLW0603
-    # Asked at each run while there is no SDK: what its tracer returns then is known by identity.
+    # Called in each run while there is no SDK. The span is then the invalid one, compared by identity.
     if _is_noticed or span is INVALID_SPAN or not span.get_span_context().is_valid:
         return
     _is_noticed = True
@@ -49,10 +49,14 @@ def notice_lost_baggage(span: Span) -> None:
 
 
 def is_baggage_carried() -> bool:
-    """Return whether the global propagator carries baggage; raises what loading it raises."""
-    # Tried, not looked up: others than W3C's carry baggage in headers of their own.
-    # Imported here because it loads what OTEL_PROPAGATORS names, and raises when that is not installed: it is
-    # not for us to break the import of a program that never propagates anything.
+    """Return whether the global propagator carries baggage.
+
+    Raises:
+        Exception: the propagator that OTEL_PROPAGATORS names cannot be loaded.
+    """
+    # The propagator is tried, because others than W3C's carry baggage in headers of their own.
+    # The import loads what OTEL_PROPAGATORS names, and raises if that is not installed. At the top it would
+    # break the import of programs that never propagate anything.
     from opentelemetry import propagate  # noqa: PLC0415
 
     carrier: dict[str, str] = {}
@@ -61,7 +65,7 @@ def is_baggage_carried() -> bool:
 
 
 def propagator_cure() -> str:
-    """Return what makes it carry baggage: a variable to set, or the line of code."""
+    """Return the remedy: a variable to set, or a line of code."""
     names = os.environ.get(OTEL_PROPAGATORS, "").strip()
     if names.lower() == "none":
         return f"set {OTEL_PROPAGATORS}=tracecontext,baggage"

@@ -205,7 +205,7 @@ def test_a_forked_child_begins_with_nothing(table):
 def test_minting_a_tag_outside_of_any_run_does_not_look(table, monkeypatch):
     from opentelemetry.context import Context  # noqa: PLC0415  # only here
 
-    monkeypatch.setattr("deltaspan.causal_tag._context.born", None)
+    monkeypatch.setattr("deltaspan.causal_tag._context.register_run", None)
     with window("w", table.check()):
         assert mint(Context()).parent_id is None
 
