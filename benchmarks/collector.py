@@ -1,4 +1,4 @@
-"""What a core of an OpenTelemetry Collector takes: spans a CPU second, and memory a span held for sampling.
+"""Throughput and memory of an OpenTelemetry Collector per core, in spans.
 
 Run: python benchmarks/collector.py [--seconds N] [--binary PATH]
 
@@ -90,7 +90,7 @@ def free_port() -> int:
 def collector(
     binary: Path, role: str, next_port: int = 1, wait: int = 1
 ) -> Iterator[tuple[int, psutil.Process]]:
-    """Run a collector in that role; yield its port and its process."""
+    """Run a collector in that role, and yield its port and process."""
     ports = {"port": free_port(), "health": free_port(), "next": next_port, "wait": wait}
     extra = STORE if role == "store" else dict.fromkeys(STORE, "")
     config = COMMON % (ports | extra) + PIPELINES[role]
@@ -117,7 +117,7 @@ def await_health(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 class Batches:
-    """Serialised batches, each with trace ids that no other has: what tail sampling keeps in memory."""
+    """Serialized batches with unique trace ids, which tail sampling keeps in memory."""
 
     def __init__(self) -> None:
         message, _ = batch_of(CHECKS)
@@ -135,7 +135,7 @@ class Batches:
 
 
 def send(port: int, seconds: float, *, compressed: bool) -> int:
-    """Send batches for so many seconds; return how many spans were acknowledged."""
+    """Send batches for a number of seconds, and return the acknowledged spans."""
     batches, counts = Batches(), itertools.count()
     until = time.monotonic() + seconds
     options: dict[str, Any] = {"compression": grpc.Compression.Gzip} if compressed else {}

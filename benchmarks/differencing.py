@@ -1,4 +1,4 @@
-"""What freezing and differencing cost, next to what a hand-written check would pay for the same state.
+"""Cost of freezing and differencing, compared with a hand-written check.
 
 Run it with `python benchmarks/differencing.py`; it exits with 1 when a target is missed.
 """
@@ -25,7 +25,10 @@ SCALAR_CALLS = 200_000
 
 
 def best_of(*actions: Callable[[], object]) -> list[float]:
-    """Return the best time of each action in seconds, taken in turns so that noise hits all alike."""
+    """Return the best time of each action, in seconds.
+
+    The actions take turns, so that noise affects all alike.
+    """
     best = [float("inf")] * len(actions)
     gc.collect()
     gc.disable()

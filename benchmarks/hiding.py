@@ -1,4 +1,4 @@
-"""What hiding credentials costs in the collector: CPU time a span, with deploy/collector/config.yaml.
+"""CPU time per span for hiding credentials, with deploy/collector/config.yaml.
 
 Run: python benchmarks/hiding.py [--seconds N]
 

@@ -1,4 +1,4 @@
-"""What a decorated call costs, as a ratio to hand-written OpenTelemetry in the same process.
+"""Cost of a decorated call, as a ratio to hand-written OpenTelemetry.
 
 Run with `make bench` or `python benchmarks/overhead.py [--rounds N]`. Each pair is run in alternation, many
 short rounds each, and medians are compared: what else the machine does then hits both alike.
@@ -36,7 +36,7 @@ STATE = [0]
 
 
 class Discard(SpanExporter):
-    """Takes batches and forgets them: the cost of sending is the same for both sides."""
+    """An exporter that discards batches, so that sending costs both sides the same."""
 
     def export(self, spans: Any) -> SpanExportResult:
         return SpanExportResult.SUCCESS

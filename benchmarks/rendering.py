@@ -1,4 +1,6 @@
-"""What rendering a state for the wire costs, and that a large state costs no more than what is shown of it.
+"""Cost of rendering states of different sizes for the wire.
+
+A large state costs no more than the part of it that is shown.
 
 Run: python benchmarks/rendering.py
 """

@@ -23,7 +23,7 @@ DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured, for an action of two checks.
+    """Measured values for an action of two checks.
 
     Attributes:
         span_bytes: its span as OTLP protobuf.
@@ -58,7 +58,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What depends on you.
+    """Values that depend on the deployment.
 
     Attributes:
         head_sampled: share of traces that the agents record at all.
@@ -120,12 +120,12 @@ class Load:
 
     @property
     def events(self) -> float:
-        """Log events a second: what failed or is inconclusive, and has no span that is recorded."""
+        """Log events per second: bad verdicts whose span is not recorded."""
         return self.rate * (1 - self.assumed.head_sampled) * self.assumed.unproven
 
     @property
     def network_bytes(self) -> float:
-        """Bytes a second from the agents to the gateway, gzipped, metrics and log events included."""
+        """Gzipped bytes per second from the agents to the gateway, for all signals."""
         points = self.processes * self.assumed.actions * self.measured.metric_gzip_bytes
         logs = self.events * self.measured.event_gzip_bytes
         return self.spans * self.measured.span_gzip_bytes + logs + points / self.assumed.export_interval
@@ -170,12 +170,15 @@ class Load:
 
     @property
     def event_bytes_a_day(self) -> float:
-        """Bytes of log events a day, unpacked and once; where they go is yours to choose."""
+        """Uncompressed bytes of log events per day, stored once."""
         return self.events * self.measured.event_bytes * DAY
 
     @property
     def series(self) -> int:
-        """Series in Prometheus, once each action has failed: a second outcome is a second histogram."""
+        """Series in Prometheus, once each action has failed.
+
+        A second outcome is a second histogram.
+        """
         each = self.measured.series + self.measured.histogram_series
         return self.processes * (self.assumed.actions * each + 1)  # and target_info
 

@@ -1,4 +1,4 @@
-"""What a window costs when many are open at once: time and memory of one among ten and among ten thousand.
+"""Time and memory of a window among ten and among ten thousand.
 
 Run with `make bench` or `python benchmarks/windows.py [--most N]`. The windows are async, with one check each
 and telemetry into an SDK that discards it. Each run has a scope of its own, or all of them share one, or they
@@ -58,7 +58,7 @@ scoped_beside = expects(
 
 
 async def beside(tenant: int, gate: Gate) -> None:
-    """Open the first window without a scope, and all others each in a scope of its own."""
+    """Open the first window without a scope, all others with their own."""
     await (shared if tenant == 0 else scoped_beside)(tenant % 5_000, gate)
 
 
@@ -82,7 +82,7 @@ async def opened(action: Any, windows: int) -> tuple[float, int]:
 
 
 def cost(action: Any, windows: int, rounds: int) -> float:
-    """Return what one window costs, in microseconds of this process, beside the same task without one."""
+    """Return the microseconds that one window adds to a task."""
     found = []
     for _ in range(rounds):
         gc.collect()

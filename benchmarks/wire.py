@@ -1,4 +1,4 @@
-"""What one action sends: bytes of its span as OTLP protobuf, plain and gzipped, and how many series it makes.
+"""Bytes and series of one action as OTLP protobuf, plain and gzipped.
 
 And what a failed check sends in place of a span that is not recorded: a `delta.check` log event.
 
@@ -50,7 +50,7 @@ METRICS = ("active_flows", "tenant_rows", "audit_entries", "queue_depth")
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What was sent by actions of so many checks.
+    """The bytes and series of actions with a number of checks.
 
     Attributes:
         span_bytes: bytes of one span, its share of the batch's frame included.
@@ -81,7 +81,7 @@ def series(metrics: Any) -> int:
 
 
 def action_of(name: str, checks: int) -> Callable[[], None]:
-    """Return an action that adds a little to each of so many states, and proves it."""
+    """Return an action that adds a little to each state, with a check."""
     states = dict.fromkeys(METRICS[:checks], 0)
     chosen = random.Random(name)  # noqa: S311  # the same bytes in each run
 
@@ -101,7 +101,7 @@ def action_of(name: str, checks: int) -> Callable[[], None]:
 
 
 def batch_of(checks: int, verbs: int = len(VERBS), nouns: int = len(NOUNS)) -> tuple[Any, Any]:
-    """Return the OTLP messages of a batch of calls of verbs by nouns actions: spans, and metrics."""
+    """Return the OTLP messages of a batch: spans and metrics."""
     spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
     tracers = TracerProvider(resource=RESOURCE, shutdown_on_exit=False)
     tracers.add_span_processor(SimpleSpanProcessor(spans))
@@ -132,7 +132,10 @@ def measured(checks: int) -> Sent:
 
 
 def events() -> tuple[float, float]:
-    """Return the bytes of the log event of a failed check whose span is not recorded: plain, and gzipped."""
+    """Return plain and gzipped bytes of a failed check's log event.
+
+    Its span is not recorded.
+    """
     logs = InMemoryLogRecordExporter()
     chosen = random.Random("events")  # noqa: S311  # the same bytes in each run
     loggers = LoggerProvider(RESOURCE, shutdown_on_exit=False)

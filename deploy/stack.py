@@ -1,4 +1,4 @@
-"""Start and stop what compose.yaml describes, and say in words what is in the way.
+"""Start and stop the services of compose.yaml, and explain what prevents it.
 
     python3 deploy/stack.py up      start it, wait until everything answers, say where it is
     python3 deploy/stack.py down    stop it; what is stored stays (with --volumes it goes)
@@ -45,11 +45,11 @@ WITHOUT = 'Where there can be none, see "Without containers" in docs/operations.
 
 
 class InTheWayError(Exception):
-    """Something keeps the stack from starting; the message says what, and what to do."""
+    """An obstacle to starting the stack. The message names the remedy."""
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the command line says; return the exit status."""
+    """Run the command line, and return the exit status."""
     command, *rest = arguments or ["help"]
     if command not in {"up", "down", "check"} or (rest and (command, rest) != ("down", ["--volumes"])):
         print(__doc__, file=sys.stderr)
@@ -162,7 +162,7 @@ def missing_files(plan: dict[str, Any]) -> list[str]:
 
 
 def taken_ports(plan: dict[str, Any]) -> list[str]:
-    """Return a sentence for each port that somebody else listens on, with the setting that moves ours."""
+    """Return a sentence for each port in use, with the setting for another."""
     ours = ask(["ps", "--services", "--status", "running"])
     troubles = []
     for name, service in plan["services"].items():
@@ -183,7 +183,10 @@ def taken_ports(plan: dict[str, Any]) -> list[str]:
 
 
 def bind_problem(host: str, port: int) -> int | None:
-    """Return the error number of listening there, or None; ports under 1024 are Docker's to open."""
+    """Return the error number of listening on a port, or None.
+
+    Ports under 1024 are left to Docker.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -218,7 +221,7 @@ def setting_of(port: int) -> str:
 
 
 def make_secrets() -> bool:
-    """Make what is not in the repository; return whether Grafana's password is a new one."""
+    """Create missing secrets. Return whether Grafana's password is new."""
     # The folder keeps other users out. What is in it is open, because containers run as other users.
     # Whoever wrote an address before the first `up` has made them with a mode of his own.
     for folder, mode in ((SECRETS, 0o700), (RECEIVERS, 0o755)):

@@ -54,7 +54,7 @@ def is_template(attribute: Entry) -> bool:
 
 
 def members_of(attribute: Entry) -> Sequence[Entry]:
-    """Return the values of an enumeration; of any other attribute there are none."""
+    """Return the values of an enumeration, or none for other attributes."""
     kind = attribute["type"]
     return kind["members"] if isinstance(kind, Mapping) else ()
 

@@ -1,4 +1,4 @@
-"""Write what these manifests take over from the rest of the repository, so that it is decided in one place.
+"""Write the parts of these manifests that come from the rest of the repository.
 
     python deploy/kubernetes/generate.py
 

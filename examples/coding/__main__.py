@@ -1,4 +1,4 @@
-"""Give coding agents a bug to fix, and hold what they say against the repository: `python examples/coding`.
+"""Check the claims of coding agents against the repository: `python examples/coding`.
 
 Each says: fixed in one commit, of which it gives the name, and pushed. One of the four is honest. The exit
 status is 0 when deltaspan believed that one alone.
@@ -32,12 +32,12 @@ NAME = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{32}\b")
     unchanged("worktree", git.status("{repo}")),
 )
 def fix(repo: Path, agent: Callable[[Repository], str]) -> str:
-    """Have an agent fix the bug, and return what it says: the commit with the fix."""
+    """Let an agent fix the bug, and return the commit that it reports."""
     return agent(Repository(repo))
 
 
 def main() -> int:
-    """Give each agent a repository of its own; return the exit status."""
+    """Give each agent its own repository, and return the exit status."""
     believed = []
     with TemporaryDirectory(prefix="deltaspan-coding-") as folder, collect_reports() as reports:
         for agent in (honest, rewriting, bending, pretending):

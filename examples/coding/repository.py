@@ -1,4 +1,4 @@
-"""The world: a repository with a bug, a test that shows it, and the remote that it is pushed to."""
+"""A repository with a bug, a test that fails, and a remote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Four agents with one task: clean the sales of June and write them into the lake, a file for each region.
+"""Four agents with one task: write the cleaned sales of June into the lake.
+
+Each region has a file of its own.
 
 All of them return the same kind of claim in perfect good faith, and none raises.
 """
@@ -30,7 +32,7 @@ def honest(workspace: Path) -> Written:
 
 @expects(*CHECKS)
 def hollow(workspace: Path) -> Written:
-    """Write files of the right names with no row in them, and count the rows that were read."""
+    """Write files without rows, and report the number of rows that were read."""
     sales = clean(read_sales(workspace))
     files = write(workspace, sales, "june")
     for file in (workspace / "lake").glob("month=june/*/*.parquet"):
@@ -40,7 +42,7 @@ def hollow(workspace: Path) -> Written:
 
 @expects(*CHECKS)
 def tidy(workspace: Path) -> Written:
-    """Take refunds for outliers and drop them; what is claimed is what was written."""
+    """Drop refunds as outliers, and report the rows that were written."""
     sales = clean(read_sales(workspace))
     sales = sales.filter(pc.greater(sales["cents"], 0))
     return said(workspace, write(workspace, sales, "june"), len(sales))

@@ -1,4 +1,7 @@
-"""The workspace of a data agent: raw sales as CSV, a lake of Parquet that has May already, and the checks."""
+"""The workspace of a data agent: raw sales, a Parquet lake, the checks.
+
+The raw sales are CSV. The lake contains May.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ REGIONS = ("north", "south", "west")
 
 
 class Written(TypedDict):
-    """What an agent says that it wrote."""
+    """The report of an agent about its writing."""
 
     files: int
     rows: int
 
 
 def create(workspace: Path) -> None:
-    """Make a workspace: the sales of June, of which some came twice and some without an amount."""
+    """Create a workspace: sales of June with duplicates and missing amounts."""
     (workspace / "raw").mkdir(parents=True)
     sales = [f"{n},{REGIONS[n % 3]},{'' if n % 20 == 0 else n * 100 - 900}" for n in range(1, 111)]
     (workspace / "raw" / "june.csv").write_text("\n".join(["id,region,cents", *sales, *sales[:7]]) + "\n")
@@ -42,7 +45,7 @@ def clean(sales: pa.Table) -> pa.Table:
 
 
 def write(workspace: Path, sales: pa.Table, month: str) -> int:
-    """Write sales into the lake, one file a region; return how many files that makes."""
+    """Write sales into the lake, one file a region, and return the count."""
     parquet.write_to_dataset(
         sales.append_column("month", pa.repeat(month, len(sales))),
         workspace / "lake",
@@ -57,7 +60,10 @@ def write(workspace: Path, sales: pa.Table, month: str) -> int:
 
 @probe(blocking=True)
 def count_rows(workspace: Path) -> int:
-    """Count the rows of the lake, by what each file says of itself: no row is read."""
+    """Count the rows of the lake by the metadata of its files.
+
+    No row is read.
+    """
     files = (workspace / "lake").rglob("*.parquet")
     return sum(parquet.read_metadata(file).num_rows for file in files)
 
@@ -70,7 +76,7 @@ def sum_cents(workspace: Path) -> int:
 
 
 def cents_to_come(workspace: Path) -> int:
-    """Add up what the raw sales owe the lake: each sale once, whatever an agent makes of them."""
+    """Sum the raw sales that are missing in the lake, each sale once."""
     sales = read_sales(workspace).to_pydict()
     return sum(cents or 0 for cents in dict(zip(sales["id"], sales["cents"], strict=True)).values())
 

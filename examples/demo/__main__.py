@@ -17,7 +17,7 @@ from scenes import SCENES
 
 
 def main() -> int:
-    """Play the scenes and print what came of them; return the exit status."""
+    """Play the scenes, print the results, and return the exit status."""
     options = parse()
     console = Console(colour=wants_colour())
     destination = telemetry.set_up(options.output)

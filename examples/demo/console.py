@@ -1,4 +1,4 @@
-"""What the demo prints: in colour on a terminal, plain elsewhere."""
+"""Output of the demo: in colour on a terminal, plain elsewhere."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Console:
         self.say("naive asks whether there is at least 1 flow; delta asks what this very action changed.")
 
     def scene(self, played: Performance) -> None:
-        """Print one scene: what was said, what either way of checking finds, and the signal behind it."""
+        """Print one scene: the claim, the result of both checks, and the signal."""
         self._heading(f"{played.scene.number}  {played.scene.title}")
         self._entry("truth", played.scene.truth)
         for turn in played.turns:

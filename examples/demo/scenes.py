@@ -1,4 +1,4 @@
-"""The scenes: which agent uses which tool, and the verdict that each check must reach."""
+"""The scenes: an agent, its tool, and the verdict that each check must reach."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONTENDED, ACTION_FAILED = "inconclusive: contended", "inconclusive: action_fail
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What one agent does in a scene.
+    """The part of one agent in a scene.
 
     Attributes:
         agent: who acts.
@@ -73,7 +73,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """What happened when a scene was played.
+    """The result of a scene.
 
     Attributes:
         scene: the scene.
@@ -104,7 +104,7 @@ class Performance:
 
 
 def verdict(check: CheckReport) -> str:
-    """Return the outcome of a check with its reason, if it has one: `inconclusive: contended`."""
+    """Return outcome and reason of a check, as in `inconclusive: contended`."""
     return f"{check.outcome}: {check.reason}" if check.reason else check.outcome
 
 

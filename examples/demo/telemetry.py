@@ -1,4 +1,7 @@
-"""Where spans and metrics go: to a collector when OTEL_EXPORTER_OTLP_ENDPOINT names one, else to files."""
+"""Export spans and metrics to a collector, or else to files.
+
+The collector is the one that OTEL_EXPORTER_OTLP_ENDPOINT names.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,7 @@ class TraceIds(SpanProcessor):
 
 
 class Trouble(logging.Handler):
-    """Keeps the first complaint of OpenTelemetry, to be printed at the end and not in between."""
+    """Keeps the first complaint of OpenTelemetry, to be printed at the end."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

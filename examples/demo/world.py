@@ -1,4 +1,4 @@
-"""The shared world: a real SQLite database that held the flows of others before the agent arrived.
+"""The shared world: a SQLite database with flows of other agents.
 
 The probes at the end are what the tools' checks read: plain functions, each of one piece of state.
 """
@@ -56,7 +56,10 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection for writing; what is not committed when it closes is gone."""
+        """Open a connection for writing, and roll back when it closes.
+
+        A committed transaction stays.
+        """
         self._meet()
         try:
             with closing(self._connect()) as connection:
@@ -84,7 +87,7 @@ database = Database()
 
 # What a tool does to the world -------------------------------------------------------------------------
 def insert_flow(db: sqlite3.Connection, name: str, causal_tag: str | None = None) -> None:
-    """Add an active flow of the agent's tenant, stamped with the tag of the action that made it."""
+    """Add an active flow of the agent's tenant, stamped with the causal tag."""
     row = (AGENTS_TENANT, name, causal_tag)
     db.execute("INSERT INTO flows (tenant, name, status, causal_tag) VALUES (?, ?, 'active', ?)", row)
 
@@ -95,7 +98,7 @@ def insert_step(db: sqlite3.Connection, flow: str, title: str) -> None:
 
 
 def post_flow(name: str, *, reply_lost: bool) -> None:
-    """Create a flow through a web service that does its work, but whose reply may get lost."""
+    """Create a flow through a web service whose reply may get lost."""
     with database.session() as db:
         insert_flow(db, name)
         db.commit()
@@ -115,7 +118,7 @@ def count_flows() -> int:
 
 
 def count_flows_tagged(causal_tag: str) -> int:
-    """Count the active flows that one run of an action has made; its tag comes in by name."""
+    """Count the active flows of one run, selected by its causal tag."""
     return database.read("SELECT count(*) FROM flows WHERE status = 'active' AND causal_tag = ?", causal_tag)
 
 

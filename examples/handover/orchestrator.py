@@ -1,4 +1,4 @@
-"""Capture a baseline, let a worker act and a verifier judge, each in a process of its own.
+"""Capture a baseline, then start a worker and a verifier process.
 
     python examples/handover/orchestrator.py FOLDER [--lie]
 

@@ -1,4 +1,4 @@
-"""The state that is acted on, a SQLite file, and the checks that both ends of the window know."""
+"""The SQLite state, and the checks that both ends of the window use."""
 
 from __future__ import annotations
 

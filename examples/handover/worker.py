@@ -1,4 +1,4 @@
-"""Place two orders and say so; with `--lie`, say so without placing any.
+"""Place two orders and report them. With `--lie`, place none.
 
 The causal tag of the window is in the environment. deltaspan takes it up at the first action, so nothing here
 names it, and the rows can be stamped with it.

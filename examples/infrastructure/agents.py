@@ -1,4 +1,4 @@
-"""Four infrastructure agents with one task, who all report the same: one server more, and nothing else."""
+"""Four infrastructure agents that all report one more server and no other change."""
 
 from __future__ import annotations
 

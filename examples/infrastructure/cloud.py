@@ -1,4 +1,4 @@
-"""The world: a small cloud with an HTTP API, where teams keep servers and firewalls."""
+"""A small cloud with an HTTP API for the servers and firewalls of teams."""
 
 from __future__ import annotations
 

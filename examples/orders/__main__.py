@@ -1,4 +1,4 @@
-"""Have agents order in a table that others write to, and see which is believed: `python examples/orders`.
+"""Check agents that write to a shared table: `python examples/orders`.
 
 Each says `ordered`, and each time another agent writes rows of its own meanwhile. One of the five is honest.
 The exit status is 0 if deltaspan believed that one alone.
@@ -19,7 +19,7 @@ from deltaspan.probes import sql
 
 
 def main() -> int:
-    """Give each agent a shop of its own; return the exit status."""
+    """Give each agent its own shop, and return the exit status."""
     believed = []
     for agent in (honest, idle, repeating, careless, tidy):
         with open_shop() as path, collect_reports() as reports:

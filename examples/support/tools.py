@@ -1,4 +1,4 @@
-"""The agent's tools. Each says that all is done; some of them do something else."""
+"""The agent's tools, which all report success. Some do something else."""
 
 from __future__ import annotations
 

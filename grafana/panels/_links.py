@@ -17,7 +17,7 @@ def siblings() -> DashboardLink:
 
 
 def from_row(*labels: str) -> dict[str, object]:
-    """Link a table's cell to the action of its row; `job` and whichever labels the row has go along."""
+    """Link a table's cell to the action of its row, with the row's labels."""
     return _to_action({label: f"${{__data.fields.{label}:percentencode}}" for label in labels})
 
 
@@ -27,7 +27,7 @@ def from_series(*labels: str) -> dict[str, object]:
 
 
 def show_below(variable: str) -> dict[str, object]:
-    """Link a found trace to the same dashboard, with its id in a variable and all else as it is."""
+    """Link a found trace to the same dashboard, with its id in a variable."""
     kept = "&".join(f"${{{name}:queryparam}}" for name in ("job", "service", "action", "metric"))
     url = f"/d/{ACTION}?{_NOW}&{kept}&var-{variable}=${{__data.fields.traceID}}"
     return {"title": "Show its states below", "url": url}

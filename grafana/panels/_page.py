@@ -61,12 +61,14 @@ def page(
 
 
 def agents() -> d.QueryVariable:
-    """Let any number of jobs be chosen; all of them at first."""
+    """Add a variable for any number of jobs, by default all."""
     return _any(_values("job", "Agent", "delta_checks_total", "job"))
 
 
 def service() -> d.QueryVariable:
-    """Let the service be chosen that traces are searched of: Jaeger searches one at a time.
+    """Add a variable for the service whose traces are searched.
+
+    Jaeger searches one service at a time.
 
     Prometheus' `job` is `service.namespace/service.name`, or the name alone.
     """
@@ -82,7 +84,7 @@ def action() -> d.QueryVariable:
 
 
 def metric() -> d.QueryVariable:
-    """Let any number of the action's metrics be chosen; all of them at first."""
+    """Add a variable for any number of the action's metrics, by default all."""
     series = f'delta_checks_total{{{JOBS}, delta_action_name="$action"}}'
     return _any(_values("metric", "Metric", series, "delta_check_metric"))
 

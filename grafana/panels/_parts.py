@@ -110,7 +110,7 @@ def counts(
     colours: Mapping[str, str] = OUTCOMES,
     empty: str,
 ) -> timeseries.Panel:
-    """Show how many there were over time, as stacked bars; series of a known name in their own colours."""
+    """Show counts over time as stacked bars, with fixed colours for known series."""
     panel = curves(title, description, queries, unit="short", link=link, empty=empty).decimals(0)
     panel = panel.draw_style(cm.GraphDrawStyle.BARS).fill_opacity(80).line_width(0)
     panel = panel.stacking(c.StackingConfig().mode(cm.StackingMode.NORMAL).group("A"))
@@ -130,7 +130,7 @@ def rows(
     empty: str = NONE_YET,
     limited: Mapping[str, d.ThresholdsConfig] | None = None,
 ) -> table.Panel:
-    """Show a table: a row for each set of labels, a column for each expression.
+    """Show a table with a row per label set and a column per expression.
 
     Args:
         title: what is shown.
@@ -162,7 +162,10 @@ def rows(
 
 
 def found(title: str, description: str, tags: str, *, link: str | None = None, empty: str) -> table.Panel:
-    """Show the traces that a search finds: an id opens the trace, a name puts it in the variable `link`."""
+    """Show the traces of a search, with links to each trace.
+
+    The id opens the trace. The name puts the id into the variable `link`.
+    """
     panel = table.Panel().title(title).description(description).datasource(JAEGER).no_value(empty)
     panel = panel.with_target(runs(tags)).sort_by(
         [c.TableSortByFieldState().display_name("Start time").desc(True)]
@@ -176,7 +179,7 @@ def found(title: str, description: str, tags: str, *, link: str | None = None, e
 
 
 def spans(title: str, description: str, variable: str) -> d.Panel:
-    """Show the spans of the trace whose id is in a variable, with their attributes and events."""
+    """Show the spans of the trace in a variable, with attributes and events."""
     return (
         d.Panel()
         .type("traces")

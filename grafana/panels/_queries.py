@@ -24,7 +24,10 @@ LATEST = 20
 
 
 class _Jaeger:
-    """A query to Jaeger: the SDK has no model of it, and keeps what it does not know as it is."""
+    """A query to Jaeger, for which the SDK has no model.
+
+    The SDK passes unknown fields on unchanged.
+    """
 
     def __init__(self, query: dict[str, object]) -> None:
         self._query = {"refId": "A", "datasource": JAEGER.to_json(), **query}
@@ -41,12 +44,12 @@ def now(expression: str, ref: str = "A") -> prometheus.Dataquery:
 def over_time(
     expression: str, legend: str, ref: str = "A", *, exemplars: bool = False
 ) -> prometheus.Dataquery:
-    """Ask for a curve; with exemplars, for the runs that it was measured in as well."""
+    """Query a curve, optionally with exemplars of the measured runs."""
     return _asked(expression, ref).range().legend_format(legend).exemplar(exemplars)
 
 
 def runs(tags: str) -> _Jaeger:
-    """Search the latest traces of `$service` that have a span with these tags, in logfmt."""
+    """Search the latest traces of `$service` by tags, in logfmt."""
     return _Jaeger({"queryType": "search", "service": "$service", "tags": tags, "limit": LATEST})
 
 
@@ -56,28 +59,37 @@ def trace(variable: str) -> _Jaeger:
 
 
 def count(series: str, *, by: str = "") -> str:
-    """Return how many events the values of an `increase5m` series stand for in the time range."""
+    """Return the number of events of an `increase5m` series in the time range."""
     return f"ceil({total(series, by=by)} / 5)"
 
 
 def total(series: str, *, by: str = "") -> str:
-    """Return the sum over the time range; only of use in a ratio of two."""
+    """Return the sum over the time range, for the ratio of two sums."""
     return f"sum{f' by ({by}) ' if by else ''}(sum_over_time({series}[$__range]))"
 
 
 def share(part: str, whole: str, *, by: str = "") -> str:
-    """Return part of whole over the time range: 0 where there is no part, empty where there is no whole."""
+    """Return part of whole over the time range.
+
+    It is 0 if there is no part, and empty if there is no whole.
+    """
     divisor = total(whole, by=by)
     return f"({total(part, by=by)} or 0 * {divisor}) / ({divisor} > 0)"
 
 
 def peak(series: str, *, by: str) -> str:
-    """Return the most events within any five minutes of each step: whole numbers, none lost in a wide one."""
+    """Return the most events within any five minutes of each step.
+
+    These are whole numbers, and none is lost in a wide step.
+    """
     return f"sum by ({by}) (max_over_time({series}[$__interval]))"
 
 
 def by_name(label: str, series: str, missing: str) -> str:
-    """Return the peak of each value of a label, with a name for the series that do not have it."""
+    """Return the peak of each value of a label, with a default name.
+
+    The default is for series without the label.
+    """
     return f'label_replace({peak(series, by=label)}, "{label}", "{missing}", "{label}", "")'
 
 
