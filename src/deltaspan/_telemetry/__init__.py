@@ -7,7 +7,7 @@ the logger. `_span`, `_events` and `_metrics` record with them, one file a signa
 
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._instruments import Instruments, install, instruments
-from deltaspan._telemetry._propagation import is_baggage_carried, propagator_cure
+from deltaspan._telemetry._propagation import is_baggage_carried, propagator_remedy
 from deltaspan._telemetry._recorder import Resumed, RunTelemetry
 from deltaspan._telemetry.sdk._baggage import add_baggage_processors
 from deltaspan._telemetry.sdk._exporters import SIGNALS, Outage, exporters, protocol_of
@@ -24,6 +24,6 @@ __all__ = [
     "install",
     "instruments",
     "is_baggage_carried",
-    "propagator_cure",
+    "propagator_remedy",
     "protocol_of",
 ]

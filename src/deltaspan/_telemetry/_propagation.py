@@ -15,7 +15,7 @@ from deltaspan import semconv
 from deltaspan._config import PROPAGATE, settings
 from deltaspan._process import on_reset
 
-__all__ = ["is_baggage_carried", "notice_lost_baggage", "propagator_cure"]
+__all__ = ["is_baggage_carried", "notice_lost_baggage", "propagator_remedy"]
 
 _log = logging.getLogger("deltaspan")
 _PROBE: Final = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
@@ -43,7 +43,7 @@ def notice_lost_baggage(span: Span) -> None:
         _log.warning(
             "the configured propagator does not carry baggage, so causal tags stay in this process; "
             "%s, or %s=off to keep them here",
-            propagator_cure(),
+            propagator_remedy(),
             PROPAGATE,
         )
 
@@ -64,7 +64,7 @@ def is_baggage_carried() -> bool:
     return any(_PROBE in value for value in carrier.values())
 
 
-def propagator_cure() -> str:
+def propagator_remedy() -> str:
     """Return the remedy: a variable to set, or a line of code."""
     names = os.environ.get(OTEL_PROPAGATORS, "").strip()
     if names.lower() == "none":
