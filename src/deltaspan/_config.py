@@ -97,20 +97,20 @@ class Settings:
         Args:
             layers: values by the name of the field. A layer need not have all of them.
         """
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for layer in layers:
-            if found.get("strict") and layer.get("strict") is False:
-                found.update(_LENIENT)
-            found.update(layer)
+            if values.get("strict") and layer.get("strict") is False:
+                values.update(_LENIENT)
+            values.update(layer)
         # The content of rows, documents and files leaves only on request, so the default does not count.
-        return cls(**found, shows_content=found.get("capture_state") == "full")
+        return cls(**values, shows_content=values.get("capture_state") == "full")
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """Parse settings. Log an invalid value, and use its default."""
-        found = cls.of(_read(environ))
-        _notice_unverified(found)
-        return found
+        parsed = cls.of(_read(environ))
+        _notice_unverified(parsed)
+        return parsed
 
 
 class _Setting(NamedTuple):
@@ -175,9 +175,9 @@ class _Process:
     def read(self) -> Settings:
         """Read the environment again."""
         self.layers = (_read(os.environ), self.configured)
-        self.settings = found = Settings.of(*self.layers)
-        _notice_unverified(found)
-        return found
+        self.settings = combined = Settings.of(*self.layers)
+        _notice_unverified(combined)
+        return combined
 
 
 class _Override:
@@ -372,20 +372,20 @@ def _validate(name: str, value: Any) -> None:
 
 
 def _read(environ: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, setting in _SETTINGS.items():
         text = environ.get(setting.variable, "").strip()
         if not text:
             continue
         try:
-            found[name] = setting.parse(text)
+            values[name] = setting.parse(text)
         except ValueError as error:
             # A typing error in a deployment must not break an action, so it is only logged.
             default = getattr(_DEFAULTS, name)
             _log.warning("%s=%r is not understood: %s; using %r", setting.variable, text, error, default)
-    return {**found, **_STRICT} if found.get("strict") else found
+    return {**values, **_STRICT} if values.get("strict") else values
 
 
-def _notice_unverified(found: Settings) -> None:
-    if not found.enabled and "raise" in (found.on_failure, found.on_inconclusive):
+def _notice_unverified(parsed: Settings) -> None:
+    if not parsed.enabled and "raise" in (parsed.on_failure, parsed.on_inconclusive):
         _log.warning("%s is false: actions run unverified and will not raise", ENABLED)

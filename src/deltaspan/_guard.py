@@ -56,11 +56,11 @@ def describe(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
-def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
-    """Call a function that must not break an action, and log what it raises.
+def guarded(name: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
+    """Call a function that must not break an action, and log its exception.
 
     Args:
-        what: a name for the log, such as `the on_report hook of create_flow`.
+        name: a name for the log, such as `the on_report hook of create_flow`.
         call: the function to call.
         *args: its positional arguments.
         **kwargs: its keyword arguments.
@@ -76,11 +76,11 @@ def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwarg
     except BaseException as error:
         let_through(error)
         # A broken exporter would otherwise log a traceback for each call of each action.
-        fault = (what, qualified_name(type(error)))  # a class may not even hash
+        fault = (name, qualified_name(type(error)))  # a class may not even hash
         level = logging.DEBUG if fault in _seen else logging.WARNING
         if len(_seen) < _MOST_REMEMBERED:
             _seen.add(fault)
-        log(level, "%s raised and was ignored; the action is not affected", what, exc_info=True)
+        log(level, "%s raised and was ignored; the action is not affected", name, exc_info=True)
         return None
 
 

@@ -80,7 +80,7 @@ def test_the_page_of_a_jaeger_is_no_otlp_receiver(jaeger):
     assert status == 1
     wrong = [line for line in lines if line.startswith("✗")]
     assert len(wrong) == 3
-    assert all("what answers is no OTLP receiver (200, text/html): correct OTEL_" in line for line in wrong)
+    assert all("the server is not an OTLP receiver (200, text/html): correct OTEL_" in line for line in wrong)
 
 
 def test_the_health_of_the_collector_is_no_otlp_receiver(collector):
@@ -89,7 +89,7 @@ def test_the_health_of_the_collector_is_no_otlp_receiver(collector):
     assert status == 1
     wrong = [line for line in lines if line.startswith("✗")]
     assert len(wrong) == 3
-    assert all("what answers is no OTLP receiver (200, application/json)" in line for line in wrong)
+    assert all("the server is not an OTLP receiver (200, application/json)" in line for line in wrong)
 
 
 def test_a_prometheus_takes_metrics_and_does_not_say_so_as_otlp_has_it(built, tmp_path):

@@ -105,8 +105,8 @@ def causal_tag_of(commit: str = "HEAD", repository: str | os.PathLike[str] = "."
 def _tags_in(trailers: bytes) -> list[str]:
     """Return the valid tags, last one first."""
     lines = trailers.decode("ascii", "replace").splitlines()
-    found = [match[1] for line in lines if (match := _STAMP.fullmatch(line))]
-    return [tag for tag in reversed(found) if is_tag(tag)]
+    tags = [match[1] for line in lines if (match := _STAMP.fullmatch(line))]
+    return [tag for tag in reversed(tags) if is_tag(tag)]
 
 
 def _as_written(repository: str | os.PathLike[str]) -> list[str]:

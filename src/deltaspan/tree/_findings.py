@@ -192,33 +192,33 @@ def _cycles(runs: Mapping[str, MergedRun], lineage: Lineage) -> Iterator[Finding
 
 def _invalid(spans: Mapping[SpanId, Span]) -> Iterator[Finding]:
     for attribute in _TAGS:
-        found = [
+        invalid = [
             span for span in spans.values() if attribute in span.attributes and span.tag_at(attribute) is None
         ]
-        if found:
-            example = printable(found[0].attributes[attribute])
+        if invalid:
+            example = printable(invalid[0].attributes[attribute])
             yield Finding(
                 "invalid_tag",
                 None,
                 (),
-                tuple(span.id for span in found),
-                f"{_count(found)} a {attribute} that is not the canonical text of a UUID: {example}, "
-                f"on {_names(found)}",
+                tuple(span.id for span in invalid),
+                f"{_count(invalid)} a {attribute} that is not the canonical text of a UUID: {example}, "
+                f"on {_names(invalid)}",
             )
 
 
 def _untagged(
     spans: Mapping[SpanId, Span], runs: Mapping[str, MergedRun], above: Mapping[SpanId, SpanId | None]
 ) -> Iterator[Finding]:
-    found: dict[tuple[str, str], list[Span]] = {}
+    untagged: dict[tuple[str, str], list[Span]] = {}
     for span in spans.values():
         upper = above[span.id]
         if upper is None or semconv.CAUSAL_TAG_ID in span.attributes or not _reaches_out(span):
             continue
         tag = spans[upper].tag
         if tag is not None:
-            found.setdefault((tag, span.service), []).append(span)
-    for (tag, service), missed in found.items():
+            untagged.setdefault((tag, span.service), []).append(span)
+    for (tag, service), missed in untagged.items():
         where = f" in {printable(service)}" if service else ""
         sentence = f"{_count(missed)} no causal tag{where}, below {_name(runs[tag])}: {_names(missed)}"
         yield Finding("untagged_effects", tag, (), tuple(span.id for span in missed), sentence)

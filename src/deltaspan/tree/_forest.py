@@ -61,7 +61,7 @@ class Lineage:
 
 
 def _cycles(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
-    found = []
+    cycles = []
     seen: dict[str, str] = {}  # by tag, the start from which it was reached first
     place = {tag: number for number, tag in enumerate(parents)}
     for start in parents:
@@ -76,8 +76,8 @@ def _cycles(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
                 above = parents[above]
             downwards = upwards[::-1]
             first = downwards.index(min(downwards, key=place.__getitem__))
-            found.append((*downwards[first:], *downwards[:first]))
-    return found
+            cycles.append((*downwards[first:], *downwards[:first]))
+    return cycles
 
 
 def nearest_above(
@@ -90,13 +90,13 @@ def nearest_above(
         above: returns the parent of a key, or None at the top.
         stops: the condition, given a key and its parent.
     """
-    found: dict[K, K | None] = {}
+    nearest: dict[K, K | None] = {}
     for key in keys:
         path: list[K] = []
         at: K = key
         answer: K | None = None
-        while at not in found:
-            found[at] = None  # so that a cycle ends here
+        while at not in nearest:
+            nearest[at] = None  # so that a cycle ends here
             path.append(at)
             upper = above(at)
             if upper is None or stops(at, upper):
@@ -104,6 +104,6 @@ def nearest_above(
                 break
             at = upper
         else:
-            answer = found[at]
-        found.update(dict.fromkeys(path, answer))
-    return found
+            answer = nearest[at]
+        nearest.update(dict.fromkeys(path, answer))
+    return nearest

@@ -390,13 +390,13 @@ class Summary(NamedTuple):
         )
 
 
-def _counted(what: str, outcomes: Mapping[str, int]) -> str:
+def _counted(noun: str, outcomes: Mapping[str, int]) -> str:
     each = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-    return f"{_number(sum(outcomes.values()), what)}{each and ': '}{each}"
+    return f"{_number(sum(outcomes.values()), noun)}{each and ': '}{each}"
 
 
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _tally(outcomes: Iterable[Outcome | None]) -> dict[str, int]:

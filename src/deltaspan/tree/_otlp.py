@@ -83,13 +83,13 @@ def _get(holder: Any, key: str) -> Any:
 
 
 def _list(holder: Any, key: str) -> list[Any]:
-    found = _get(holder, key)
-    return found if isinstance(found, list) else []
+    value = _get(holder, key)
+    return value if isinstance(value, list) else []
 
 
 def _id(span: Any, key: str) -> str:
-    found = _get(span, key)
-    return found.lower() if isinstance(found, str) else ""
+    value = _get(span, key)
+    return value.lower() if isinstance(value, str) else ""
 
 
 def _kind(kind: Any) -> str:
@@ -110,12 +110,12 @@ def _whole(value: Any) -> int:
 
 
 def _attributes(holder: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for pair in _list(holder, "attributes"):
         key = _get(pair, "key")
         if isinstance(key, str):
-            found[key] = _value(_get(pair, "value"))
-    return found
+            attributes[key] = _value(_get(pair, "value"))
+    return attributes
 
 
 def _value(value: Any) -> Any:

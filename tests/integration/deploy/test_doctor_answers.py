@@ -43,15 +43,15 @@ def wrong(lines):
         ("", b"OK"),
     ],
 )
-def test_what_answers_and_is_no_otlp_receiver_is_wrong(doctor, collector, kind, body):
+def test_a_server_that_is_not_an_otlp_receiver_is_wrong(doctor, collector, kind, body):
     collector.kind, collector.body = kind, body
     status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
 
     named = kind.partition(";")[0] or "no content type"
     assert wrong(lines) == [
         f"✗ {what} over http/protobuf to {collector.endpoint} was lost: the server is not an OTLP receiver "
-        f"(200, {named}): correct OTEL_EXPORTER_OTLP_ENDPOINT: OTLP over http/protobuf is taken at port 4318 "
-        "as a rule"
+        f"(200, {named}): correct OTEL_EXPORTER_OTLP_ENDPOINT: the usual port of OTLP over http/protobuf is "
+        "4318"
         for what in ("a test span", "an export of metrics", "an export of logs")
     ]
     assert status == 1
@@ -125,7 +125,7 @@ def test_traces_that_are_not_found_are_not_sent_to_another_protocol(doctor, coll
     _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, **TRACES_ALONE)
 
     (line,) = wrong(lines)
-    assert line.endswith("OTLP over http/protobuf is taken at port 4318 as a rule")
+    assert line.endswith("the usual port of OTLP over http/protobuf is 4318")
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
