@@ -46,7 +46,7 @@ class Serial:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._is_busy = False
-        self._put_off: deque[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = deque()
+        self._postponed: deque[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = deque()
         on_fork(self._forget_other_threads)
 
     def run(self, step: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> bool:
@@ -63,31 +63,31 @@ class Serial:
         """
         with self._lock:
             if self._is_busy:
-                self._put_off.append((step, args, kwargs))
+                self._postponed.append((step, args, kwargs))
                 return False
             # An interrupt may have come between the end of a step and the steps postponed during it.
-            if self._put_off:
-                self._catch_up()
+            if self._postponed:
+                self._run_postponed()
             self._is_busy = True
             try:
                 step(*args, **kwargs)
             finally:
                 self._is_busy = False
-                if self._put_off:
-                    self._catch_up()
+                if self._postponed:
+                    self._run_postponed()
             return True
 
-    def _catch_up(self) -> None:
+    def _run_postponed(self) -> None:
         # Checked again after each round, because an interrupt may postpone another step at its very end.
-        while self._put_off:
+        while self._postponed:
             self._is_busy = True
             try:
-                while self._put_off:
-                    step, args, kwargs = self._put_off[0]
+                while self._postponed:
+                    step, args, kwargs = self._postponed[0]
                     try:
                         step(*args, **kwargs)
                     finally:
-                        self._put_off.popleft()
+                        self._postponed.popleft()
             finally:
                 self._is_busy = False
 
@@ -98,7 +98,7 @@ class Serial:
             return
         self._lock = threading.RLock()
         self._is_busy = False
-        self._put_off.clear()
+        self._postponed.clear()
 
 
 K = TypeVar("K")

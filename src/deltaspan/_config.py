@@ -164,7 +164,7 @@ _STRICT: Final = {"on_failure": "raise", "on_inconclusive": "raise"}
 _LENIENT: Final = {"on_failure": "record", "on_inconclusive": "record"}
 
 
-class _Process:
+class _ProcessSettings:
     """The settings of the process: its environment and the calls of `configure`."""
 
     def __init__(self) -> None:
@@ -198,7 +198,7 @@ class _Override:
 
 
 _DEFAULTS: Final = Settings()
-_process: Final = _Process()
+_process: Final = _ProcessSettings()
 _override: Final[ContextVar[_Override | None]] = ContextVar("deltaspan_override", default=None)
 
 

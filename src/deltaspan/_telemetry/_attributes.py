@@ -42,15 +42,15 @@ class ActionNames:
         "_by_check",
         "_by_outcome",
         "_runs",
-        "_tried",
+        "_tried_provider",
         "action",
+        "action_attributes",
         "claims",
         "identity",
         "is_tool",
         "metrics",
-        "of_action",
         "span_name",
-        "zeroed",
+        "zeroed_instruments",
     )
 
     def __init__(
@@ -61,7 +61,7 @@ class ActionNames:
         self.metrics = metrics
         self.claims: tuple[Claim | None, ...] = ("success", "failure") if claims else (None,)
         self.is_tool = function is not None
-        self.of_action = {semconv.ACTION_NAME: action}
+        self.action_attributes = {semconv.ACTION_NAME: action}
         self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
         self.span_name = f"{semconv.SPAN_WINDOW} {action}"
         if function is not None:
@@ -71,14 +71,14 @@ class ActionNames:
                 semconv.GEN_AI_TOOL_NAME: action,
                 semconv.CODE_FUNCTION_NAME: function,
             }
-        self.zeroed: Instruments | None = None  # the instruments that have this action's zeros
-        self._tried: Any = None  # the meter provider of the last attempt
+        self.zeroed_instruments: Instruments | None = None  # the instruments that have this action's zeros
+        self._tried_provider: Any = None  # the meter provider of the last attempt
         self._runs = 0
         # The attribute sets of metrics recur in every run. There are as many as the action has series.
         self._by_check: dict[_Series, dict[str, str]] = {}
         self._by_outcome: dict[Outcome, dict[str, str]] = {}
 
-    def of_check(
+    def check_series(
         self,
         metric: str,
         outcome: Outcome,
@@ -104,11 +104,11 @@ class ActionNames:
             self._by_check[series] = attributes
         return attributes
 
-    def of_outcome(self, outcome: Outcome) -> dict[str, str]:
+    def outcome_series(self, outcome: Outcome) -> dict[str, str]:
         """Return the attributes of one series of the action's duration."""
         attributes = self._by_outcome.get(outcome)
         if attributes is None:
-            attributes = {**self.of_action, semconv.ACTION_OUTCOME: outcome}
+            attributes = {**self.action_attributes, semconv.ACTION_OUTCOME: outcome}
             self._by_outcome[outcome] = attributes
         return attributes
 
@@ -123,13 +123,13 @@ class ActionNames:
         if self._runs > _EAGER_RUNS and self._runs % _EAGER_RUNS:
             return
         provider = instruments.meter_provider()
-        if self._tried is provider:
+        if self._tried_provider is provider:
             return
-        self._tried = provider
+        self._tried_provider = provider
         if not is_proxy(provider):
-            self.zeroed = instruments
+            self.zeroed_instruments = instruments
         for metric, claims_change in self.metrics.items():
             for outcome, origin in _STARTED_AT_ZERO[claims_change]:
                 for claim in self.claims:
-                    series = self.of_check(metric, outcome, None, origin, claim)
+                    series = self.check_series(metric, outcome, None, origin, claim)
                     instruments.checks.add(0, series, _NO_SPAN)

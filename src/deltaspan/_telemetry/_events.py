@@ -114,7 +114,7 @@ def _attributes(rendered: RenderedCheck, renderer: ValueRenderer, claim: Claim |
 
 def _exception(fault: Raised, renderer: ValueRenderer) -> dict[str, str]:
     attributes = {semconv.EXCEPTION_TYPE: type_name(fault.qualified_name)}
-    if renderer.in_full:
+    if renderer.is_full:
         attributes[semconv.EXCEPTION_MESSAGE] = renderer.text(fault.message)
     return attributes
 

@@ -22,6 +22,6 @@ def record_metrics(
     claim = report.claim
     for check in report.checks:
         outcome, reason, _, _ = check.verdict
-        add(1, names.of_check(check.metric, outcome, reason, check.origin, claim), context)
-    instruments.action_duration.record(report.action_seconds, names.of_outcome(report.outcome), context)
-    instruments.verification_duration.record(report.verification_seconds, names.of_action, context)
+        add(1, names.check_series(check.metric, outcome, reason, check.origin, claim), context)
+    instruments.action_duration.record(report.action_seconds, names.outcome_series(report.outcome), context)
+    instruments.verification_duration.record(report.verification_seconds, names.action_attributes, context)

@@ -69,7 +69,7 @@ class RunTelemetry:
     """
 
     __slots__ = (
-        "_inside",
+        "_inner_context",
         "_instruments",
         "_links",
         "_names",
@@ -98,7 +98,7 @@ class RunTelemetry:
         self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
-        self._inside: Context | None = (
+        self._inner_context: Context | None = (
             None  # the context of a suspended generator's body, perhaps with a span of its own
         )
         guarded("starting telemetry", self._start, outer)
@@ -118,17 +118,17 @@ class RunTelemetry:
             )
             self._owns_span = True
             self.context = set_span_in_context(self._span, self.context)
-        if names.zeroed is not recorders:
+        if names.zeroed_instruments is not recorders:
             names.start_at_zero(recorders)
             notice_lost_baggage(self._span)
 
     def enter(self) -> None:
         """Make tag and span current, for one step of the run."""
-        self._token = attach(self._inside or self.context)
+        self._token = attach(self._inner_context or self.context)
 
     def suspend(self) -> None:
         """Undo `enter` between two steps, and keep the current context for the next."""
-        self._inside = get_current()
+        self._inner_context = get_current()
         self.leave()
 
     def leave(self) -> None:
@@ -140,7 +140,7 @@ class RunTelemetry:
         token, self._token = self._token, None
         if token is None:
             return
-        current, entered = get_current(), self._inside or self.context
+        current, entered = get_current(), self._inner_context or self.context
         try:
             token.var.reset(token)  # OpenTelemetry's `detach` would log an error in another context
         except ValueError:
@@ -184,7 +184,7 @@ class RunTelemetry:
             f"{semconv.SPAN_VERIFY} {self._names.action}",
             self.context,
             SpanKind.INTERNAL,
-            identity_of(self._names.of_action, self.tag, self.attempt),
+            identity_of(self._names.action_attributes, self.tag, self.attempt),
             [Link(self._span.get_span_context())],
         )
         if self._owns_span:

@@ -47,14 +47,14 @@ class ValueRenderer:
     """Renders states and sentences as attribute values, according to the settings.
 
     Attributes:
-        in_full: whether states leave with their content.
+        is_full: whether states leave with their content.
     """
 
-    __slots__ = ("_kinds_only", "_max_chars", "in_full")
+    __slots__ = ("_is_summary", "_max_chars", "is_full")
 
     def __init__(self, settings: Settings) -> None:
-        self.in_full = settings.capture_state == "full"
-        self._kinds_only = settings.capture_state == "summary"
+        self.is_full = settings.capture_state == "full"
+        self._is_summary = settings.capture_state == "summary"
         self._max_chars = settings.max_state_chars
 
     def render(self, check: CheckReport) -> RenderedCheck:
@@ -66,7 +66,7 @@ class ValueRenderer:
             None if check.post is UNREAD else render(check.post),
             render(check.expectation.expected),
             None if check.delta is None else render(check.delta.value),
-            self.text(check.explanation) if self.in_full else _verdict(check),
+            self.text(check.explanation) if self.is_full else _verdict(check),
         )
 
     def others_and_untagged(self, check: CheckReport) -> dict[str, Any]:
@@ -78,9 +78,9 @@ class ValueRenderer:
         return {semconv.CHECK_OTHERS: self._state(others), semconv.CHECK_UNTAGGED: self._state(untagged)}
 
     def _state(self, state: object) -> Any:
-        if self.in_full:
+        if self.is_full:
             return wire(state, self._max_chars)
-        return _kind_of(state) if self._kinds_only else _NOT_CAPTURED
+        return _kind_of(state) if self._is_summary else _NOT_CAPTURED
 
     def text(self, text: str) -> str:
         """Return a text, shortened to the configured length."""
@@ -89,12 +89,12 @@ class ValueRenderer:
     def status(self, report: ActionReport, error: BaseException | None) -> str:
         """Return the description of an ERROR status: the explanation or the exception."""
         if report.outcome == "fail":
-            if self.in_full:
+            if self.is_full:
                 return self.text(report.explanation)
             return "; ".join(_verdict(check) for check in report.failed)
         if error is None:
             return ""
-        return self.text(describe(error) if self.in_full else class_name(type(error)))
+        return self.text(describe(error) if self.is_full else class_name(type(error)))
 
 
 @lru_cache(maxsize=8)

@@ -91,7 +91,7 @@ def causal_tag_of(commit: str = "HEAD", repository: str | os.PathLike[str] = "."
     """
     # The raw commit is read, because the configuration changes the encoding and format of `git log`.
     message = _git(repository, "cat-file", "commit", "--end-of-options", commit).partition(b"\n\n")[2]
-    parse = (*_as_written(repository), "interpret-trailers", "--parse")
+    parse = (*_parsing_options(repository), "interpret-trailers", "--parse")
     return next(
         (
             tag
@@ -109,7 +109,7 @@ def _tags_in(trailers: bytes) -> list[str]:
     return [tag for tag in reversed(tags) if is_tag(tag)]
 
 
-def _as_written(repository: str | os.PathLike[str]) -> list[str]:
+def _parsing_options(repository: str | os.PathLike[str]) -> list[str]:
     """Return options that make git parse these trailers despite its configuration."""
     listed = os.fsdecode(_git(repository, "config", "--null", "--list"))
     configured = dict(each.partition("\n")[::2] for each in listed.split("\0"))

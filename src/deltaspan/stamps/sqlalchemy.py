@@ -77,16 +77,16 @@ def _stamp(current: Callable[[], str | None], *, index: bool = False) -> Any:
 
 
 @event.listens_for(CausalStamp, "before_insert", propagate=True)
-def _inserted(mapper: Any, connection: Any, target: CausalStamp) -> None:  # noqa: ARG001  # SQLAlchemy's
+def _stamp_insert(mapper: Any, connection: Any, target: CausalStamp) -> None:  # noqa: ARG001  # SQLAlchemy's
     target.causal_tag, target.causal_root = current_causal_tag(), current_causal_root()
 
 
 @event.listens_for(CausalStamp, "before_update", propagate=True)
-def _updated(mapper: Any, connection: Any, target: CausalStamp) -> None:
+def _stamp_update(mapper: Any, connection: Any, target: CausalStamp) -> None:
     # The event also occurs for objects without a changed column. A stamp alone must not cause an UPDATE.
     session = object_session(target)
     if session is not None and session.is_modified(target, include_collections=False):
-        _inserted(mapper, connection, target)
+        _stamp_insert(mapper, connection, target)
 
 
 def comment_statements(engine: Any) -> None:

@@ -54,14 +54,14 @@ def read_files(*paths: str | os.PathLike[str]) -> Reading:
     """
     spans: list[Span] = []
     complaints: list[str] = []
-    files = list(dict.fromkeys(each for given in paths for each in _matching(given)))
+    files = list(dict.fromkeys(each for given in paths for each in _expand(given)))
     spanless = [reason for path in files if (reason := _read(path, spans, complaints)) is not None]
     if files and len(spanless) == len(files):
         raise SourceError(f"{spanless[0]}: name a file that a span exporter wrote, one export a line")
     return Reading(tuple(spans), (*complaints, *spanless))
 
 
-def _matching(given: str | os.PathLike[str]) -> list[Path]:
+def _expand(given: str | os.PathLike[str]) -> list[Path]:
     path = Path(given)
     if given == _STDIN:
         return [_STANDARD_INPUT]
@@ -104,17 +104,17 @@ def _read(path: Path, spans: list[Span], complaints: list[str]) -> str | None:
 def _documents(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield each line's number and document. One document may span all lines."""
     try:
-        with _opened(path) as raw, TextIOWrapper(raw, _encoding(raw), errors="replace") as file:
+        with _open(path) as raw, TextIOWrapper(raw, _detect_encoding(raw), errors="replace") as file:
             first = next((line for line in file if line.strip()), "")
-            if _parsed(first) is _NOT_JSON:
-                whole = _parsed(first + file.read())
+            if _parse(first) is _NOT_JSON:
+                whole = _parse(first + file.read())
                 if whole is not _NOT_JSON:
                     yield 1, whole
                     return
             file.seek(0)
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield number, _parsed(line)
+                    yield number, _parse(line)
     except FileNotFoundError:
         raise SourceError(f"{path} does not exist") from None
     except IsADirectoryError:
@@ -123,7 +123,7 @@ def _documents(path: Path) -> Iterator[tuple[int, Any]]:
         raise SourceError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open(path: Path) -> BinaryIO:
     """Open a file. Buffer standard input, which may be a pipe."""
     if path is not _STANDARD_INPUT:
         return path.open("rb")
@@ -132,14 +132,14 @@ def _opened(path: Path) -> BinaryIO:
     return BytesIO(sys.stdin.buffer.read())
 
 
-def _encoding(raw: BinaryIO) -> str:
+def _detect_encoding(raw: BinaryIO) -> str:
     """Detect the encoding by a byte order mark or the first bytes of JSON."""
     encoding = json.detect_encoding(raw.read(4))
     raw.seek(0)
     return encoding
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text.removeprefix(_MARK))
     except (ValueError, RecursionError):

@@ -63,7 +63,7 @@ def read_jaeger(
             raise DefinitionValueError("a trace id selects one trace: leave root and service out")
         if not _TRACE_ID.fullmatch(trace.lower()):
             raise DefinitionValueError(f"{trace!r} is not a trace id: write 32 hexadecimal digits")
-        return jaeger.trace(trace.lower().rjust(32, "0"))
+        return jaeger.read_trace(trace.lower().rjust(32, "0"))
     if root is None and service is None:
         raise DefinitionValueError("nothing is selected: give root, trace or service")
     if root is not None and not is_tag(root):
@@ -71,18 +71,18 @@ def read_jaeger(
     now = datetime.now(timezone.utc)
     between = now - since, now + _AHEAD
     if root is None:
-        return jaeger.of_service(str(service), between, limit)
-    return jaeger.of_run(root, service, between, limit)
+        return jaeger.read_service(str(service), between, limit)
+    return jaeger.read_run(root, service, between, limit)
 
 
 class _Jaeger:
     def __init__(self, url: str, timeout: float) -> None:
         self._url, self._timeout = url, timeout
 
-    def trace(self, trace_id: str) -> Reading:
-        return self._reading([self._read(trace_id)])
+    def read_trace(self, trace_id: str) -> Reading:
+        return self._parse_spans([self._get_trace(trace_id)])
 
-    def of_service(self, service: str, between: tuple[datetime, datetime], limit: int) -> Reading:
+    def read_service(self, service: str, between: tuple[datetime, datetime], limit: int) -> Reading:
         query = {
             "query.service_name": service,
             "query.start_time_min": between[0].isoformat(),
@@ -90,11 +90,11 @@ class _Jaeger:
             "query.num_traces": str(limit),
             "query.raw_traces": "true",
         }
-        reading = self._reading([self._get("/api/v3/traces", **query)])
+        reading = self._parse_spans([self._get("/api/v3/traces", **query)])
         is_full = len({span.trace_id for span in reading.spans}) >= limit
-        return self._perhaps_more(reading, limit) if is_full else reading
+        return self._with_limit_complaint(reading, limit) if is_full else reading
 
-    def of_run(
+    def read_run(
         self, root: str, service: str | None, between: tuple[datetime, datetime], limit: int
     ) -> Reading:
         query = {
@@ -112,20 +112,20 @@ class _Jaeger:
             trace_ids |= dict.fromkeys(
                 each for each in ids if isinstance(each, str) and _TRACE_ID.fullmatch(each)
             )
-        reading = self._reading([self._read(trace_id.rjust(32, "0")) for trace_id in trace_ids])
-        return self._perhaps_more(reading, limit) if is_full else reading
+        reading = self._parse_spans([self._get_trace(trace_id.rjust(32, "0")) for trace_id in trace_ids])
+        return self._with_limit_complaint(reading, limit) if is_full else reading
 
-    def _perhaps_more(self, reading: Reading, limit: int) -> Reading:
+    def _with_limit_complaint(self, reading: Reading, limit: int) -> Reading:
         more = f"{self._url} returned as many traces as the limit, {limit}: there may be more"
         return reading._replace(complaints=(*reading.complaints, more))
 
-    def _read(self, trace_id: str) -> Any:
+    def _get_trace(self, trace_id: str) -> Any:
         return self._get(f"/api/v3/traces/{trace_id}", raw_traces="true")
 
     def _services(self) -> list[str]:
         return [each for each in self._get("/api/services") if isinstance(each, str)]
 
-    def _reading(self, documents: Iterable[Any]) -> Reading:
+    def _parse_spans(self, documents: Iterable[Any]) -> Reading:
         read = [span for document in documents for span in spans_in(document)]
         spans = tuple(span for span in read if span is not None)
         if len(spans) == len(read):
@@ -140,11 +140,11 @@ class _Jaeger:
                 body = response.read()
         except urllib.error.HTTPError as error:
             with error:
-                return self._refused(error.code, error.read(65536))
+                return self._handle_refusal(error.code, error.read(65536))
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "reason", None) or error
             raise SourceError(f"no Jaeger answers at {self._url}: {reason}") from error
-        answer = _parsed(body)
+        answer = _parse(body)
         if isinstance(answer, dict):
             if holds_spans(answer.get("result")):
                 return answer["result"]
@@ -152,8 +152,8 @@ class _Jaeger:
                 return answer["data"] if isinstance(answer["data"], list) else []
         raise SourceError(f"the server at {self._url} is not a Jaeger with /api/v3: give the URL of its UI")
 
-    def _refused(self, status: int, body: bytes) -> Any:
-        answer = _parsed(body)
+    def _handle_refusal(self, status: int, body: bytes) -> Any:
+        answer = _parse(body)
         fault = answer.get("error") if isinstance(answer, dict) else None  # of /api/v3
         errors = answer.get("errors") if isinstance(answer, dict) else None  # of the other paths
         if isinstance(errors, list) and errors and isinstance(errors[0], dict):
@@ -165,7 +165,7 @@ class _Jaeger:
         raise SourceError(f"the Jaeger at {self._url} refused: {printable(fault.get('message'))}")
 
 
-def _parsed(body: bytes) -> Any:
+def _parse(body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

@@ -138,13 +138,13 @@ def _span(span: Span) -> str:
 
 def _details(run: Run) -> list[str]:
     unproven = [check for check in run.checks if check.outcome not in {"pass", None}]
-    lines = [_why(check) for check in unproven[:_MOST_CHECKS]]
+    lines = [_explain(check) for check in unproven[:_MOST_CHECKS]]
     if len(unproven) > _MOST_CHECKS:
         lines.append(f"and {len(unproven) - _MOST_CHECKS} more checks that are not a pass")
     return [*lines, f"effects: {_effects(run.effects)}"] if run.effects else lines
 
 
-def _why(check: CheckVerdict) -> str:
+def _explain(check: CheckVerdict) -> str:
     reason = "" if check.reason is None else f" ({printable(check.reason)})"
     return f"{check.outcome}{reason}: {printable(check.explanation or check.metric, _LONGEST_EXPLANATION)}"
 
@@ -383,19 +383,19 @@ class Summary(NamedTuple):
     def __str__(self) -> str:
         return "; ".join(
             [
-                _counted("action", self.actions),
-                _counted("check", self.checks),
-                _number(self.findings, "finding"),
+                _format_counts("action", self.actions),
+                _format_counts("check", self.checks),
+                _with_noun(self.findings, "finding"),
             ]
         )
 
 
-def _counted(noun: str, outcomes: Mapping[str, int]) -> str:
+def _format_counts(noun: str, outcomes: Mapping[str, int]) -> str:
     each = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-    return f"{_number(sum(outcomes.values()), noun)}{each and ': '}{each}"
+    return f"{_with_noun(sum(outcomes.values()), noun)}{each and ': '}{each}"
 
 
-def _number(count: int, noun: str) -> str:
+def _with_noun(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 

@@ -54,24 +54,24 @@ def exporters(only: str | None = None) -> dict[str, list[Any]]:
         DefinitionValueError: the environment names an exporter or a protocol that is not installed, or an
             exporter rejects one of its settings.
     """
-    makers = {signal_name: _makers(signal_name) for signal_name in SIGNALS}
+    makers = {signal_name: _load_all(signal_name) for signal_name in SIGNALS}
     return {
-        signal_name: [_made(signal_name, kind, make) for kind, make in chosen if only in (None, kind)]
+        signal_name: [_make(signal_name, kind, make) for kind, make in chosen if only in (None, kind)]
         for signal_name, chosen in makers.items()
     }
 
 
-def _makers(signal_name: str) -> list[tuple[str, Callable[[], Any]]]:
+def _load_all(signal_name: str) -> list[tuple[str, Callable[[], Any]]]:
     variable = f"OTEL_{signal_name}_EXPORTER"
     kinds = [kind.strip().lower() for kind in os.environ.get(variable, "").split(",") if kind.strip()]
     return [
-        (kind, _installed(signal_name, kind, variable))
+        (kind, _load(signal_name, kind, variable))
         for kind in dict.fromkeys(kinds or ["otlp"])
         if kind != "none"
     ]
 
 
-def _installed(signal_name: str, kind: str, variable: str) -> Callable[[], Any]:
+def _load(signal_name: str, kind: str, variable: str) -> Callable[[], Any]:
     """Return the factory of an exporter."""
     # Only the chosen transport is imported, because gRPC takes a second to load.
     group = f"opentelemetry_{signal_name.lower()}_exporter"
@@ -91,7 +91,7 @@ def _installed(signal_name: str, kind: str, variable: str) -> Callable[[], Any]:
         raise DefinitionValueError(f"the exporter for {requested} cannot be loaded: {error}") from error
 
 
-def _made(signal_name: str, kind: str, make: Callable[[], Any]) -> Any:
+def _make(signal_name: str, kind: str, make: Callable[[], Any]) -> Any:
     try:
         return make()
     except (ValueError, OSError) as error:
