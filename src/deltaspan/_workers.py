@@ -27,9 +27,9 @@ __all__ = [
     "Pool",
     "drain",
     "is_collected",
-    "later",
-    "on_asyncio",
-    "prepare",
+    "is_loop_running",
+    "run_in_background",
+    "start_background_thread",
     "submit",
     "watch",
 ]
@@ -161,7 +161,7 @@ def submit(call: Callable[[], Any]) -> Future[Any]:
     return _pool.submit(lambda: context.run(call))
 
 
-def on_asyncio() -> bool:
+def is_loop_running() -> bool:
     """Return whether an asyncio event loop runs in this thread."""
     try:
         asyncio.get_running_loop()
@@ -182,7 +182,7 @@ _queue: SimpleQueue[Callable[[], object]] = SimpleQueue()
 _started = Once()
 
 
-def prepare() -> None:
+def start_background_thread() -> None:
     """Start the background thread early: none can be started while an interpreter ends."""
     if not _started.is_taken and _started.take():
         try:
@@ -193,7 +193,7 @@ def prepare() -> None:
         atexit.register(drain)
 
 
-def later(work: Callable[[], object]) -> None:
+def run_in_background(work: Callable[[], object]) -> None:
     """Give work to the background thread. Reentrant, so finalizers may call it."""
     _queue.put(work)
 
@@ -231,7 +231,7 @@ T = TypeVar("T")
 
 def watch(watched: T) -> weakref.ref[T]:
     """Return a reference by which `is_collected` detects that an object is being collected."""
-    prepare()
+    start_background_thread()
     # The cyclic collector clears all weak references to its garbage before it finalizes any of it, so that
     # even the object itself sees its own cleared. With a callback every version of Python does so.
     return weakref.ref(watched, _ignore)

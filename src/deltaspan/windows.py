@@ -26,7 +26,7 @@ from deltaspan._engine import (
 )
 from deltaspan._reports import ActionReport, hand_out
 from deltaspan._verdicts import UNREAD, Verdict
-from deltaspan._workers import later, prepare
+from deltaspan._workers import start_background_thread
 from deltaspan.causal_tag import causal_headers
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError, WindowStateError
@@ -358,8 +358,8 @@ class Window:
 
     def _notice_collection(self, run: WindowRun) -> None:
         # The run does not know its window, so a window that nobody holds is noticed.
-        prepare()
-        self._unverified = weakref.finalize(self, later, run.abandon)
+        start_background_thread()
+        self._unverified = weakref.finalize(self, run_in_background, run.abandon)
 
     def _refuse_unless_open(self) -> None:
         name = self._plan.action

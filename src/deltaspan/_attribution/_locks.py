@@ -22,7 +22,7 @@ from deltaspan._callables import Bound
 from deltaspan._guard import describe, guarded
 from deltaspan._interrupts import let_through
 from deltaspan._verdicts import NotLocked
-from deltaspan._workers import on_asyncio
+from deltaspan._workers import is_loop_running
 from deltaspan.causal_tag import CausalTag
 
 __all__ = [
@@ -184,7 +184,7 @@ async def _enter_async(key: Hashable, lock: Any) -> _Held:
         return _AsyncEntered(lock)
     if not _blocks(lock):
         raise TypeError(f"{lock!r} is not a lock: it is no context manager")
-    if on_asyncio():
+    if is_loop_running():
         return _Kept(await Keeper.enter_async(key, lock))
     held = _Entered(lock)
     held.enter()
@@ -252,13 +252,13 @@ class _AsyncEntered(_Held):
 
     def __init__(self, lock: Any) -> None:
         self._lock = lock
-        self._loop = asyncio.get_running_loop() if on_asyncio() else None
+        self._loop = asyncio.get_running_loop() if is_loop_running() else None
 
     def leave(self) -> None:
         loop = self._loop
         if loop is None or loop.is_closed():
             self._leave_at_once()
-        elif not on_asyncio() or asyncio.get_running_loop() is not loop:
+        elif not is_loop_running() or asyncio.get_running_loop() is not loop:
             asyncio.run_coroutine_threadsafe(self.leave_async(), loop)
         elif type(self._lock).__module__.startswith("asyncio."):
             self._leave_at_once()

@@ -17,7 +17,7 @@ from deltaspan._engine._reads import Read
 from deltaspan._guard import class_name, safe_str
 from deltaspan._state import Unreadable, Unwritable, canonical, decode, encode
 from deltaspan._state.snapshot import Unfreezable
-from deltaspan._telemetry import Resumed
+from deltaspan._telemetry import ResumedRun
 from deltaspan._verdicts import UNREAD, ProbeTimeout
 from deltaspan.causal_tag import CausalTag, carried, is_tag
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -192,7 +192,7 @@ class Handed(NamedTuple):
     args: dict[str, Any]
     checks: dict[str, HandedCheck]
     metrics: frozenset[str]
-    resumed: Resumed | None
+    resumed: ResumedRun | None
     captured: float
     opening: float
 
@@ -311,7 +311,7 @@ def _read(content: dict[str, Any]) -> Handed:
         raise TypeError
     if tag is None:
         return Handed(name, {}, {}, frozenset(metrics), None, 0.0, 0.0)
-    resumed = Resumed(_read_tag(tag), _whole(content["attempt"]), carried(content["trace"]))
+    resumed = ResumedRun(_read_tag(tag), _whole(content["attempt"]), carried(content["trace"]))
     return Handed(
         name,
         {arg: decode(value) for arg, value in content["args"].items()},

@@ -18,7 +18,7 @@ from deltaspan._concurrency import Once
 from deltaspan._engine._reads import Read, perform_together
 from deltaspan._guard import log
 from deltaspan._process import on_reset
-from deltaspan._workers import on_asyncio
+from deltaspan._workers import is_loop_running
 from deltaspan.checks import Patience
 
 __all__ = ["Settling", "Steps", "settle", "settle_async", "steps_of"]
@@ -70,7 +70,7 @@ def settle(checks: Sequence[Settling], ended: float) -> None:
 
 async def settle_async(checks: Sequence[Settling], ended: float) -> None:
     """Look again, in an async action; arguments as for `settle`."""
-    if len(checks) > 1 and on_asyncio():
+    if len(checks) > 1 and is_loop_running():
         # Each for itself, so that a probe that is slow to answer does not hold up the others.
         await asyncio.gather(*[_settle_async([check], ended) for check in checks])
     else:
@@ -81,7 +81,7 @@ async def _settle_async(checks: Sequence[Settling], ended: float) -> None:
     for step in steps_of(checks, ended):
         if not isinstance(step, float):
             await perform_together(step)
-        elif on_asyncio():
+        elif is_loop_running():
             await asyncio.sleep(step)
         else:
             _pause(step)
@@ -145,7 +145,7 @@ on_reset(_warned.give_back)
 
 
 def _pause(seconds: float) -> None:
-    if not _warned.is_taken and on_asyncio() and _warned.take():
+    if not _warned.is_taken and is_loop_running() and _warned.take():
         log(
             logging.WARNING,
             "a sync action looks at its post-state again on the thread of a running event loop, which "

@@ -18,7 +18,7 @@ from deltaspan._interrupts import let_through, without_frames
 from deltaspan._process import on_reset
 from deltaspan._state.snapshot import SCALARS
 from deltaspan._verdicts import UNREAD, ProbeTimeout
-from deltaspan._workers import on_asyncio, submit
+from deltaspan._workers import is_loop_running, submit
 from deltaspan.checks import name_of_probe
 
 __all__ = [
@@ -165,7 +165,7 @@ async def perform_together(reads: Sequence[Read]) -> None:
                 read.say_that_it_blocks()
             if awaitable is not None:  # its definition did not tell
                 await read.finish(awaitable)
-    if len(waiting) > 1 and on_asyncio():
+    if len(waiting) > 1 and is_loop_running():
         await asyncio.gather(*[read.perform_async() for read in waiting])
         return
     for read in waiting:
@@ -220,7 +220,7 @@ class LimitedRead(Read):
         self.seconds = perf_counter() - began
 
     async def perform_async(self) -> None:
-        if not on_asyncio():
+        if not is_loop_running():
             await self._perform_elsewhere()
             return
         began = perf_counter()

@@ -27,9 +27,9 @@ from deltaspan._engine._reads import Read, perform_together
 from deltaspan._guard import guarded, log
 from deltaspan._process import current_process
 from deltaspan._reports import ActionReport, CheckReport, hand_out
-from deltaspan._telemetry import Resumed, RunTelemetry
+from deltaspan._telemetry import ResumedRun, RunTelemetry
 from deltaspan._verdicts import UNREAD, Unread
-from deltaspan._workers import is_collected, later, on_asyncio, watch
+from deltaspan._workers import is_collected, is_loop_running, run_in_background, watch
 from deltaspan.causal_tag import CausalTag
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive
 from deltaspan.typing import Claim
@@ -104,7 +104,7 @@ class RunSteps:
         "yielded",
     )
 
-    def __init__(self, plan: Plan, values: Mapping[str, Any], resumed: Resumed | None = None) -> None:
+    def __init__(self, plan: Plan, values: Mapping[str, Any], resumed: ResumedRun | None = None) -> None:
         self._plan = plan
         self._telemetry = RunTelemetry(plan.names, resumed)
         self._values = {**values, CAUSAL_TAG: self._telemetry.tag.id} if plan.names_values else values
@@ -362,7 +362,7 @@ class Run(RunSteps):
             if self._ends_elsewhere(error):
                 return
             error = self._fault_in(error)
-        if self._is_deferred(error) and (self._plan.first_async_metric is None or on_asyncio()):
+        if self._is_deferred(error) and (self._plan.first_async_metric is None or is_loop_running()):
             await self._defer_async(ended, error)
             return
         try:
@@ -497,7 +497,7 @@ class Run(RunSteps):
     ) -> None:
         # Only a coroutine that is closed may not await any more. One that is cancelled may, and must: a lock
         # that is held over a network is released over it.
-        if self._locks is None or not on_asyncio() or self._is_closed(by):
+        if self._locks is None or not is_loop_running() or self._is_closed(by):
             self._end_and_release(error, ended)
             return
         try:
@@ -516,7 +516,7 @@ class Run(RunSteps):
         if self._alive is None or not is_collected(self._alive):
             return False
         self._telemetry.leave()
-        later(partial(copy_context().run, self.settle, self._fault_in(error)))
+        run_in_background(partial(copy_context().run, self.settle, self._fault_in(error)))
         return True
 
     def _end_and_release(self, error: BaseException | None, ended: float) -> None:

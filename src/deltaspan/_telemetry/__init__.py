@@ -8,7 +8,7 @@ the logger. `_span`, `_events` and `_metrics` record with them, one file a signa
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._instruments import Instruments, install, instruments
 from deltaspan._telemetry._propagation import is_baggage_carried, propagator_remedy
-from deltaspan._telemetry._recorder import Resumed, RunTelemetry
+from deltaspan._telemetry._recorder import ResumedRun, RunTelemetry
 from deltaspan._telemetry.sdk._baggage import add_baggage_processors
 from deltaspan._telemetry.sdk._exporters import SIGNALS, Outage, exporters, protocol_of
 
@@ -17,7 +17,7 @@ __all__ = [
     "ActionNames",
     "Instruments",
     "Outage",
-    "Resumed",
+    "ResumedRun",
     "RunTelemetry",
     "add_baggage_processors",
     "exporters",

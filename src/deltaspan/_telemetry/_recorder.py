@@ -22,7 +22,7 @@ from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_lost_baggage
 from deltaspan._telemetry._span import framework_tool_span, identity_of, record_verdict
 from deltaspan._telemetry._values import renderer_for
-from deltaspan._workers import later, prepare
+from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
     CausalTag,
     ambient,
@@ -34,14 +34,14 @@ from deltaspan.causal_tag import (
     mint,
 )
 
-__all__ = ["Resumed", "RunTelemetry"]
+__all__ = ["ResumedRun", "RunTelemetry"]
 
 
 _recording: Final[set[int]] = set()
 """The ids of the threads that are recording a run."""
 
 
-class Resumed(NamedTuple):
+class ResumedRun(NamedTuple):
     """A run that began in another process.
 
     Attributes:
@@ -81,7 +81,7 @@ class RunTelemetry:
         "tag",
     )
 
-    def __init__(self, names: ActionNames, resumed: Resumed | None = None) -> None:
+    def __init__(self, names: ActionNames, resumed: ResumedRun | None = None) -> None:
         outer = ambient()
         self._names = names
         self._token: Token[Context] | None = None
@@ -197,8 +197,8 @@ class RunTelemetry:
         thread = get_ident()
         if thread in _recording:
             # A signal handler or a finalizer interrupted this method. This thread may hold a lock of the SDK.
-            prepare()
-            later(partial(self.finish, report, error))
+            start_background_thread()
+            run_in_background(partial(self.finish, report, error))
             return
         _recording.add(thread)
         try:

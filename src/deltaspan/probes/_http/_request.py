@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, wait
 from typing import Any, Final, TypeAlias, TypeVar
 
-from deltaspan._workers import on_asyncio
+from deltaspan._workers import is_loop_running
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._base.secrets import secrets_of
@@ -115,7 +115,7 @@ async def drive_async(source: Source, client: httpx.AsyncClient, steps: Steps[T]
 
 
 async def _sleep(seconds: float) -> None:
-    if on_asyncio():
+    if is_loop_running():
         await asyncio.sleep(seconds)
     else:  # the one other event loop that httpx knows
         import trio  # noqa: PLC0415
