@@ -26,7 +26,7 @@ from deltaspan._engine import (
 )
 from deltaspan._reports import ActionReport, hand_out
 from deltaspan._verdicts import UNREAD, Verdict
-from deltaspan._workers import start_background_thread
+from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import causal_headers
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError, WindowStateError
