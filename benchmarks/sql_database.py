@@ -2,8 +2,8 @@
 
 One row is changed.
 
-Run it with `python benchmarks/sql_database.py [URL ...]`: SQLite in a file always, and each database of
-SQLAlchemy that a URL names, in which it makes tables `deltaspan_000` to `deltaspan_099` and drops them.
+Run it with `python benchmarks/sql_database.py [URL ...]`: SQLite in a file, and each database
+of the URLs, in which it creates the tables `deltaspan_000` to `deltaspan_099` and drops them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Time and memory of a window among ten and among ten thousand.
 
 Run with `make bench` or `python benchmarks/windows.py [--most N]`. The windows are async, with one check each
-and telemetry into an SDK that discards it. Each run has a scope of its own, or all of them share one, or they
-have one of 5 000 scopes beside one window that has none and so may be in the place of any of them. All
-are open before the first may close. A window that costs more the more there are would show in the ratio to
-ten.
+and telemetry into an SDK that discards it. In the first row each run has its own scope. In the second all
+share one. In the third they have one of 5 000 scopes beside one window without a scope, which may overlap
+with any of them. All are open before the first one closes. If the cost grew with the number of windows, the
+ratio to ten would show it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROWS: dict[int, int] = {}
 
 
 class Gate:
-    """Lets all windows close once the last has opened."""
+    """Lets all windows close when the last one is open."""
 
     def __init__(self, parties: int) -> None:
         self.missing = parties
@@ -94,7 +94,7 @@ def cost(action: Any, windows: int, rounds: int) -> float:
 
 
 def memory(action: Any, windows: int) -> float:
-    """Return what one open window holds, in KiB, beside the same task without one."""
+    """Return the KiB that one open window adds to a task."""
     tracemalloc.start()
     ours, theirs = (asyncio.run(opened(each, windows))[1] for each in (action, bare))
     tracemalloc.stop()
@@ -103,7 +103,7 @@ def memory(action: Any, windows: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--most", type=int, default=SIZES[-1], help="the most windows at once")
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="the largest number of windows at once")
     sizes = [size for size in SIZES if size <= parser.parse_args().most]
     install(Instruments(TracerProvider(), MeterProvider([InMemoryMetricReader()]), LoggerProvider()))
     print(f"{'scope':10}{'windows':>9}{'µs each':>10}{'KiB each':>10}{'ratio':>8}")

@@ -1,12 +1,12 @@
 """Bytes and series of one action as OTLP protobuf, plain and gzipped.
 
-And what a failed check sends in place of a span that is not recorded: a `delta.check` log event.
+Also of the `delta.check` log event that a failed check sends if its span is not recorded.
 
 Run: python benchmarks/wire.py
 
 The numbers depend on names and values, not on the machine: sixteen actions with names of the usual length,
 states that are random integers, batches of 512 spans as the SDK's batch processor sends them. docs/scaling.md
-starts from them. Gzip does well on spans that resemble each other: what remains is mostly ids and times.
+uses them. Gzip compresses similar spans well. The rest is mostly ids and times.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Sent:
 
 
 def series(metrics: Any) -> int:
-    """Count the Prometheus series that an OTLP export of metrics becomes."""
+    """Count the Prometheus series of an OTLP export of metrics."""
     total = 0
     for resource in metrics.resource_metrics:
         for scope in resource.scope_metrics:
@@ -118,7 +118,7 @@ def batch_of(checks: int, verbs: int = len(VERBS), nouns: int = len(NOUNS)) -> t
 
 
 def measured(checks: int) -> Sent:
-    """Run a batch of actions of so many checks and weigh what leaves."""
+    """Run a batch of actions, and return the size of its telemetry."""
     span_message, metric_message = batch_of(checks)
     actions = len(VERBS) * len(NOUNS)
     spans, metrics = span_message.SerializeToString(), metric_message.SerializeToString()
@@ -148,7 +148,7 @@ def events() -> tuple[float, float]:
         for name in itertools.islice(names, BATCH):
             state, amount = chosen.randrange(100_000), chosen.randrange(1, 50)
             with window(name, change(METRICS[0], lambda state=state: state).by(amount)):
-                pass  # says that it changed something, and did not
+                pass  # claims a change that did not happen
     finally:
         reset()
     sent = encode_logs(logs.get_finished_logs()).SerializeToString()

@@ -24,7 +24,7 @@ def rewriting(repository: Repository) -> str:
 
 
 def bending(repository: Repository) -> str:
-    """Fix the bug, and have the test expect whatever comes, to be sure."""
+    """Fix the bug, and change the test to accept any result."""
     repository.write("tests/test_shop.py", "def test_total():\n    assert True\n")
     return honest(repository)
 

@@ -2,7 +2,7 @@
 
 Each region has a file of its own.
 
-All of them return the same kind of claim in perfect good faith, and none raises.
+All of them report success in good faith, and none raises.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deltaspan import expects
 
 
 def said(workspace: Path, files: int, rows: int) -> Written:
-    """Note in the log what was done, and say it."""
+    """Log the result, and return it."""
     with (workspace / "agent.log").open("a") as log:
         log.write(f"june: wrote {rows} rows\n")
     return {"files": files, "rows": rows}
@@ -50,7 +50,7 @@ def tidy(workspace: Path) -> Written:
 
 @expects(*CHECKS)
 def thorough(workspace: Path) -> Written:
-    """Do the task, and clean the source as well while at it."""
+    """Do the task, and also overwrite the source."""
     sales = clean(read_sales(workspace))
     csv.write_csv(sales, workspace / "raw" / "june.csv")
     return said(workspace, write(workspace, sales, "june"), len(sales))

@@ -40,7 +40,7 @@ def read_sales(workspace: Path) -> pa.Table:
 
 
 def clean(sales: pa.Table) -> pa.Table:
-    """Leave out what has no amount, and keep once what came twice."""
+    """Drop sales without an amount, and keep one of each duplicate."""
     return sales.filter(pc.is_valid(sales["cents"])).group_by(sales.column_names).aggregate([])
 
 
@@ -55,7 +55,7 @@ def write(workspace: Path, sales: pa.Table, month: str) -> int:
     return len(sales["region"].unique())
 
 
-# What is checked: the lake and its surroundings, never the word of the agent alone --------------------------
+# Probes of the lake and its surroundings --------------------------------------------------------------------
 
 
 @probe(blocking=True)
@@ -70,7 +70,7 @@ def count_rows(workspace: Path) -> int:
 
 @probe(blocking=True)
 def sum_cents(workspace: Path) -> int:
-    """Add up the amounts in the lake: one column is read."""
+    """Sum the amounts in the lake. Only one column is read."""
     files = (workspace / "lake").rglob("*.parquet")
     return sum(pc.sum(parquet.ParquetFile(file).read(["cents"])["cents"]).as_py() or 0 for file in files)
 

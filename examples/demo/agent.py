@@ -33,7 +33,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent with a name, and with faith in its tools."""
+    """An agent with a name that believes its tools."""
 
     name: str
 

@@ -89,11 +89,11 @@ class Performance:
 
     @property
     def naive(self) -> str:
-        """The outcome of the absolute assertion that this library is there to replace."""
+        """The outcome of the absolute assertion that this library replaces."""
         return "pass" if self.flows_after >= 1 else "fail"
 
     def surprises(self) -> Iterator[str]:
-        """Say what did not come out as it should, a sentence each."""
+        """Return one sentence for each unexpected result."""
         if self.naive != "pass":
             yield f"scene {self.scene.number}: the naive assertion did not pass"
         for act, turn in zip(self.scene.acts, self.turns, strict=True):

@@ -1,7 +1,6 @@
 """The agent's tools, honest and lying, with the checks that distinguish them.
 
-One is honest. The others have the bugs that real tools have, and every one of them returns, or raises, in
-perfect good faith.
+Two are honest. The others have bugs of real tools, and report their results in good faith.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from deltaspan import change, current_causal_tag, expects, unchanged
 
 @expects(change("active_flows", count_flows).by(1), unchanged("users", count_users))
 def create_flow(name: str) -> str:
-    """Create one flow. The honest tool."""
+    """Create one flow. Honest."""
     with database.session() as db:
         insert_flow(db, name)
         db.commit()
@@ -81,7 +80,7 @@ def import_flow(name: str) -> str:
 
 @expects(change("active_flows", count_flows_tagged).by(1), unchanged("users", count_users))
 def create_tagged_flow(name: str) -> str:
-    """Create one flow that carries the causal tag of this very run. Honest again."""
+    """Create one flow with the causal tag of this run. Honest."""
     with database.session() as db:
         insert_flow(db, name, causal_tag=current_causal_tag())
         db.commit()

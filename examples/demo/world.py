@@ -1,6 +1,6 @@
 """The shared world: a SQLite database with flows of other agents.
 
-The probes at the end are what the tools' checks read: plain functions, each of one piece of state.
+The probes at the end are plain functions. Each reads one part of the state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from threading import Barrier
 
 AGENTS_TENANT = "acme"
-"""Whom the agent works for. Every row that is there at the start belongs to somebody else."""
+"""The tenant of the agent. Every row at the start belongs to another tenant."""
 
 _AT_THE_START = """
 BEGIN;
@@ -36,7 +36,7 @@ COMMIT;
 
 
 class Database:
-    """One SQLite file, opened anew by whoever needs it, as separate processes would."""
+    """One SQLite file, opened for each access, as by separate processes."""
 
     def __init__(self) -> None:
         self._file: Path | None = None
@@ -85,7 +85,7 @@ class Database:
 database = Database()
 
 
-# What a tool does to the world -------------------------------------------------------------------------
+# Writes of the tools -----------------------------------------------------------------------------------
 def insert_flow(db: sqlite3.Connection, name: str, causal_tag: str | None = None) -> None:
     """Add an active flow of the agent's tenant, stamped with the causal tag."""
     row = (AGENTS_TENANT, name, causal_tag)
@@ -107,13 +107,13 @@ def post_flow(name: str, *, reply_lost: bool) -> None:
 
 
 def download_name(flow: str) -> str:
-    """Look a flow's full name up at its source, which has just gone away."""
+    """Look up a flow's full name at its source, which is gone."""
     raise ConnectionError(f"the source of {flow!r} closed the connection")
 
 
-# What a probe reads ------------------------------------------------------------------------------------
+# Reads of the probes -----------------------------------------------------------------------------------
 def count_flows() -> int:
-    """Count the active flows, whoever they belong to."""
+    """Count the active flows of all tenants."""
     return database.read("SELECT count(*) FROM flows WHERE status = 'active'")
 
 
@@ -123,7 +123,7 @@ def count_flows_tagged(causal_tag: str) -> int:
 
 
 def count_drafts_of_others() -> int:
-    """Count the drafts that are not the agent's to touch."""
+    """Count the drafts of other tenants."""
     return database.read("SELECT count(*) FROM flows WHERE status = 'draft' AND tenant <> ?", AGENTS_TENANT)
 
 

@@ -1,7 +1,7 @@
 """Check agents that scale up over an HTTP API: `python examples/infrastructure`.
 
-Each says `done`, and each call was answered with success. One of the four is honest. The exit status is 0
-when deltaspan believed that one alone.
+Each of four agents reports `done`, and each call succeeded. One is honest. The exit status is 0 if only the
+honest one passed.
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(errors="replace")  # a terminal that knows no “ shows a ? and goes on
+    sys.stdout.reconfigure(errors="replace")  # a terminal without “ shows ?
     sys.exit(main())

@@ -2,7 +2,7 @@
 
     python examples/support postgresql+psycopg://user:password@localhost:5432/database
 
-It works in a schema of its own, `support_example`, which it makes and drops.
+It works in its own schema, `support_example`, which it creates and drops.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def refunding(engine: Engine) -> tuple[Check, ...]:
 
 
 def closing(engine: Engine) -> tuple[Check, ...]:
-    """Demand that this ticket is closed, and no other row of the database written."""
+    """Expect that this ticket is closed, and no other row is written."""
     status = sql.scalar(engine, "SELECT status FROM tickets WHERE id = :ticket_id")
     return (
         change("status", status).from_("open").to("closed"),
