@@ -93,7 +93,7 @@ class Recorded:
 
 @pytest.fixture
 def record() -> Iterator[Callable[..., Recorded]]:
-    """Return what installs an SDK of the test's making: sampler, span processors, with or without logs."""
+    """Return a function that installs an SDK of the test's making."""
     made: list[Recorded] = []
 
     def start(

@@ -1,4 +1,4 @@
-"""State of the process that tests ask about: open windows, taken locks, runs that are tracked.
+"""State of the process for tests: open windows, held locks, tracked runs.
 
 This is the one place in which tests look at it. `deltaspan._process.reset` runs after each test.
 """
@@ -28,10 +28,10 @@ def lock_threads():
 
 
 def tracked_runs():
-    """Return the causal tags of the runs that an open window asks about."""
+    """Return the causal tags of the runs that open windows track."""
     return set(_descendants.watched)
 
 
 def tracked_roots():
-    """Return the causal tags of the outermost runs of which an open window of a nested run asks."""
+    """Return the tags of the outermost runs above tracked nested runs."""
     return set(_descendants.families)

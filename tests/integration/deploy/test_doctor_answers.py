@@ -1,4 +1,4 @@
-"""What `deltaspan doctor` says of addresses that answer, and not as an OTLP receiver does."""
+"""Results of `deltaspan doctor` for servers that are not OTLP receivers."""
 
 from __future__ import annotations
 

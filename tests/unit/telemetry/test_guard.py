@@ -21,7 +21,7 @@ flows: list[str] = []
 
 
 class TelemetryFault(Exception):
-    """What broken telemetry raises here."""
+    """The exception that broken telemetry raises here."""
 
 
 def fault(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""A Jaeger that is wrong, missing or refuses is told in words; what one must not be asked is refused."""
+"""Faults of a Jaeger, and invalid selections, have clear errors."""
 
 from __future__ import annotations
 

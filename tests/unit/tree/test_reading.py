@@ -1,4 +1,4 @@
-"""OTLP/JSON files into spans: as exporters and collectors write them, and as they come in real life."""
+"""Spans from OTLP/JSON files, valid, damaged and concatenated."""
 
 from __future__ import annotations
 
