@@ -21,6 +21,7 @@ from deltaspan._attribution._places import place_of
 from deltaspan._callables import Bound
 from deltaspan._guard import describe, guarded
 from deltaspan._interrupts import let_through
+from deltaspan._process import on_reset
 from deltaspan._verdicts import NotLocked
 from deltaspan._workers import is_loop_running
 from deltaspan.causal_tag import CausalTag
@@ -68,7 +69,8 @@ def _known_by(argument: Any) -> Hashable:
 
 
 _holders: Final[dict[str, set[Hashable]]] = {}
-"""The locks that each run holds, by its causal tag; each run writes its own entry only."""
+"""The locks that each run holds, by its causal tag. Each run writes only its own entry."""
+on_reset(_holders.clear)
 
 
 class Locks:
