@@ -95,7 +95,7 @@ def test_each_of_two_signals_that_a_server_does_not_take_over_grpc_says_so(docto
         status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=endpoint, OTEL_EXPORTER_OTLP_PROTOCOL="grpc")
 
     wrong = [line for line in lines if line.startswith("✗")]
-    assert [line.partition(" to a collector that takes them ")[0].split(": ")[-1] for line in wrong] == [
+    assert [line.partition(" to a collector that accepts them ")[0].split(": ")[-1] for line in wrong] == [
         "send metrics",
         "send logs",
     ]

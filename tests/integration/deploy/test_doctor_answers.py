@@ -116,7 +116,7 @@ def test_the_endpoint_of_a_signal_needs_the_path_that_is_not_appended_to_it(doct
 
     (line,) = wrong(lines)
     assert line.endswith(
-        "let OTEL_EXPORTER_OTLP_TRACES_ENDPOINT end in /v1/traces; to this one nothing is appended"
+        "let OTEL_EXPORTER_OTLP_TRACES_ENDPOINT end in /v1/traces; nothing is appended to this variable"
     )
 
 
