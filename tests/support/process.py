@@ -29,9 +29,9 @@ def lock_threads():
 
 def tracked_runs():
     """Return the causal tags of the runs that open windows track."""
-    return set(_descendants.watched)
+    return set(_descendants.trackers_by_run)
 
 
 def tracked_roots():
     """Return the tags of the outermost runs above tracked nested runs."""
-    return set(_descendants.families)
+    return set(_descendants.root_indexes)

@@ -103,8 +103,8 @@ def _attributes(rendered: RenderedCheck, renderer: ValueRenderer, claim: Claim |
         attributes[semconv.CHECK_POST_STATE] = post_state
     if actual_delta is not None:
         attributes[semconv.CHECK_ACTUAL_DELTA] = actual_delta
-    if hasattr(type(check.delta), "apart"):  # looked up in the class, because the property computes
-        attributes |= renderer.others_and_untagged(check)
+    if check.delta is not None and (parts := check.delta.others_and_untagged) is not None:
+        attributes |= renderer.others_and_untagged(*parts)
     if check.timing is not None:
         attributes |= _timing(check.timing)
     if fault is not None:

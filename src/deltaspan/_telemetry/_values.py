@@ -16,7 +16,6 @@ from deltaspan._config import Settings
 from deltaspan._guard import class_name, describe
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label, wire
-from deltaspan._verdicts import UNREAD
 
 __all__ = ["RenderedCheck", "ValueRenderer", "renderer_for", "type_name"]
 
@@ -62,19 +61,15 @@ class ValueRenderer:
         render = self._state
         return RenderedCheck(
             check,
-            None if check.pre is UNREAD else render(check.pre),
-            None if check.post is UNREAD else render(check.post),
+            render(check.pre_state) if check.has_pre_state else None,
+            render(check.post_state) if check.has_post_state else None,
             render(check.expectation.expected),
             None if check.delta is None else render(check.delta.value),
             self.text(check.explanation) if self.is_full else _verdict(check),
         )
 
-    def others_and_untagged(self, check: CheckReport) -> dict[str, Any]:
-        """Return the attributes for rows of others and rows without a tag, if any."""
-        apart = getattr(check.delta, "apart", None)
-        if apart is None:
-            return {}
-        others, untagged = apart
+    def others_and_untagged(self, others: object, untagged: object) -> dict[str, Any]:
+        """Return the attributes for rows that are not of this run."""
         return {semconv.CHECK_OTHERS: self._state(others), semconv.CHECK_UNTAGGED: self._state(untagged)}
 
     def _state(self, state: object) -> Any:

@@ -173,6 +173,8 @@ class NoChange:
 
     ignored: Ignored = NOTHING_IGNORED
     cause: str = ""
+    movement: ClassVar[None] = None
+    keeps_others: ClassVar[bool] = False
 
     @property
     def expected(self) -> str:
@@ -197,6 +199,9 @@ class NoClaim:
     """Nothing is asserted: both states and their delta are recorded."""
 
     expected: ClassVar[str] = "no claim"
+    movement: ClassVar[None] = None
+    ignored: ClassVar[Ignored] = NOTHING_IGNORED
+    keeps_others: ClassVar[bool] = False
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
         return OBSERVED

@@ -32,6 +32,7 @@ __all__ = [
     "Question",
     "any_computed",
     "computed_operands",
+    "has_operand",
     "is_predicate",
     "predicate_name",
     "with_operands",
@@ -138,6 +139,16 @@ def with_own_generator_read(value: object, function: Callable[..., object]) -> o
 def any_computed(operands: Iterable[object]) -> bool:
     """Whether any of the operands is still to be computed."""
     return any(map(callable, operands))
+
+
+def has_operand(expectation: Any, path: str) -> bool:
+    """Return whether an expectation has the field in which a computed operand stands.
+
+    Args:
+        expectation: any expectation.
+        path: the path of the operand.
+    """
+    return any(field.name == path.partition(".")[0] for field in fields(expectation))
 
 
 def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaspan import change
-from deltaspan._attribution._credit import could_hold, holds
+from deltaspan._attribution._credit import holds, might_hold
 from deltaspan._state.diff import MappingDelta, difference, split
 from deltaspan.causal_tag._descendants import DescendantTracker
 
@@ -74,4 +74,4 @@ def test_it_finds_the_part_that_would_make_it_true_if_there_is_one(check, pre, p
 
     tried = any(holds(movement, delta.credited(part), both) for part in parts(delta.mute))
 
-    assert could_hold(movement, delta, both) == tried
+    assert might_hold(movement, delta, both) == tried

@@ -7,7 +7,7 @@ from datetime import timedelta
 from heapq import nsmallest
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from deltaspan._interrupts import let_through
 from deltaspan._state.diff._numbers import subtract
@@ -47,6 +47,14 @@ class Delta(Protocol):
         """The frozen value that a report shows as `actual_delta`."""
         ...
 
+    @property
+    def others_and_untagged(self) -> tuple[object, object] | None:
+        """The frozen values that a report shows as `others` and `untagged`, or None.
+
+        None if the states are not of tagged rows.
+        """
+        ...
+
     def words(self) -> str:
         """Say what happened, to follow "but it": `changed by 0`, `did not change`."""
         ...
@@ -63,6 +71,7 @@ class NumberDelta:
 
     amount: Number
     changed: bool
+    others_and_untagged: ClassVar[None] = None
 
     def __init__(self, amount: Number, changed: bool) -> None:  # noqa: FBT001 - the fields, in their order
         # One is made for every number that is checked: this takes a third of what a generated __init__ takes.
@@ -92,6 +101,7 @@ class ValueDelta:
 
     changed: bool
     how: str = ""
+    others_and_untagged: ClassVar[None] = None
 
     @property
     def value(self) -> object:
@@ -120,6 +130,7 @@ class SetDelta:
 
     added: frozenset[object]
     removed: frozenset[object]
+    others_and_untagged: ClassVar[None] = None
 
     @property
     def changed(self) -> bool:
@@ -154,6 +165,10 @@ class MappingDelta:
     added: Mapping[Path, object]
     removed: Mapping[Path, object]
     modified: Mapping[Path, tuple[object, object]]
+
+    @property
+    def others_and_untagged(self) -> tuple[object, object] | None:
+        return None
 
     @property
     def changed(self) -> bool:
@@ -238,6 +253,7 @@ class SequenceDelta:
     before: tuple[object, ...]
     after: tuple[object, ...]
     tail: int
+    others_and_untagged: ClassVar[None] = None
 
     @property
     def changed(self) -> bool:

@@ -64,8 +64,7 @@ class TaggedDelta(MappingDelta):
         return self._valued(self)
 
     @property
-    def apart(self) -> tuple[object, object]:
-        """What a report shows of others and of what is untagged, in the way that it shows what is mine."""
+    def others_and_untagged(self) -> tuple[object, object]:
         return self._valued(self.others), self._valued(self.untagged)
 
     @property
