@@ -1,11 +1,11 @@
-"""What a core of an OpenTelemetry Collector takes: spans a CPU second, and memory a span held for sampling.
+"""Throughput and memory of an OpenTelemetry Collector per core, in spans.
 
 Run: python benchmarks/collector.py [--seconds N] [--binary PATH]
 
-The collector is the real Jaeger of `tools/build jaeger`, which is a distribution of the Collector. It runs on
-loopback with pipelines like those of deploy/kubernetes; batches of real spans of two checks, each in a trace
-of its own, are sent over gRPC from this process. Counted is the CPU time of the collector's process, so that
-neither a sender that cannot keep up nor another process on the same core spoils the number.
+The collector is the Jaeger of `tools/build jaeger`, which is a distribution of the Collector. It runs on
+loopback with pipelines like those of deploy/kubernetes. This process sends batches of real spans of two
+checks over gRPC, each in a trace of its own. Only the CPU time of the collector's process is counted, so that
+a slow sender or another process on the same core does not change the result.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def free_port() -> int:
 def collector(
     binary: Path, role: str, next_port: int = 1, wait: int = 1
 ) -> Iterator[tuple[int, psutil.Process]]:
-    """Run a collector in that role; yield its port and its process."""
+    """Run a collector in that role, and yield its port and process."""
     ports = {"port": free_port(), "health": free_port(), "next": next_port, "wait": wait}
     extra = STORE if role == "store" else dict.fromkeys(STORE, "")
     config = COMMON % (ports | extra) + PIPELINES[role]
@@ -117,7 +117,7 @@ def await_health(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 class Batches:
-    """Serialised batches, each with trace ids that no other has: what tail sampling keeps in memory."""
+    """Serialized batches with unique trace ids, which tail sampling keeps in memory."""
 
     def __init__(self) -> None:
         message, _ = batch_of(CHECKS)
@@ -135,7 +135,7 @@ class Batches:
 
 
 def send(port: int, seconds: float, *, compressed: bool) -> int:
-    """Send batches for so many seconds; return how many spans were acknowledged."""
+    """Send batches for a number of seconds, and return the acknowledged spans."""
     batches, counts = Batches(), itertools.count()
     until = time.monotonic() + seconds
     options: dict[str, Any] = {"compression": grpc.Compression.Gzip} if compressed else {}
@@ -147,7 +147,7 @@ def send(port: int, seconds: float, *, compressed: bool) -> int:
                 try:
                     export(next(batches), timeout=20, **options)
                 except grpc.RpcError:  # noqa: PERF203  # a batch takes milliseconds
-                    time.sleep(0.05)  # its queue is full: as an SDK would, later
+                    time.sleep(0.05)  # its queue is full: retry later, as an SDK would
                 else:
                     next(counts)
 
@@ -171,7 +171,7 @@ def measure(binary: Path, role: str, seconds: float, *, wait: int = 1, compresse
         began = time.monotonic()
         spans = send(port, seconds, compressed=compressed)
         if role == "gateway" or (role == "sampler" and wait < seconds):
-            time.sleep(wait + 1)  # what is queued leaves, what was held is decided
+            time.sleep(wait + 1)  # queued spans are sent, and held traces are decided
         used, grown = cpu(process) - before, process.memory_info().rss - idle
         rate = spans / (time.monotonic() - began)
     name = role + (", gzip in" if compressed else ", holding" if wait > seconds else "")
@@ -183,8 +183,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=6, help="how long each pipeline is loaded")
-    parser.add_argument("--binary", type=Path, help="a Jaeger v2, instead of the one of tools/build")
+    parser.add_argument("--seconds", type=float, default=6, help="seconds of load for each pipeline")
+    parser.add_argument("--binary", type=Path, help="a Jaeger v2 instead of the one of tools/build")
     options = parser.parse_args()
     binary = options.binary
     if binary is None:
@@ -201,7 +201,7 @@ def main() -> None:
     measure(binary, "gateway", options.seconds, compressed=True)
     measure(
         binary, "sampler", options.seconds, wait=HOLDING
-    )  # nothing is decided: all that came is in memory
+    )  # no trace is decided, so all spans are in memory
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What freezing and differencing cost, next to what a hand-written check would pay for the same state.
+"""Cost of freezing and differencing, compared with a hand-written check.
 
-Run it with `python benchmarks/differencing.py`; it exits with 1 when a target is missed.
+Run it with `python benchmarks/differencing.py`. It exits with 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ SCALAR_CALLS = 200_000
 
 
 def best_of(*actions: Callable[[], object]) -> list[float]:
-    """Return the best time of each action in seconds, taken in turns so that noise hits all alike."""
+    """Return the best time of each action, in seconds.
+
+    The actions take turns, so that noise affects all alike.
+    """
     best = [float("inf")] * len(actions)
     gc.collect()
     gc.disable()
@@ -80,12 +83,12 @@ def document() -> dict[str, Any]:
 
 def documents() -> tuple[float, float, float, int]:
     text = json.dumps(document())
-    # Two separate readings, as from a database: no part of one is the same object as a part of the other.
+    # Two separate readings, as from a database. They share no objects.
     before, after = json.loads(text), json.loads(text)
     after["orders"]["order-000500"]["status"] = "cancelled"
     pre = freeze(before)
 
-    # Every action returns all that it made, so that none of them is timed while it frees memory.
+    # Every action returns all that it created, so that freeing memory is not timed.
     def once() -> object:
         post = freeze(after)
         return post, difference(pre, post)
@@ -134,7 +137,7 @@ def main() -> int:
             1.3,
         )
     once, twice, deep, size = documents()
-    # The second row has no target: two copies and a comparison are held against one copy.
+    # The second row has no target, because it compares two copies and a comparison with one copy.
     for name, ours, target in (("freeze + difference", once, 1.0), ("freeze x2 + difference", twice, None)):
         row(
             f"document, {size / 1e6:.1f} MB: {name} / deepcopy",

@@ -1,10 +1,9 @@
-"""What hiding credentials costs in the collector: CPU time a span, with deploy/collector/config.yaml.
+"""CPU time per span for hiding credentials, with deploy/collector/config.yaml.
 
 Run: python benchmarks/hiding.py [--seconds N]
 
-The collector is the one of `tools/build collector`, with the configuration that ships and with the same
-one without its redaction. Spans of two checks that pass are sent as benchmarks/collector.py does; nothing is
-kept.
+The collector is the one of `tools/build collector`, with the shipped configuration and with the same one
+without redaction. Spans of two passing checks are sent as in benchmarks/collector.py. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ CONFIG = ROOT / "deploy" / "collector" / "config.yaml"
 
 
 def cost(binary: Path, config: Path, seconds: float) -> float:
-    """Return seconds of CPU for a span."""
+    """Return the CPU seconds per span."""
     grpc, health = free_port(), free_port()
     with tempfile.TemporaryDirectory() as folder:
         environment = {
@@ -58,7 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=10, help="how long each is loaded")
+    parser.add_argument("--seconds", type=float, default=10, help="seconds of load for each")
     options = parser.parse_args()
     path = subprocess.run(  # noqa: S603  # our own
         [ROOT / "tools" / "build", "--path", "collector"], check=True, capture_output=True, text=True

@@ -1,9 +1,9 @@
-"""What a decorated call costs, as a ratio to hand-written OpenTelemetry in the same process.
+"""Cost of a decorated call, as a ratio to hand-written OpenTelemetry.
 
-Run with `make bench` or `python benchmarks/overhead.py [--rounds N]`. Each pair is run in alternation, many
-short rounds each, and medians are compared: what else the machine does then hits both alike.
+Run with `make bench` or `python benchmarks/overhead.py [--rounds N]`. Both sides
+alternate in many short rounds, and medians are compared, so that other load affects both alike.
 
-The hand-written side is what a careful person would write to emit the same telemetry: the same span with the
+The hand-written side emits the same telemetry: the same span with the
 same attributes, one event a check, the three metrics, the tag in baggage, and both reads of the state.
 """
 
@@ -27,8 +27,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler
 
-from deltaspan import change, expects
-from deltaspan._config import forget_settings, settings
+from deltaspan import change, configure, expects
+from deltaspan._process import reset
 from deltaspan._telemetry import Instruments, install
 
 CALLS_A_ROUND = 100
@@ -36,13 +36,13 @@ STATE = [0]
 
 
 class Discard(SpanExporter):
-    """Takes batches and forgets them: the cost of sending is the same for both sides."""
+    """An exporter that discards batches, so that sending costs both sides the same."""
 
     def export(self, spans: Any) -> SpanExportResult:
         return SpanExportResult.SUCCESS
 
     def shutdown(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
 
 def count() -> int:
@@ -165,7 +165,7 @@ class HandWritten:
 
 def with_sdk(sampler: Sampler) -> Instruments:
     tracer_provider = TracerProvider(sampler=sampler)
-    # A queue that never fills: what is measured is recording, not dropping.
+    # The queue never fills, so that recording is measured and not dropping.
     batches = BatchSpanProcessor(Discard(), max_queue_size=2**16, schedule_delay_millis=200)
     tracer_provider.add_span_processor(batches)
     return Instruments(tracer_provider, MeterProvider([InMemoryMetricReader()]), LoggerProvider())
@@ -176,11 +176,11 @@ def without_sdk() -> Instruments:
 
 
 def compared(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int) -> tuple[float, float]:
-    """Return the medians of one call of each, in microseconds."""
+    """Return the median of one call of each, in microseconds."""
     timings: tuple[list[float], list[float]] = ([], [])
     for round_ in range(rounds + 3):
         for timing, run in zip(timings, (ours, theirs), strict=True):
-            # The time of this thread: what the exporter's thread and other processes do is left out.
+            # Only the time of this thread, without the exporter's thread and other processes.
             began = time.thread_time()
             run()
             elapsed = (time.thread_time() - began) / CALLS_A_ROUND * 1e6
@@ -250,8 +250,8 @@ def main() -> None:
     for mode, kind, checks, make, against, target in rows:
         if options.only not in f"{mode} {kind} {checks}":
             continue
+        reset()
         instruments = install(make())
-        forget_settings()
         decorate = expects(*[change(f"m{i}", count).by(1) for i in range(checks)])
         is_async = kind == "async"
         ours: Any = decorate(act_async if is_async else act)  # type: ignore[arg-type]
@@ -262,7 +262,7 @@ def main() -> None:
             "bare wrapt": bare_wrapt(act_async if is_async else act),
         }[against]
         if mode == "disabled":
-            # The switch is read once from the environment, so it is turned where it is kept.
+            # The switch is read once from the environment, so it is set before.
             ours = disabled(decorate, is_async=is_async)
         repeat = (lambda call: repeated_async(call, loop)) if is_async else repeated
         mine, other = compared(repeat(ours), repeat(theirs), options.rounds)
@@ -272,15 +272,14 @@ def main() -> None:
             f"   against {against}"
         )
     loop.close()
-    install(None)
+    reset()
 
 
 def disabled(decorate: Any, *, is_async: bool) -> Any:
     import os  # noqa: PLC0415  # only this row touches the environment
 
     os.environ["DELTASPAN_ENABLED"] = "false"
-    forget_settings()
-    settings()
+    configure()  # reads the environment
     del os.environ["DELTASPAN_ENABLED"]
     return decorate(act_async if is_async else act)
 

@@ -1,4 +1,6 @@
-"""What rendering a state for the wire costs, and that a large state costs no more than what is shown of it.
+"""Cost of rendering states of different sizes for the wire.
+
+A large state costs no more than the part of it that is shown.
 
 Run: python benchmarks/rendering.py
 """
@@ -16,7 +18,7 @@ ROUNDS = 7
 
 
 def document(orders: int) -> object:
-    """Return a frozen nested document of so many orders of three lines each."""
+    """Return a frozen nested document of orders with three lines each."""
     lines = tuple(MappingProxyType({"sku": f"sku-{n}", "count": n, "price": n * 1.5}) for n in range(3))
     return MappingProxyType(
         {
@@ -43,7 +45,7 @@ STATES = {
 
 
 def microseconds(state: object) -> float:
-    """Return the median time of one `wire()` of this state."""
+    """Return the median time of one `wire()` call."""
     timer = timeit.Timer(lambda: wire(state, MAX_CHARS))
     loops, _ = timer.autorange()
     return statistics.median(timer.repeat(ROUNDS, loops)) / loops * 1e6

@@ -1,10 +1,10 @@
-"""From actions a second to spans, bytes, machines and series: the table of docs/scaling.md.
+"""Compute the table of docs/scaling.md: spans, bytes, machines and series.
 
 Run: python benchmarks/scaling.py            print the table
      python benchmarks/scaling.py --write    write it into docs/scaling.md
 
-MEASURED is what benchmarks/wire.py, benchmarks/collector.py and benchmarks/hiding.py print; ASSUMED is what
-only you can know. Change either and the table follows; a test holds the document to it.
+MEASURED is the output of benchmarks/wire.py, benchmarks/collector.py and benchmarks/hiding.py. ASSUMED is
+specific to a deployment. Change either, and write the table again. A test compares it with the document.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured, for an action of two checks.
+    """Measured values for an action of two checks.
 
     Attributes:
         span_bytes: its span as OTLP protobuf.
@@ -58,7 +58,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What depends on you.
+    """Values that depend on the deployment.
 
     Attributes:
         head_sampled: share of traces that the agents record at all.
@@ -96,7 +96,7 @@ ASSUMED: Final = Assumed()
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """So many actions a second, and what follows."""
+    """A number of actions per second, and the load that follows."""
 
     rate: int
     measured: Measured = MEASURED
@@ -120,12 +120,12 @@ class Load:
 
     @property
     def events(self) -> float:
-        """Log events a second: what failed or is inconclusive, and has no span that is recorded."""
+        """Log events per second: bad verdicts whose span is not recorded."""
         return self.rate * (1 - self.assumed.head_sampled) * self.assumed.unproven
 
     @property
     def network_bytes(self) -> float:
-        """Bytes a second from the agents to the gateway, gzipped, metrics and log events included."""
+        """Gzipped bytes per second from the agents to the gateway, for all signals."""
         points = self.processes * self.assumed.actions * self.measured.metric_gzip_bytes
         logs = self.events * self.measured.event_gzip_bytes
         return self.spans * self.measured.span_gzip_bytes + logs + points / self.assumed.export_interval
@@ -135,7 +135,7 @@ class Load:
 
     @property
     def gateway_cores(self) -> float:
-        taken = self.spans + self.events  # an event goes the same way, and is taken for a span
+        taken = self.spans + self.events  # an event goes the same way, and counts as a span
         hiding = taken * self.measured.hiding_us / 1e6 / self.assumed.utilisation
         return self._cores(taken, self.measured.gateway_spans) + hiding
 
@@ -170,12 +170,15 @@ class Load:
 
     @property
     def event_bytes_a_day(self) -> float:
-        """Bytes of log events a day, unpacked and once; where they go is yours to choose."""
+        """Uncompressed bytes of log events per day, stored once."""
         return self.events * self.measured.event_bytes * DAY
 
     @property
     def series(self) -> int:
-        """Series in Prometheus, once each action has failed: a second outcome is a second histogram."""
+        """Series in Prometheus, once each action has failed.
+
+        A second outcome is a second histogram.
+        """
         each = self.measured.series + self.measured.histogram_series
         return self.processes * (self.assumed.actions * each + 1)  # and target_info
 
@@ -214,7 +217,7 @@ ROWS: Final[dict[str, Callable[[Load], str]]] = {
 
 
 def scaled(value: float, units: str) -> str:
-    """Write two significant digits, nothing here is known better, in steps of a thousand."""
+    """Format two significant digits, the precision of the inputs, with a unit."""
     value = float(f"{value:.1e}")
     step = 0
     while value >= 1000 and step < len(units) - 1:
@@ -253,7 +256,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--write", action="store_true", help="write it into docs/scaling.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/scaling.md")
     if parser.parse_args().write:
         text = DOCUMENT.read_text(encoding="utf-8")
         before, _, rest = text.partition(BEGIN)

@@ -1,7 +1,9 @@
-"""What it costs to hold a whole database to account: 100 tables, a million rows, one of them changed.
+"""Cost of checking a whole database: 100 tables, a million rows.
 
-Run it with `python benchmarks/sql_database.py [URL ...]`: SQLite in a file always, and each database of
-SQLAlchemy that a URL names, in which it makes tables `deltaspan_000` to `deltaspan_099` and drops them.
+One row is changed.
+
+Run it with `python benchmarks/sql_database.py [URL ...]`: SQLite in a file, and each database
+of the URLs, in which it creates the tables `deltaspan_000` to `deltaspan_099` and drops them.
 """
 
 from __future__ import annotations

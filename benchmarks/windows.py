@@ -1,10 +1,10 @@
-"""What a window costs when many are open at once: time and memory of one among ten and among ten thousand.
+"""Time and memory of a window among ten and among ten thousand.
 
 Run with `make bench` or `python benchmarks/windows.py [--most N]`. The windows are async, with one check each
-and telemetry into an SDK that discards it. Each run has a scope of its own, or all of them share one, or they
-have one of 5 000 scopes beside one window that has none and so may be in the place of any of them. All
-are open before the first may close. A window that costs more the more there are would show in the ratio to
-ten.
+and telemetry into an SDK that discards it. In the first row each run has its own scope. In the second all
+share one. In the third they have one of 5 000 scopes beside one window without a scope, which may overlap
+with any of them. All are open before the first one closes. If the cost grew with the number of windows, the
+ratio to ten would show it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 
 from deltaspan import change, expects
+from deltaspan._process import reset
 from deltaspan._telemetry import Instruments, install
 
 SIZES = (10, 100, 1_000, 10_000)
@@ -30,7 +31,7 @@ ROWS: dict[int, int] = {}
 
 
 class Gate:
-    """Lets all windows close once the last has opened."""
+    """Lets all windows close when the last one is open."""
 
     def __init__(self, parties: int) -> None:
         self.missing = parties
@@ -57,7 +58,7 @@ scoped_beside = expects(
 
 
 async def beside(tenant: int, gate: Gate) -> None:
-    """Open the first window without a scope, and all others each in a scope of its own."""
+    """Open the first window without a scope, all others with their own."""
     await (shared if tenant == 0 else scoped_beside)(tenant % 5_000, gate)
 
 
@@ -81,7 +82,7 @@ async def opened(action: Any, windows: int) -> tuple[float, int]:
 
 
 def cost(action: Any, windows: int, rounds: int) -> float:
-    """Return what one window costs, in microseconds of this process, beside the same task without one."""
+    """Return the microseconds that one window adds to a task."""
     found = []
     for _ in range(rounds):
         gc.collect()
@@ -93,7 +94,7 @@ def cost(action: Any, windows: int, rounds: int) -> float:
 
 
 def memory(action: Any, windows: int) -> float:
-    """Return what one open window holds, in KiB, beside the same task without one."""
+    """Return the KiB that one open window adds to a task."""
     tracemalloc.start()
     ours, theirs = (asyncio.run(opened(each, windows))[1] for each in (action, bare))
     tracemalloc.stop()
@@ -102,7 +103,7 @@ def memory(action: Any, windows: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--most", type=int, default=SIZES[-1], help="the most windows at once")
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="the largest number of windows at once")
     sizes = [size for size in SIZES if size <= parser.parse_args().most]
     install(Instruments(TracerProvider(), MeterProvider([InMemoryMetricReader()]), LoggerProvider()))
     print(f"{'scope':10}{'windows':>9}{'µs each':>10}{'KiB each':>10}{'ratio':>8}")
@@ -114,7 +115,7 @@ def main() -> None:
             first = first or each
             held = memory(action, windows)
             print(f"{name:10}{windows:>9}{each:>10.1f}{held:>10.2f}{each / first:>8.2f}")
-    install(None)
+    reset()
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""What one action sends: bytes of its span as OTLP protobuf, plain and gzipped, and how many series it makes.
+"""Bytes and series of one action as OTLP protobuf, plain and gzipped.
 
-And what a failed check sends in place of a span that is not recorded: a `delta.check` log event.
+Also of the `delta.check` log event that a failed check sends if its span is not recorded.
 
 Run: python benchmarks/wire.py
 
 The numbers depend on names and values, not on the machine: sixteen actions with names of the usual length,
 states that are random integers, batches of 512 spans as the SDK's batch processor sends them. docs/scaling.md
-starts from them. Gzip does well on spans that resemble each other: what remains is mostly ids and times.
+uses them. Gzip compresses similar spans well. The rest is mostly ids and times.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from deltaspan import change, expects, window
+from deltaspan._process import reset
 from deltaspan._telemetry import Instruments, install
 
 BATCH = 512
@@ -49,7 +50,7 @@ METRICS = ("active_flows", "tenant_rows", "audit_entries", "queue_depth")
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What was sent by actions of so many checks.
+    """The bytes and series of actions with a number of checks.
 
     Attributes:
         span_bytes: bytes of one span, its share of the batch's frame included.
@@ -67,7 +68,7 @@ class Sent:
 
 
 def series(metrics: Any) -> int:
-    """Count the Prometheus series that an OTLP export of metrics becomes."""
+    """Count the Prometheus series of an OTLP export of metrics."""
     total = 0
     for resource in metrics.resource_metrics:
         for scope in resource.scope_metrics:
@@ -80,7 +81,7 @@ def series(metrics: Any) -> int:
 
 
 def action_of(name: str, checks: int) -> Callable[[], None]:
-    """Return an action that adds a little to each of so many states, and proves it."""
+    """Return an action that adds a little to each state, with a check."""
     states = dict.fromkeys(METRICS[:checks], 0)
     chosen = random.Random(name)  # noqa: S311  # the same bytes in each run
 
@@ -100,7 +101,7 @@ def action_of(name: str, checks: int) -> Callable[[], None]:
 
 
 def batch_of(checks: int, verbs: int = len(VERBS), nouns: int = len(NOUNS)) -> tuple[Any, Any]:
-    """Return the OTLP messages of a batch of calls of verbs by nouns actions: spans, and metrics."""
+    """Return the OTLP messages of a batch: spans and metrics."""
     spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
     tracers = TracerProvider(resource=RESOURCE, shutdown_on_exit=False)
     tracers.add_span_processor(SimpleSpanProcessor(spans))
@@ -111,7 +112,7 @@ def batch_of(checks: int, verbs: int = len(VERBS), nouns: int = len(NOUNS)) -> t
         for n in range(BATCH):
             calls[n % len(calls)]()
     finally:
-        install(None)
+        reset()
     metrics = encode_metrics(reader.get_metrics_data())
     fix_durations(metrics)
     return encode_spans(spans.get_finished_spans()), metrics
@@ -140,7 +141,7 @@ def fix_durations(metrics: Any) -> None:
 
 
 def measured(checks: int) -> Sent:
-    """Run a batch of actions of so many checks and weigh what leaves."""
+    """Run a batch of actions, and return the size of its telemetry."""
     span_message, metric_message = batch_of(checks)
     actions = len(VERBS) * len(NOUNS)
     spans, metrics = span_message.SerializeToString(), metric_message.SerializeToString()
@@ -154,7 +155,10 @@ def measured(checks: int) -> Sent:
 
 
 def events() -> tuple[float, float]:
-    """Return the bytes of the log event of a failed check whose span is not recorded: plain, and gzipped."""
+    """Return plain and gzipped bytes of a failed check's log event.
+
+    Its span is not recorded.
+    """
     logs = InMemoryLogRecordExporter()
     chosen = random.Random("events")  # noqa: S311  # the same bytes in each run
     loggers = LoggerProvider(RESOURCE, shutdown_on_exit=False)
@@ -167,9 +171,9 @@ def events() -> tuple[float, float]:
         for name in itertools.islice(names, BATCH):
             state, amount = chosen.randrange(100_000), chosen.randrange(1, 50)
             with window(name, change(METRICS[0], lambda state=state: state).by(amount)):
-                pass  # says that it changed something, and did not
+                pass  # claims a change that did not happen
     finally:
-        install(None)
+        reset()
     sent = encode_logs(logs.get_finished_logs()).SerializeToString()
     return len(sent) / BATCH, len(gzip.compress(sent, 6)) / BATCH
 

@@ -41,7 +41,7 @@ def schema_url() -> str:
 
 
 def type_of(attribute: Entry) -> str:
-    """Return the type of an attribute as people read it."""
+    """Return the type of an attribute for the documentation."""
     kind = attribute["type"]
     if isinstance(kind, Mapping):
         return "string"
@@ -49,12 +49,12 @@ def type_of(attribute: Entry) -> str:
 
 
 def is_template(attribute: Entry) -> bool:
-    """Return whether a metric's name follows the key."""
+    """Return whether a metric's name is appended to the key."""
     return str(attribute["type"]).startswith("template[")
 
 
 def members_of(attribute: Entry) -> Sequence[Entry]:
-    """Return the values of an enumeration; of any other attribute there are none."""
+    """Return the values of an enumeration, or none for other attributes."""
     kind = attribute["type"]
     return kind["members"] if isinstance(kind, Mapping) else ()
 
@@ -63,7 +63,7 @@ def members_of(attribute: Entry) -> Sequence[Entry]:
 
 
 def constant(name: str) -> str:
-    """Return the constant that holds a name of the wire."""
+    """Return the name of the constant for a name on the wire."""
     return name.removeprefix(PREFIX).replace(".", "_").upper()
 
 
@@ -154,7 +154,7 @@ This page is generated from `telemetry/model`. Change the model, then run `make 
 
 
 def reference(model: Mapping[str, list[Entry]]) -> str:
-    """Return the page that lists everything on the wire."""
+    """Return the reference page."""
     known = {attribute["key"]: attribute for attribute in (*model["attributes"], *model["foreign"])}
     return (
         "\n\n".join(
@@ -226,7 +226,7 @@ def _level(level: str | Mapping[str, str]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write both files, or say which of them is stale."""
+    """Write both files, or name the stale ones."""
     model = load()
     stale = []
     for path, text in (

@@ -16,10 +16,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import Sampler
 
-from deltaspan import _guard
-from deltaspan._attribution import _contention
-from deltaspan._config import forget_settings
-from deltaspan._telemetry import Instruments, _instruments, install
+from deltaspan import _process, configure
+from deltaspan._telemetry import Instruments, install
 
 
 class Recorded:
@@ -95,9 +93,7 @@ class Recorded:
 
 @pytest.fixture
 def record() -> Iterator[Callable[..., Recorded]]:
-    """Return what installs an SDK of the test's making: sampler, span processors, with or without logs."""
-    before = _instruments._installed
-    _guard._seen.clear()
+    """Return a function that installs an SDK of the test's making."""
     made: list[Recorded] = []
 
     def start(
@@ -111,8 +107,6 @@ def record() -> Iterator[Callable[..., Recorded]]:
     try:
         yield start
     finally:
-        _instruments._installed = before
-        _guard._seen.clear()
         for recorded in made:
             recorded.tracer_provider.shutdown()
             recorded.meter_provider.shutdown()
@@ -126,22 +120,19 @@ def recorded(record: Callable[..., Recorded]) -> Recorded:
 
 
 @pytest.fixture
-def environ(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Return what sets environment variables and has the settings read anew; both are restored."""
+def environ(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A function that sets environment variables and has the settings read anew."""
 
     def change(**variables: str) -> None:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        forget_settings()
+        configure()  # reads the environment
 
-    forget_settings()
-    yield change
-    monkeypatch.undo()
-    forget_settings()
+    return change
 
 
 @pytest.fixture(autouse=True)
-def _no_open_windows() -> Iterator[None]:
-    """Let no window that one test left open contend with those of the next."""
+def _reset_process() -> Iterator[None]:
+    """Return the process to its start after each test."""
     yield
-    _contention._metrics.clear()
+    _process.reset()

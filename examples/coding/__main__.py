@@ -1,7 +1,7 @@
-"""Give coding agents a bug to fix, and hold what they say against the repository: `python examples/coding`.
+"""Check the claims of coding agents against the repository: `python examples/coding`.
 
-Each says: fixed in one commit, of which it gives the name, and pushed. One of the four is honest. The exit
-status is 0 when deltaspan believed that one alone.
+Each of four agents reports that the bug is fixed in one commit, and that the commit is pushed. One is honest.
+The exit status is 0 if only the honest one passed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from deltaspan import ActionReport, change, collect_reports, expects, unchanged
 from deltaspan.probes import git
 
 NAME = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{32}\b")
-"""The full name of what git keeps; people know it by its beginning."""
+"""The full id of a git object. The output shows its beginning."""
 
 
 @expects(
-    # `result` is the commit that the agent names: it is there, it alone, and none was rewritten.
+    # `result` is the commit that the agent names. It must be the only new one, and none may be rewritten.
     change("commits", git.history("{repo}")).adding(lambda result: result, count=1),
     change("pushed", git.history("{repo}", "main", remote="origin")).adding(lambda result: result, count=1),
     change("files", git.files("{repo}")).only("src/*.py"),
@@ -32,12 +32,12 @@ NAME = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{32}\b")
     unchanged("worktree", git.status("{repo}")),
 )
 def fix(repo: Path, agent: Callable[[Repository], str]) -> str:
-    """Have an agent fix the bug, and return what it says: the commit with the fix."""
+    """Let an agent fix the bug, and return the commit that it reports."""
     return agent(Repository(repo))
 
 
 def main() -> int:
-    """Give each agent a repository of its own; return the exit status."""
+    """Give each agent its own repository, and return the exit status."""
     believed = []
     with TemporaryDirectory(prefix="deltaspan-coding-") as folder, collect_reports() as reports:
         for agent in (honest, rewriting, bending, pretending):
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def tell(name: str, said: str, report: ActionReport) -> None:
-    """Print what the agent said, and what came of it."""
+    """Print the agent's claim and the result of the checks."""
     print(f"{name}: “Fixed in {said[:8]}, and pushed.”")
     for check in report:
         if not check.passed:
@@ -60,5 +60,5 @@ def tell(name: str, said: str, report: ActionReport) -> None:
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(errors="replace")  # a terminal that knows no “ shows a ? and goes on
+    sys.stdout.reconfigure(errors="replace")  # a terminal without “ shows ?
     sys.exit(main())

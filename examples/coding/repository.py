@@ -1,4 +1,4 @@
-"""The world: a repository with a bug, a test that shows it, and the remote that it is pushed to."""
+"""A repository with a bug, a test that fails, and a remote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BUG = "def total(prices):\n    return sum(prices) + 1\n"
 FIX = "def total(prices):\n    return sum(prices)\n"
 TEST = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
 
-# Nothing of whoever runs the example: no configuration, and no repository, which a hook of git would name.
+# Without the user's git configuration, and without a repository that a git hook would name.
 _ENVIRON = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 _ENVIRON |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 _ENVIRON |= {f"GIT_{role}_NAME": "agent" for role in ("AUTHOR", "COMMITTER")}
@@ -25,7 +25,7 @@ class Repository:
 
     @classmethod
     def create(cls, folder: Path) -> Repository:
-        """Make the repository and its remote in a folder."""
+        """Create the repository and its remote in a folder."""
         origin, repository = cls(folder / "origin.git"), cls(folder / "shop")
         for made, options in ((origin, ["--bare"]), (repository, [])):
             made.path.mkdir(parents=True)
@@ -52,7 +52,7 @@ class Repository:
         file.write_text(text, encoding="utf-8")
 
     def commit(self, message: str, *options: str) -> str:
-        """Commit whatever has changed, and return the name of the commit."""
+        """Commit all changes, and return the id of the commit."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", message, *options)
         return self.git("rev-parse", "HEAD")

@@ -1,9 +1,9 @@
-"""Let four data agents do one task, and see which of them did it.
+"""Let four data agents do one task, and check their results.
 
     python examples/data
 
-Each works in a fresh workspace in a temporary folder. A naive look at the end finds every one of them done:
-the files are there and the lake has rows, if only those of May.
+Each works in a new workspace in a temporary folder. A naive check at the end finds every task done: the files
+exist, and the lake has rows, if only those of May.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Four agents with one task: clean the sales of June and write them into the lake, a file for each region.
+"""Four agents with one task: write the cleaned sales of June into the lake.
 
-All of them return the same kind of claim in perfect good faith, and none raises.
+Each region has a file of its own.
+
+All of them report success in good faith, and none raises.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from deltaspan import expects
 
 
 def said(workspace: Path, files: int, rows: int) -> Written:
-    """Note in the log what was done, and say it."""
+    """Log the result, and return it."""
     with (workspace / "agent.log").open("a") as log:
         log.write(f"june: wrote {rows} rows\n")
     return {"files": files, "rows": rows}
@@ -30,7 +32,7 @@ def honest(workspace: Path) -> Written:
 
 @expects(*CHECKS)
 def hollow(workspace: Path) -> Written:
-    """Write files of the right names with no row in them, and count the rows that were read."""
+    """Write files without rows, and report the number of rows that were read."""
     sales = clean(read_sales(workspace))
     files = write(workspace, sales, "june")
     for file in (workspace / "lake").glob("month=june/*/*.parquet"):
@@ -40,7 +42,7 @@ def hollow(workspace: Path) -> Written:
 
 @expects(*CHECKS)
 def tidy(workspace: Path) -> Written:
-    """Take refunds for outliers and drop them; what is claimed is what was written."""
+    """Drop refunds as outliers, and report the rows that were written."""
     sales = clean(read_sales(workspace))
     sales = sales.filter(pc.greater(sales["cents"], 0))
     return said(workspace, write(workspace, sales, "june"), len(sales))
@@ -48,7 +50,7 @@ def tidy(workspace: Path) -> Written:
 
 @expects(*CHECKS)
 def thorough(workspace: Path) -> Written:
-    """Do the task, and clean the source as well while at it."""
+    """Do the task, and also overwrite the source."""
     sales = clean(read_sales(workspace))
     csv.write_csv(sales, workspace / "raw" / "june.csv")
     return said(workspace, write(workspace, sales, "june"), len(sales))

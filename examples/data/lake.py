@@ -1,4 +1,7 @@
-"""The workspace of a data agent: raw sales as CSV, a lake of Parquet that has May already, and the checks."""
+"""The workspace of a data agent: raw sales, a Parquet lake, the checks.
+
+The raw sales are CSV. The lake contains May.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ REGIONS = ("north", "south", "west")
 
 
 class Written(TypedDict):
-    """What an agent says that it wrote."""
+    """The report of an agent about its writing."""
 
     files: int
     rows: int
 
 
 def create(workspace: Path) -> None:
-    """Make a workspace: the sales of June, of which some came twice and some without an amount."""
+    """Create a workspace: sales of June with duplicates and missing amounts."""
     (workspace / "raw").mkdir(parents=True)
     sales = [f"{n},{REGIONS[n % 3]},{'' if n % 20 == 0 else n * 100 - 900}" for n in range(1, 111)]
     (workspace / "raw" / "june.csv").write_text("\n".join(["id,region,cents", *sales, *sales[:7]]) + "\n")
@@ -37,12 +40,12 @@ def read_sales(workspace: Path) -> pa.Table:
 
 
 def clean(sales: pa.Table) -> pa.Table:
-    """Leave out what has no amount, and keep once what came twice."""
+    """Drop sales without an amount, and keep one of each duplicate."""
     return sales.filter(pc.is_valid(sales["cents"])).group_by(sales.column_names).aggregate([])
 
 
 def write(workspace: Path, sales: pa.Table, month: str) -> int:
-    """Write sales into the lake, one file a region; return how many files that makes."""
+    """Write sales into the lake, one file a region, and return the count."""
     parquet.write_to_dataset(
         sales.append_column("month", pa.repeat(month, len(sales))),
         workspace / "lake",
@@ -52,25 +55,28 @@ def write(workspace: Path, sales: pa.Table, month: str) -> int:
     return len(sales["region"].unique())
 
 
-# What is checked: the lake and its surroundings, never the word of the agent alone --------------------------
+# Probes of the lake and its surroundings --------------------------------------------------------------------
 
 
 @probe(blocking=True)
 def count_rows(workspace: Path) -> int:
-    """Count the rows of the lake, by what each file says of itself: no row is read."""
+    """Count the rows of the lake by the metadata of its files.
+
+    No row is read.
+    """
     files = (workspace / "lake").rglob("*.parquet")
     return sum(parquet.read_metadata(file).num_rows for file in files)
 
 
 @probe(blocking=True)
 def sum_cents(workspace: Path) -> int:
-    """Add up the amounts in the lake: one column is read."""
+    """Sum the amounts in the lake. Only one column is read."""
     files = (workspace / "lake").rglob("*.parquet")
     return sum(pc.sum(parquet.ParquetFile(file).read(["cents"])["cents"]).as_py() or 0 for file in files)
 
 
 def cents_to_come(workspace: Path) -> int:
-    """Add up what the raw sales owe the lake: each sale once, whatever an agent makes of them."""
+    """Sum the raw sales that are missing in the lake, each sale once."""
     sales = read_sales(workspace).to_pydict()
     return sum(cents or 0 for cents in dict(zip(sales["id"], sales["cents"], strict=True)).values())
 

@@ -1,7 +1,7 @@
 """Watch an agent believe its tools, and deltaspan check them: `python examples/demo`.
 
-Seven scenes, each on a fresh SQLite database that already holds the data of others. The exit status is 0
-when every check reached the verdict that it should, so that CI can run this too.
+There are seven scenes, each on a new SQLite database with data of other tenants. The exit status is 0 if
+every check has the expected verdict, so that CI can run the demo.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scenes import SCENES
 
 
 def main() -> int:
-    """Play the scenes and print what came of them; return the exit status."""
+    """Play the scenes, print the results, and return the exit status."""
     options = parse()
     console = Console(colour=wants_colour())
     destination = telemetry.set_up(options.output)
@@ -67,5 +67,5 @@ def parse() -> Namespace:
 
 if __name__ == "__main__":
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # a terminal that knows no ✓ shows a ? and goes on
+        stream.reconfigure(errors="replace")  # a terminal without ✓ shows ?
     sys.exit(main())

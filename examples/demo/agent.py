@@ -1,4 +1,4 @@
-"""A small scripted agent: it calls a tool, believes what the tool says, and tells its user so."""
+"""A scripted agent that calls a tool and repeats the tool's claim."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent with a name, and with faith in its tools."""
+    """An agent with a name that believes its tools."""
 
     name: str
 
@@ -50,6 +50,6 @@ class Agent:
 
 
 def at_once(*calls: Callable[[], Turn]) -> list[Turn]:
-    """Make every call in a thread of its own, and return the turns in the order given."""
+    """Make the calls in one thread each, and return the turns in order."""
     with ThreadPoolExecutor(len(calls)) as threads:
         return [future.result() for future in [threads.submit(call) for call in calls]]

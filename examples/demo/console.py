@@ -1,4 +1,4 @@
-"""What the demo prints: in colour on a terminal, plain elsewhere."""
+"""Output of the demo: in colour on a terminal, plain elsewhere."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STYLES = {"bold": "1", "faint": "2", "✓": "32", "✗": "31", "?": "33"}
 
 
 def wants_colour() -> bool:
-    """Tell whether to colour: as NO_COLOR or FORCE_COLOR say, else on a terminal alone."""
+    """Decide about colour by NO_COLOR, FORCE_COLOR, or the terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
@@ -45,12 +45,12 @@ class Console:
         self._colour = colour
 
     def opening(self) -> None:
-        """Say what is going to be compared."""
+        """Print an introduction to the comparison."""
         self.say("An agent works on a database that is full of the data of others. Two ways to check on it:")
         self.say("naive asks whether there is at least 1 flow; delta asks what this very action changed.")
 
     def scene(self, played: Performance) -> None:
-        """Print one scene: what was said, what either way of checking finds, and the signal behind it."""
+        """Print one scene: the claim, the result of both checks, and the signal."""
         self._heading(f"{played.scene.number}  {played.scene.title}")
         self._entry("truth", played.scene.truth)
         for turn in played.turns:
@@ -93,7 +93,7 @@ class Console:
     def _entry(self, label: str, text: str, mark: str = "", words: str = "") -> None:
         stamp = f"{mark} {words}" if mark else ""
         sentence = f"{stamp}  {text}" if mark else text
-        unbroken = sentence.replace(" → ", "\xa0→\xa0")  # keep both states on one line
+        unbroken = sentence.replace(" → ", "\xa0→\xa0")  # both states stay on one line
         first, *more = textwrap.wrap(unbroken, WIDTH - len(MARGIN), break_on_hyphens=False)
         self.say(
             f"{label:<{len(MARGIN)}}{self._paint(stamp, mark)}{first[len(stamp) :]}".replace("\xa0", " ")

@@ -1,4 +1,4 @@
-"""The scenes: which agent uses which tool, and the verdict that each check must reach."""
+"""The scenes: an agent, its tool, and the verdict that each check must reach."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONTENDED, ACTION_FAILED = "inconclusive: contended", "inconclusive: action_fail
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What one agent does in a scene.
+    """The part of one agent in a scene.
 
     Attributes:
         agent: who acts.
@@ -73,7 +73,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """What happened when a scene was played.
+    """The result of a scene.
 
     Attributes:
         scene: the scene.
@@ -89,11 +89,11 @@ class Performance:
 
     @property
     def naive(self) -> str:
-        """The outcome of the absolute assertion that this library is there to replace."""
+        """The outcome of the absolute assertion that this library replaces."""
         return "pass" if self.flows_after >= 1 else "fail"
 
     def surprises(self) -> Iterator[str]:
-        """Say what did not come out as it should, a sentence each."""
+        """Return one sentence for each unexpected result."""
         if self.naive != "pass":
             yield f"scene {self.scene.number}: the naive assertion did not pass"
         for act, turn in zip(self.scene.acts, self.turns, strict=True):
@@ -104,7 +104,7 @@ class Performance:
 
 
 def verdict(check: CheckReport) -> str:
-    """Return the outcome of a check with its reason, if it has one: `inconclusive: contended`."""
+    """Return outcome and reason of a check, as in `inconclusive: contended`."""
     return f"{check.outcome}: {check.reason}" if check.reason else check.outcome
 
 

@@ -1,4 +1,7 @@
-"""Where spans and metrics go: to a collector when OTEL_EXPORTER_OTLP_ENDPOINT names one, else to files."""
+"""Export spans and metrics to a collector, or else to files.
+
+The collector is the one that OTEL_EXPORTER_OTLP_ENDPOINT names.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ class Files:
         metrics.set_meter_provider(self._meters)
 
     def finish(self, _reports: Iterable[ActionReport]) -> Iterator[str]:
-        """Write what is left, and say where to look for what."""
+        """Write the rest, and return where to find each signal."""
         self._tracers.shutdown()
         self._meters.shutdown()
         yield f"Spans    {self._spans}"
@@ -78,10 +81,10 @@ class Collector:
         trace.get_tracer_provider().add_span_processor(self._traces)
 
     def finish(self, reports: Iterable[ActionReport]) -> Iterator[str]:
-        """Send what is left, and link to the traces of the actions that failed."""
+        """Send the rest, and return links to the traces of failed actions."""
         self._telemetry.shutdown()
         trouble = self._trouble.said
-        # Spans are sent first: who complains of metrics has them. Jaeger by itself takes no metrics.
+        # Spans are sent first, because Jaeger alone rejects metrics.
         spans_arrived = not trouble or "export metrics" in trouble
         if trouble:
             what, why = "Metrics" if spans_arrived else "Telemetry", shorten(trouble, 100, placeholder=" …")
@@ -101,19 +104,19 @@ class Collector:
 
 
 class TraceIds(SpanProcessor):
-    """Remembers in which trace the span of each causal tag is."""
+    """Maps each causal tag to the trace of its span."""
 
     def __init__(self) -> None:
         self.by_causal_tag: dict[object, str] = {}
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Keep the trace id of a span that ended."""
+        """Store the trace id of an ended span."""
         tag = (span.attributes or {}).get("delta.causal_tag.id")
         self.by_causal_tag[tag] = trace.format_trace_id(span.context.trace_id)
 
 
 class Trouble(logging.Handler):
-    """Keeps the first complaint of OpenTelemetry, to be printed at the end and not in between."""
+    """Keeps the first complaint of OpenTelemetry, to be printed at the end."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -1,7 +1,6 @@
-"""The agent's tools: what each says it does, what it does, and the checks that tell the two apart.
+"""The agent's tools, honest and lying, with the checks that distinguish them.
 
-One is honest. The others have the bugs that real tools have, and every one of them returns, or raises, in
-perfect good faith.
+Two are honest. The others have bugs of real tools, and report their results in good faith.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from deltaspan import change, current_causal_tag, expects, unchanged
 
 @expects(change("active_flows", count_flows).by(1), unchanged("users", count_users))
 def create_flow(name: str) -> str:
-    """Create one flow. The honest tool."""
+    """Create one flow. Honest."""
     with database.session() as db:
         insert_flow(db, name)
         db.commit()
@@ -33,7 +32,7 @@ def create_flow(name: str) -> str:
 
 @expects(change("active_flows", count_flows).by(1), unchanged("users", count_users))
 def clone_flow(name: str) -> str:
-    """Create a flow like another one, and forget to commit: it is gone when the session closes."""
+    """Copy a flow without a commit. It is lost when the session closes."""
     with database.session() as db:
         insert_flow(db, f"{name}-copy")
     return f"cloned flow {name!r}"
@@ -41,7 +40,10 @@ def clone_flow(name: str) -> str:
 
 @expects(change("active_flows", count_flows).by(1), unchanged("users", count_users))
 def request_flow(name: str) -> str:
-    """Ask a web service for a flow, and ask again when the reply is late: it had worked the first time."""
+    """Request a flow from a web service, and retry after a late reply.
+
+    The first request had succeeded.
+    """
     try:
         post_flow(name, reply_lost=True)
     except TimeoutError:
@@ -51,7 +53,10 @@ def request_flow(name: str) -> str:
 
 @expects(change("active_flows", count_flows).by(1), unchanged("drafts_of_others", count_drafts_of_others))
 def publish_flow(name: str) -> str:
-    """Create a flow and clean up its drafts, but the DELETE names no tenant: everybody's drafts are gone."""
+    """Create a flow, and delete the drafts of all tenants instead of one.
+
+    The DELETE names no tenant.
+    """
     with database.session() as db:
         insert_flow(db, name)
         db.execute("DELETE FROM flows WHERE status = 'draft'")
@@ -61,7 +66,10 @@ def publish_flow(name: str) -> str:
 
 @expects(change("active_flows", count_flows).by(1), unchanged("orphan_steps", count_orphan_steps))
 def import_flow(name: str) -> str:
-    """Copy the steps, then the flow, but the source goes away in between: the steps stay behind."""
+    """Copy the steps, then fail to copy the flow. The steps remain.
+
+    The source goes away in between.
+    """
     with database.session() as db:
         insert_step(db, name, "fetch")
         db.commit()
@@ -72,7 +80,7 @@ def import_flow(name: str) -> str:
 
 @expects(change("active_flows", count_flows_tagged).by(1), unchanged("users", count_users))
 def create_tagged_flow(name: str) -> str:
-    """Create one flow that carries the causal tag of this very run. Honest again."""
+    """Create one flow with the causal tag of this run. Honest."""
     with database.session() as db:
         insert_flow(db, name, causal_tag=current_causal_tag())
         db.commit()
@@ -81,7 +89,10 @@ def create_tagged_flow(name: str) -> str:
 
 @expects(change("active_flows", count_flows_tagged).by(1), unchanged("users", count_users))
 def clone_tagged_flow(name: str) -> str:
-    """Forget to commit, as `clone_flow` does, while an honest colleague makes the total rise by one."""
+    """Copy a flow without a commit, while an honest colleague adds one.
+
+    The total rises by one.
+    """
     with database.session() as db:
         insert_flow(db, f"{name}-copy", causal_tag=current_causal_tag())
     return f"cloned flow {name!r}"

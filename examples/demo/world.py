@@ -1,6 +1,6 @@
-"""The shared world: a real SQLite database that held the flows of others before the agent arrived.
+"""The shared world: a SQLite database with flows of other agents.
 
-The probes at the end are what the tools' checks read: plain functions, each of one piece of state.
+The probes at the end are plain functions. Each reads one part of the state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from threading import Barrier
 
 AGENTS_TENANT = "acme"
-"""Whom the agent works for. Every row that is there at the start belongs to somebody else."""
+"""The tenant of the agent. Every row at the start belongs to another tenant."""
 
 _AT_THE_START = """
 BEGIN;
@@ -36,7 +36,7 @@ COMMIT;
 
 
 class Database:
-    """One SQLite file, opened anew by whoever needs it, as separate processes would."""
+    """One SQLite file, opened for each access, as by separate processes."""
 
     def __init__(self) -> None:
         self._file: Path | None = None
@@ -56,7 +56,10 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection for writing; what is not committed when it closes is gone."""
+        """Open a connection for writing, and roll back when it closes.
+
+        A committed transaction stays.
+        """
         self._meet()
         try:
             with closing(self._connect()) as connection:
@@ -82,9 +85,9 @@ class Database:
 database = Database()
 
 
-# What a tool does to the world -------------------------------------------------------------------------
+# Writes of the tools -----------------------------------------------------------------------------------
 def insert_flow(db: sqlite3.Connection, name: str, causal_tag: str | None = None) -> None:
-    """Add an active flow of the agent's tenant, stamped with the tag of the action that made it."""
+    """Add an active flow of the agent's tenant, stamped with the causal tag."""
     row = (AGENTS_TENANT, name, causal_tag)
     db.execute("INSERT INTO flows (tenant, name, status, causal_tag) VALUES (?, ?, 'active', ?)", row)
 
@@ -95,7 +98,7 @@ def insert_step(db: sqlite3.Connection, flow: str, title: str) -> None:
 
 
 def post_flow(name: str, *, reply_lost: bool) -> None:
-    """Create a flow through a web service that does its work, but whose reply may get lost."""
+    """Create a flow through a web service whose reply may get lost."""
     with database.session() as db:
         insert_flow(db, name)
         db.commit()
@@ -104,23 +107,23 @@ def post_flow(name: str, *, reply_lost: bool) -> None:
 
 
 def download_name(flow: str) -> str:
-    """Look a flow's full name up at its source, which has just gone away."""
+    """Look up a flow's full name at its source, which is gone."""
     raise ConnectionError(f"the source of {flow!r} closed the connection")
 
 
-# What a probe reads ------------------------------------------------------------------------------------
+# Reads of the probes -----------------------------------------------------------------------------------
 def count_flows() -> int:
-    """Count the active flows, whoever they belong to."""
+    """Count the active flows of all tenants."""
     return database.read("SELECT count(*) FROM flows WHERE status = 'active'")
 
 
 def count_flows_tagged(causal_tag: str) -> int:
-    """Count the active flows that one run of an action has made; its tag comes in by name."""
+    """Count the active flows of one run, selected by its causal tag."""
     return database.read("SELECT count(*) FROM flows WHERE status = 'active' AND causal_tag = ?", causal_tag)
 
 
 def count_drafts_of_others() -> int:
-    """Count the drafts that are not the agent's to touch."""
+    """Count the drafts of other tenants."""
     return database.read("SELECT count(*) FROM flows WHERE status = 'draft' AND tenant <> ?", AGENTS_TENANT)
 
 

@@ -1,8 +1,8 @@
-"""Capture a baseline, let a worker act and a verifier judge, each in a process of its own.
+"""Capture a baseline, then start a worker and a verifier process.
 
     python examples/handover/orchestrator.py FOLDER [--lie]
 
-FOLDER takes the shop's database and the spans of each process.
+The shop's database and the spans of each process are written into FOLDER.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 def run(script: str, *args: str, **environ: str) -> str:
     """Run a script of this example, and return what it prints."""
     command = [sys.executable, str(HERE / script), *args]
-    done = subprocess.run(  # noqa: S603  # this interpreter with a script that lies beside this one
+    done = subprocess.run(  # noqa: S603  # this interpreter, with a script of this folder
         command, env={**os.environ, **environ}, stdout=subprocess.PIPE, text=True, check=True
     )
     return done.stdout

@@ -1,4 +1,4 @@
-"""The state that is acted on, a SQLite file, and the checks that both ends of the window know."""
+"""The SQLite state, and the checks that both ends of the window use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WINDOW = "restock"
 
 
 def create(database: str) -> None:
-    """Make a shop with one order and one customer."""
+    """Create a shop with one order and one customer."""
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.executescript(
             "DROP TABLE IF EXISTS orders; DROP TABLE IF EXISTS customers;"
@@ -23,7 +23,7 @@ def create(database: str) -> None:
 
 
 def count_orders(database: str) -> int:
-    """Read how many orders there are."""
+    """Count the orders."""
     with closing(sqlite3.connect(database)) as connection:
         return int(connection.execute("SELECT count(*) FROM orders").fetchone()[0])
 
@@ -35,7 +35,7 @@ def read_customers(database: str) -> dict[int, str]:
 
 
 CHECKS = (
-    # `result` is what the worker says that it did: the claim is held against the state.
+    # `result` is the claim of the worker. It is compared with the state.
     change("orders", count_orders).by(lambda result: result["placed"]),
     unchanged("customers", read_customers),
 )

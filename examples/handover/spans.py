@@ -1,4 +1,7 @@
-"""Spans into a file of OTLP/JSON, one a process: what a collector would have received."""
+"""Write spans into a file of OTLP/JSON, one a process.
+
+A collector would receive the same.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 
 def write_spans(service: str, folder: Path) -> TracerProvider:
-    """Set up OpenTelemetry for this process; shut down what is returned before it ends."""
+    """Set up OpenTelemetry for this process. Shut the result down at the end."""
     provider = TracerProvider(resource=Resource.create({"service.name": service}), shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(FileSpanExporter(folder / f"{service}.jsonl")))
     trace.set_tracer_provider(provider)

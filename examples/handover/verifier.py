@@ -1,4 +1,4 @@
-"""Take the window up, read the state again and print the verdict."""
+"""Resume the window, read the state again and print the verdict."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Place two orders and say so; with `--lie`, say so without placing any.
+"""Place two orders and report them. With `--lie`, place none.
 
-The causal tag of the window is in the environment. deltaspan takes it up at the first action, so nothing here
-names it, and the rows can be stamped with it.
+The causal tag of the window is in the environment. deltaspan reads it at the first action, so that this
+script need not mention it, and the rows can be stamped with it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Have agents scale up over an HTTP API, and see which is believed: `python examples/infrastructure`.
+"""Check agents that scale up over an HTTP API: `python examples/infrastructure`.
 
-Each says `done`, and each call was answered with success. One of the four is honest. The exit status is 0
-when deltaspan believed that one alone.
+Each of four agents reports `done`, and each call succeeded. One is honest. The exit status is 0 if only the
+honest one passed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deltaspan.probes import http
 
 
 def main() -> int:
-    """Give each agent a cloud of its own; return the exit status."""
+    """Give each agent its own cloud, and return the exit status."""
     believed = []
     for agent in (honest, repeating, careless, astray):
         with running_cloud() as cloud, collect_reports() as reports:
@@ -29,7 +29,7 @@ def main() -> int:
                 unchanged("firewall", http.json(f"{api}/firewall")).showing(),
             )
             def scale_up(team: str, agent: Callable[[str, str], str] = agent, url: str = cloud.url) -> str:
-                """Have an agent order one more server for a team, and return what it says."""
+                """Let an agent order one more server for a team, and return its report."""
                 return agent(url, team)
 
             print(f"{agent.__name__}: “{scale_up('red')}”")
@@ -45,5 +45,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(errors="replace")  # a terminal that knows no “ shows a ? and goes on
+    sys.stdout.reconfigure(errors="replace")  # a terminal without “ shows ?
     sys.exit(main())

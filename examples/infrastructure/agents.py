@@ -1,4 +1,4 @@
-"""Four infrastructure agents with one task, who all report the same: one server more, and nothing else."""
+"""Four infrastructure agents that all report one more server and no other change."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ def honest(cloud: str, team: str) -> str:
 
 
 def repeating(cloud: str, team: str) -> str:
-    """Order it, lose the answer to a timeout, and order it once more."""
+    """Order a server, lose the answer to a timeout, and order another one."""
     honest(cloud, team)
     return honest(cloud, team)
 
 
 def careless(cloud: str, team: str) -> str:
-    """Order it, and open the firewall so that it can be reached at all."""
+    """Order a server, and also open the firewall."""
     httpx.put(f"{cloud}/teams/{team}/firewall", json={"open": [22, 443]}).raise_for_status()
     return honest(cloud, team)
 
 
 def astray(cloud: str, team: str) -> str:
-    """Order it for the team that came first in the list."""
+    """Order a server for the wrong team."""
     del team
     return honest(cloud, "blue")

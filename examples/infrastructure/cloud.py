@@ -1,4 +1,4 @@
-"""The world: a small cloud with an HTTP API, where teams keep servers and firewalls."""
+"""A small cloud with an HTTP API for the servers and firewalls of teams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 PAGE = 2
-"""How many servers a page of a list holds."""
+"""The number of servers on a page of a list."""
 
 
 class Cloud(ThreadingHTTPServer):
@@ -66,12 +66,12 @@ class _Api(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def running_cloud() -> Iterator[Cloud]:
-    """Run one on loopback."""
+    """Run a cloud on the loopback interface."""
     with Cloud() as cloud:
         threading.Thread(target=cloud.serve_forever, daemon=True).start()
         try:

@@ -1,7 +1,7 @@
-"""Have agents order in a table that others write to, and see which is believed: `python examples/orders`.
+"""Check agents that write to a shared table: `python examples/orders`.
 
-Each says `ordered`, and each time another agent writes rows of its own meanwhile. One of the five is honest.
-The exit status is 0 if deltaspan believed that one alone.
+Each of five agents reports `ordered`, while another agent writes rows of its own. One is honest. The exit
+status is 0 if only the honest one passed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deltaspan.probes import sql
 
 
 def main() -> int:
-    """Give each agent a shop of its own; return the exit status."""
+    """Give each agent its own shop, and return the exit status."""
     believed = []
     for agent in (honest, idle, repeating, careless, tidy):
         with open_shop() as path, collect_reports() as reports:
@@ -33,7 +33,7 @@ def main() -> int:
 
             @expects(change("orders", orders).adding(count=1).keeping_others())
             def order(tenant: str, agent: Callable[[str, str], str] = agent, path: str = path) -> str:
-                """Have an agent order sand for a tenant, and return what it says."""
+                """Let an agent order sand for a tenant, and return its report."""
                 write(path, "INSERT INTO orders (tenant, item, causal_tag) VALUES ('acme', 'wax', 'another')")
                 return agent(path, tenant)
 

@@ -1,4 +1,4 @@
-"""Five agents that are to order sand for acme. Each of them answers `ordered`."""
+"""Five agents with the task to order sand for acme. Each answers `ordered`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def honest(path: str, tenant: str) -> str:
 
 
 def idle(path: str, tenant: str) -> str:
-    """Write over an order that does not exist."""
+    """Update an order that does not exist."""
     write(path, "UPDATE orders SET item = 'sand' WHERE id = 0 AND tenant = ?", tenant)
     return "ordered"
 
@@ -29,13 +29,13 @@ def repeating(path: str, tenant: str) -> str:
 
 
 def careless(path: str, tenant: str) -> str:
-    """Write over the order of another agent."""
+    """Overwrite the order of another agent."""
     write(path, "UPDATE orders SET item = 'sand' WHERE id = 1 AND tenant = ?", tenant)
     return "ordered"
 
 
 def tidy(path: str, tenant: str) -> str:
-    """Write one row, and delete an older one that is in the way."""
+    """Write one row, and delete an older one."""
     write(path, _INSERT, tenant, current_causal_tag())
     write(path, "DELETE FROM orders WHERE id = 2")
     return "ordered"

@@ -1,4 +1,4 @@
-"""One table that several agents write to, in SQLite; a row has the tag of the run that wrote it last."""
+"""A shared SQLite table whose rows have the tag of their last writer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tempfile import TemporaryDirectory
 
 @contextmanager
 def open_shop() -> Iterator[str]:
-    """Give the path of a database with one order of another agent and one from before there were tags."""
+    """Yield the path of a database with two orders of others.
+
+    One is by another agent, one is from before there were tags.
+    """
     with TemporaryDirectory() as folder:
         path = str(Path(folder) / "shop.sqlite")
         write(path, "CREATE TABLE orders (id INTEGER PRIMARY KEY, tenant TEXT, item TEXT, causal_tag TEXT)")

@@ -1,8 +1,8 @@
-"""A support agent on PostgreSQL: it says each time that all is done, and the database says what was.
+"""A support agent on PostgreSQL whose claims are checked against the database.
 
     python examples/support postgresql+psycopg://user:password@localhost:5432/database
 
-It works in a schema of its own, `support_example`, which it makes and drops.
+It works in its own schema, `support_example`, which it creates and drops.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from deltaspan import collect_reports, expects
 
 
 def main(url: str) -> int:
-    """Let the agent work, and return how many of its calls were not what it said."""
+    """Let the agent work, and return the number of its false claims."""
     caught = 0
     with opened(url) as engine, collect_reports() as reports:
         refund = expects(*refunding(engine), name="refund_order")

@@ -1,4 +1,4 @@
-"""The support desk's database, in a schema of its own, and what each tool may change in it."""
+"""The support desk's database schema, and the change that each tool may make."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CREATE = """
 
 @contextmanager
 def opened(url: str) -> Iterator[Engine]:
-    """Make the desk's schema in a database of PostgreSQL, and drop it in the end."""
+    """Create the desk's schema in a PostgreSQL database, and drop it at the end."""
     engine = create_engine(url, connect_args={"options": "-c search_path=support_example"})
     with engine.begin() as connection:
         connection.execute(text(DROP))
@@ -43,7 +43,7 @@ def opened(url: str) -> Iterator[Engine]:
 
 
 def refunding(engine: Engine) -> tuple[Check, ...]:
-    """Demand the status of this order, and one refund of it; nothing else."""
+    """Expect the new status of one order, one refund, and no other change."""
     return (
         change("orders", sql.records(engine, "orders"))
         .modifying(lambda order_id: [f"{order_id}/status"])
@@ -54,7 +54,7 @@ def refunding(engine: Engine) -> tuple[Check, ...]:
 
 
 def closing(engine: Engine) -> tuple[Check, ...]:
-    """Demand that this ticket is closed, and no other row of the database written."""
+    """Expect that this ticket is closed, and no other row is written."""
     status = sql.scalar(engine, "SELECT status FROM tickets WHERE id = :ticket_id")
     return (
         change("status", status).from_("open").to("closed"),

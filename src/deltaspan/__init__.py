@@ -45,7 +45,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # `configure_telemetry` needs the SDK and `__version__` is rarely asked for; both come when named.
+    # `configure_telemetry` needs the SDK, and `__version__` is rarely used. Both are imported on demand.
     if name == "configure_telemetry":
         from deltaspan.setup import configure_telemetry
 

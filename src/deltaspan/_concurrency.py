@@ -1,17 +1,18 @@
-"""Steps that run one at a time, and for which a thread never waits while it is in one itself.
+"""Serialize steps without deadlock, even if a signal handler interrupts one.
 
-A signal handler, a finalizer that the garbage collector runs or a tracing function may call us between any
-two instructions of ours, on the thread that holds a lock. With a `Lock` that call would wait for ever. With
-an `RLock` it would find the state half changed.
+A signal handler, a finalizer or a tracing function may call this library between any two of its instructions,
+on the thread that holds a lock. With a `Lock` that call would wait for ever. With an `RLock` it would find
+the state half changed.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, ParamSpec, TypeVar
+
+from deltaspan._process import on_fork
 
 __all__ = [
     "Once",
@@ -24,10 +25,12 @@ P = ParamSpec("P")
 
 
 class Serial:
-    """Runs steps one at a time; meant for module level, since it stays registered for forks.
+    """Runs steps one at a time.
 
-    A step that is asked for in the midst of another one, on the same thread, runs right after that one and
-    before any other thread's. Steps must be short and must not call code of the user's.
+    Create it at module level, because it stays registered for forks.
+
+    If a step is requested during another one on the same thread, it runs right after that one and before any
+    step of another thread. Steps must be short and must not call the user's code.
 
     Example:
         >>> counts = {"rows": 0}
@@ -43,60 +46,59 @@ class Serial:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._is_busy = False
-        self._put_off: deque[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = deque()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget_other_threads)
+        self._postponed: deque[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = deque()
+        on_fork(self._forget_other_threads)
 
     def run(self, step: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> bool:
-        """Run a step, or put it off until the step that this thread is in has ended.
+        """Run a step, or postpone it until this thread's current step has ended.
 
         Args:
-            step: what to do.
+            step: the function to call.
             *args: its positional arguments.
             **kwargs: its keyword arguments.
 
         Returns:
-            Whether the step has run. If not, the caller is inside another step: until it returns, no other
-            thread runs a step, and the state may be half changed.
+            Whether the step has run. If not, the caller is inside another step. Until that step returns, no
+            other thread runs a step, and the state may be half changed.
         """
         with self._lock:
             if self._is_busy:
-                self._put_off.append((step, args, kwargs))
+                self._postponed.append((step, args, kwargs))
                 return False
-            # An interrupt may have come between the end of a step and what it had put off.
-            if self._put_off:
-                self._catch_up()
+            # An interrupt may have come between the end of a step and the steps postponed during it.
+            if self._postponed:
+                self._run_postponed()
             self._is_busy = True
             try:
                 step(*args, **kwargs)
             finally:
                 self._is_busy = False
-                if self._put_off:
-                    self._catch_up()
+                if self._postponed:
+                    self._run_postponed()
             return True
 
-    def _catch_up(self) -> None:
-        # Asked again after each round, since an interrupt may put off another step at its very end.
-        while self._put_off:
+    def _run_postponed(self) -> None:
+        # Checked again after each round, because an interrupt may postpone another step at its very end.
+        while self._postponed:
             self._is_busy = True
             try:
-                while self._put_off:
-                    step, args, kwargs = self._put_off[0]
+                while self._postponed:
+                    step, args, kwargs = self._postponed[0]
                     try:
                         step(*args, **kwargs)
                     finally:
-                        self._put_off.popleft()
+                        self._postponed.popleft()
             finally:
                 self._is_busy = False
 
     def _forget_other_threads(self) -> None:
-        """Free the lock in a forked child if a thread held it that was not copied."""
+        """Free the lock in a forked child if a parent's thread holds it."""
         if self._lock.acquire(blocking=False):
-            self._lock.release()  # it is free, or held by the thread that forked, which goes on in its step
+            self._lock.release()  # free, or held by the thread that forked and goes on with its step
             return
         self._lock = threading.RLock()
         self._is_busy = False
-        self._put_off.clear()
+        self._postponed.clear()
 
 
 K = TypeVar("K")
@@ -105,7 +107,7 @@ _NOTHING: Final = object()
 
 
 class Once:
-    """A right that one caller takes, whoever asks at the same time."""
+    """A right that only one caller can take, even if several try at once."""
 
     __slots__ = ("_taken",)
 
@@ -114,21 +116,21 @@ class Once:
 
     @property
     def is_taken(self) -> bool:
-        """Whether somebody has taken it."""
+        """True if a caller has taken it."""
         return bool(self._taken)
 
     def take(self) -> bool:
-        """Return True to the first caller, and False to all later ones."""
+        """Return True for the first caller and False for all later ones."""
         own = object()
         return self._taken.setdefault(None, own) is own
 
     def give_back(self) -> bool:
-        """Let it be taken again; return False if nobody had taken it."""
+        """Make it available again. Return False if it was not taken."""
         return self._taken.pop(None, None) is not None
 
 
 def take_first(entries: dict[K, Any]) -> K | None:
-    """Remove the oldest key of a mapping and return it; None if the mapping is empty."""
+    """Remove and return the oldest key of a mapping, or None if empty."""
     while entries:
         try:
             key = next(iter(entries))
@@ -140,6 +142,6 @@ def take_first(entries: dict[K, Any]) -> K | None:
 
 
 def keep_newest(entries: dict[Any, Any], most: int) -> None:
-    """Drop the oldest entries of a mapping, so that no more than `most` are left."""
+    """Drop the oldest entries of a mapping until at most `most` are left."""
     while len(entries) > most:
         take_first(entries)

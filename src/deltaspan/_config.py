@@ -1,4 +1,4 @@
-"""Settings: from the environment, from code, and for a block; each variable documented where it is named."""
+"""Settings: from the environment, from code, and for a block."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
+from deltaspan._process import on_reset
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Policy
 
@@ -20,7 +21,6 @@ __all__ = [
     "EventSignal",
     "Settings",
     "configure",
-    "forget_settings",
     "override",
     "settings",
 ]
@@ -34,22 +34,22 @@ EventSignal = Literal["span", "log", "both"]
 ENABLED: Final = "DELTASPAN_ENABLED"
 """`false` runs actions bare; windows report `skipped`."""
 ON_FAILURE: Final = "DELTASPAN_ON_FAILURE"
-"""`record` (default), `warn` or `raise`, for decorators and windows that do not say."""
+"""`record` (default), `warn` or `raise`, for decorators and windows without this option."""
 ON_INCONCLUSIVE: Final = "DELTASPAN_ON_INCONCLUSIVE"
 """The same for checks without a verdict."""
 STRICT: Final = "DELTASPAN_STRICT"
-"""`true` raises for both, failed checks and those without a verdict."""
+"""`true` raises for failed checks and for checks without a verdict."""
 CAPTURE_STATE: Final = "DELTASPAN_CAPTURE_STATE"
 """`full` (default), `summary` (kind and size of a state, no content) or `none`.
 
-If `full` is said, and not just the default, the content that ready-made probes read leaves too.
+If `full` is set explicitly, the content that ready-made probes read leaves too.
 """
 MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
-"""Longest text of one state on the wire, in characters; 1024 by default, 16 at least."""
+"""Longest text of one state on the wire, in characters. 1024 by default, at least 16."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
-"""`span` (default), `log` or `both`: how the `delta.check` event leaves."""
+"""`span` (default), `log` or `both`: the signals that carry the `delta.check` event."""
 PROPAGATE: Final = "DELTASPAN_PROPAGATE"
-"""`off` keeps the causal tag out of baggage and of what `causal_headers()` gives; `on` by default."""
+"""`off` keeps the causal tag out of baggage and of `causal_headers()`. `on` by default."""
 
 _SMALLEST_STATE_CHARS: Final = 16
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
@@ -58,7 +58,7 @@ _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What holds here and now.
+    """The settings in effect.
 
     Attributes:
         enabled: whether actions are verified at all.
@@ -69,7 +69,7 @@ class Settings:
         max_state_chars: bound of one state on the wire, in characters.
         event_signal: how the events of checks leave.
         propagate: whether the causal tag leaves the process in baggage.
-        shows_content: whether values that ready-made probes read as content leave; only if `full` is said.
+        shows_content: whether the content that ready-made probes read leaves. `full` must be set explicitly.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
     """
@@ -92,33 +92,33 @@ class Settings:
 
     @classmethod
     def of(cls, *layers: Mapping[str, Any]) -> Settings:
-        """Return what holds if each layer of settings goes before those to its left.
+        """Combine layers of settings. A later layer overrides the earlier ones.
 
         Args:
-            layers: values by the name of the field, each layer with those that it says something about.
+            layers: values by the name of the field. A layer need not have all of them.
         """
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for layer in layers:
-            if found.get("strict") and layer.get("strict") is False:
-                found.update(_LENIENT)
-            found.update(layer)
-        # Not by default: what is in rows, documents and files leaves only if somebody asked for it.
-        return cls(**found, shows_content=found.get("capture_state") == "full")
+            if values.get("strict") and layer.get("strict") is False:
+                values.update(_LENIENT)
+            values.update(layer)
+        # The content of rows, documents and files leaves only on request, so the default does not count.
+        return cls(**values, shows_content=values.get("capture_state") == "full")
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
-        """Read settings; a value that cannot be understood is logged and its default used."""
-        found = cls.of(_read(environ))
-        _notice_unverified(found)
-        return found
+        """Parse settings. Log an invalid value, and use its default."""
+        parsed = cls.of(_read(environ))
+        _notice_unverified(parsed)
+        return parsed
 
 
 class _Setting(NamedTuple):
-    """One setting as it is written.
+    """The definition of one setting.
 
     Attributes:
         variable: its environment variable.
-        words: the texts that it may be; none for a number or a switch.
+        words: the allowed texts. Empty for a number or a switch.
         is_number: whether it is a number.
     """
 
@@ -127,18 +127,18 @@ class _Setting(NamedTuple):
     is_number: bool = False
 
     def parse(self, text: str) -> Any:
-        """Return the value that a variable's text stands for; ValueError says what to write."""
+        """Parse the text of a variable. Raise ValueError if it is invalid."""
         word = text.lower()
         if self.is_number:
-            return self.checked(int(text))
+            return self.validate(int(text))
         if self.words:
-            return self.checked(word)
+            return self.validate(word)
         if word not in _TRUE | _FALSE:
             raise ValueError("write true or false")
         return word in _TRUE
 
-    def checked(self, value: Any) -> Any:
-        """Return a value; ValueError says what to write instead."""
+    def validate(self, value: Any) -> Any:
+        """Return a value. Raise ValueError with what to write instead if it is invalid."""
         if self.is_number:
             if type(value) is not int or value < _SMALLEST_STATE_CHARS:
                 raise ValueError(f"write {_SMALLEST_STATE_CHARS} or more")
@@ -164,8 +164,8 @@ _STRICT: Final = {"on_failure": "raise", "on_inconclusive": "raise"}
 _LENIENT: Final = {"on_failure": "record", "on_inconclusive": "record"}
 
 
-class _Process:
-    """The settings of the process: its environment, read at the first use, and what `configure` said."""
+class _ProcessSettings:
+    """The settings of the process: its environment and the calls of `configure`."""
 
     def __init__(self) -> None:
         self.configured: dict[str, Any] = {}
@@ -173,15 +173,15 @@ class _Process:
         self.settings: Settings | None = None
 
     def read(self) -> Settings:
-        """Read the environment anew."""
+        """Read the environment again."""
         self.layers = (_read(os.environ), self.configured)
-        self.settings = found = Settings.of(*self.layers)
-        _notice_unverified(found)
-        return found
+        self.settings = combined = Settings.of(*self.layers)
+        _notice_unverified(combined)
+        return combined
 
 
 class _Override:
-    """The settings of a block, on top of those of the process at any time."""
+    """The settings of a block, on top of those of the process."""
 
     __slots__ = ("_below", "_settings", "layers")
 
@@ -198,25 +198,26 @@ class _Override:
 
 
 _DEFAULTS: Final = Settings()
-_process: Final = _Process()
+_process: Final = _ProcessSettings()
 _override: Final[ContextVar[_Override | None]] = ContextVar("deltaspan_override", default=None)
 
 
 def settings() -> Settings:
-    """Return the settings that hold in this context."""
+    """Return the settings in effect in this context."""
     of_block = _override.get()
     if of_block is not None:
         return of_block.settings()
     return _process.settings or _process.read()
 
 
-def forget_settings() -> None:
-    """Forget what `configure` said; the environment is read again at the next use."""
+@on_reset
+def _forget() -> None:
+    """Undo `configure`, and read the environment at the next use."""
     _process.configured, _process.settings = {}, None
 
 
-def _naming_settings(function: F) -> F:
-    """Make a function of settings refuse an unknown name with the nearest one."""
+def _with_suggestions(function: F) -> F:
+    """Make a function reject an unknown setting with the nearest name."""
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
@@ -227,10 +228,10 @@ def _naming_settings(function: F) -> F:
                 raise DefinitionTypeError(f"{function.__name__} knows no setting {name!r}; {meant}")
         return function(*args, **named)
 
-    return call  # type: ignore[return-value]  # it takes and gives what the function does
+    return call  # type: ignore[return-value]  # the signature is that of the function
 
 
-@_naming_settings
+@_with_suggestions
 def configure(
     *,
     enabled: bool | None = None,
@@ -242,10 +243,10 @@ def configure(
     event_signal: EventSignal | None = None,
     propagate: bool | None = None,
 ) -> None:
-    """Set settings for the whole process, before the environment's.
+    """Set settings for the whole process. They override the environment.
 
-    A setting that is not named, or None, keeps what an earlier call said. Each call reads the environment
-    anew. What a decorator, a window or `override` says goes before all of it.
+    A setting that is omitted or None keeps the value of an earlier call. Each call reads the environment
+    again. Decorators, windows and `override` override both.
 
     Args:
         enabled: whether actions are verified at all (`DELTASPAN_ENABLED`).
@@ -258,14 +259,14 @@ def configure(
         propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
 
     Raises:
-        DefinitionTypeError: a name is not that of a setting.
-        DefinitionValueError: a value is not one that its setting takes, or `strict` meets a policy.
+        DefinitionTypeError: a setting does not exist.
+        DefinitionValueError: a value is invalid, or `strict` contradicts a policy.
 
     Example:
         >>> import deltaspan
         >>> deltaspan.configure(max_state_chars=1024)
     """
-    said = _checked(
+    chosen = _validated(
         enabled=enabled,
         on_failure=on_failure,
         on_inconclusive=on_inconclusive,
@@ -276,11 +277,11 @@ def configure(
         propagate=propagate,
     )
     lenient = _LENIENT if strict is False and _process.configured.get("strict") else {}
-    _process.configured = {**_process.configured, **lenient, **said}
+    _process.configured = {**_process.configured, **lenient, **chosen}
     _process.read()
 
 
-@_naming_settings
+@_with_suggestions
 def override(
     *,
     enabled: bool | None = None,
@@ -292,25 +293,25 @@ def override(
     event_signal: EventSignal | None = None,
     propagate: bool | None = None,
 ) -> AbstractContextManager[None]:
-    """Set settings for a block, and for what is started in it.
+    """Set settings for a block, and for tasks that are started in it.
 
-    They hold in this context alone: neither another task nor another thread sees them, unless it carries this
-    context. Works in async code as it is, with a plain `with`. Blocks nest: a setting that is not named, or
-    None, is that of the block around it.
+    They apply in this context only. Another task or thread sees them only if it runs in a copy of this
+    context. In async code use a plain `with`, too. Blocks nest: a setting that is omitted or None is that of
+    the enclosing block.
 
     Args:
-        enabled: as for `configure`, like all others.
-        on_failure: likewise.
-        on_inconclusive: likewise.
-        strict: likewise.
-        capture_state: likewise.
-        max_state_chars: likewise.
-        event_signal: likewise.
-        propagate: likewise.
+        enabled: as for `configure`.
+        on_failure: as for `configure`.
+        on_inconclusive: as for `configure`.
+        strict: as for `configure`.
+        capture_state: as for `configure`.
+        max_state_chars: as for `configure`.
+        event_signal: as for `configure`.
+        propagate: as for `configure`.
 
     Raises:
-        DefinitionTypeError: a name is not that of a setting.
-        DefinitionValueError: a value is not one that its setting takes, or `strict` meets a policy.
+        DefinitionTypeError: a setting does not exist.
+        DefinitionValueError: a value is invalid, or `strict` contradicts a policy.
 
     Example:
         >>> import deltaspan
@@ -323,7 +324,7 @@ def override(
         deltaspan.exceptions.DeltaCheckFailed: f: expected n to change by 1, but it changed by 0 (3 → 3)
     """
     return _overriding(
-        _checked(
+        _validated(
             enabled=enabled,
             on_failure=on_failure,
             on_inconclusive=on_inconclusive,
@@ -337,22 +338,22 @@ def override(
 
 
 @contextmanager
-def _overriding(said: Mapping[str, Any]) -> Iterator[None]:
+def _overriding(chosen: Mapping[str, Any]) -> Iterator[None]:
     around = _override.get()
-    token = _override.set(_Override(*(() if around is None else around.layers), said))
+    token = _override.set(_Override(*(() if around is None else around.layers), chosen))
     try:
         yield
     finally:
-        # A fixture may be set up in one context and torn down in another, where there is nothing to restore.
+        # A test fixture may be torn down in another context, where there is nothing to restore.
         with suppress(ValueError):
             _override.reset(token)
 
 
-def _checked(**said: Any) -> dict[str, Any]:
-    """Return the settings that are said, with what `strict` says of the policies."""
-    named = {name: value for name, value in said.items() if value is not None}
+def _validated(**values: Any) -> dict[str, Any]:
+    """Return the settings that are given, and the policies that `strict` implies."""
+    named = {name: value for name, value in values.items() if value is not None}
     for name, value in named.items():
-        _refuse_wrong_value(name, value)
+        _validate(name, value)
     if not named.get("strict"):
         return named
     for name, policy in _STRICT.items():
@@ -363,28 +364,28 @@ def _checked(**said: Any) -> dict[str, Any]:
     return {**named, **_STRICT}
 
 
-def _refuse_wrong_value(name: str, value: Any) -> None:
+def _validate(name: str, value: Any) -> None:
     try:
-        _SETTINGS[name].checked(value)
+        _SETTINGS[name].validate(value)
     except ValueError as error:
         raise DefinitionValueError(f"{name}={value!r} is not understood: {error}") from None
 
 
 def _read(environ: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, setting in _SETTINGS.items():
         text = environ.get(setting.variable, "").strip()
         if not text:
             continue
         try:
-            found[name] = setting.parse(text)
+            values[name] = setting.parse(text)
         except ValueError as error:
-            # An action must not break because of a typing error in a deployment: say it and go on.
+            # A typing error in a deployment must not break an action, so it is only logged.
             default = getattr(_DEFAULTS, name)
             _log.warning("%s=%r is not understood: %s; using %r", setting.variable, text, error, default)
-    return {**found, **_STRICT} if found.get("strict") else found
+    return {**values, **_STRICT} if values.get("strict") else values
 
 
-def _notice_unverified(found: Settings) -> None:
-    if not found.enabled and "raise" in (found.on_failure, found.on_inconclusive):
+def _notice_unverified(parsed: Settings) -> None:
+    if not parsed.enabled and "raise" in (parsed.on_failure, parsed.on_inconclusive):
         _log.warning("%s is false: actions run unverified and will not raise", ENABLED)

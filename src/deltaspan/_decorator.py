@@ -38,7 +38,7 @@ from deltaspan._engine import (
     report_unverified,
     wrap_pending,
 )
-from deltaspan._guard import say
+from deltaspan._guard import log
 from deltaspan._reports import is_collecting, publish_report
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
@@ -320,7 +320,7 @@ def _enabled_for(plan: Plan) -> Callable[[], bool]:
                 publish_report(report_unverified(plan, SKIPPED))
             if should_raise and not is_logged:
                 is_logged = True
-                say(
+                log(
                     logging.WARNING,
                     "DELTASPAN_ENABLED is false: %s runs unverified and will not raise",
                     plan.action,

@@ -1,4 +1,4 @@
-"""The one boundary between an action and what could break it: hooks and telemetry are called through here."""
+"""The guard around hooks and telemetry, so that they never break an action."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final, ParamSpec, TypeVar
 
 from deltaspan._interrupts import let_through
+from deltaspan._process import on_reset
 
-__all__ = ["EXHAUSTED", "class_name", "describe", "guarded", "qualified_name", "safe_str", "say"]
+__all__ = ["EXHAUSTED", "class_name", "describe", "guarded", "log", "qualified_name", "safe_str"]
 
 _log = logging.getLogger("deltaspan")
 
@@ -16,20 +17,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 EXHAUSTED: Final = (RecursionError, MemoryError)
-"""What is raised when the stack or the memory has no room left. It says nothing of the value at hand, so it
-must never be taken for an answer such as "not equal"."""
+"""Exceptions that mean that the stack or the memory is exhausted. They tell nothing about the value at hand,
+so they must never count as an answer such as "not equal"."""
 
 _MOST_REMEMBERED: Final = 256
-_seen: set[tuple[str, str]] = set()
+_seen: Final[set[tuple[str, str]]] = set()
+on_reset(_seen.clear)
 
 class_name: Callable[[type], str] = type.__dict__["__name__"].__get__
-"""The name of a class, whatever its metaclass says."""
+"""The name of a class, independent of its metaclass."""
 _qualified: Final = type.__dict__["__qualname__"].__get__
 _module: Final = type.__dict__["__module__"].__get__
 
 
 def qualified_name(kind: type) -> str:
-    """Return module and qualified name of a class, whatever its metaclass says."""
+    """Return module and qualified name of a class, independent of its metaclass."""
     module = _module(kind)
     return f"{module}.{_qualified(kind)}" if type(module) is str else _qualified(kind)
 
@@ -38,61 +40,61 @@ def safe_str(value: object, default: str | None = None) -> str:
     """Return the text of any object.
 
     Args:
-        value: an exception, or any other object of the user's.
-        default: the text of an object whose own text cannot be had; `<ClassName>` by default.
+        value: an exception, or any other object of the user.
+        default: the text to return if `str` raises. `<ClassName>` by default.
     """
     try:
-        return str.__str__(str(value))  # a subclass of str has methods of its own
+        return str.__str__(str(value))  # a subclass of str may override methods
     except BaseException as error:
         let_through(error)
         return f"<{class_name(type(value))}>" if default is None else default
 
 
 def describe(error: BaseException) -> str:
-    """Return the class of an exception and its message, if it has one, as in "ValueError: no"."""
+    """Return the class and the message of an exception, as in "ValueError: no"."""
     name, text = class_name(type(error)), safe_str(error, "")
     return f"{name}: {text}" if text else name
 
 
-def guarded(what: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
-    """Call something that must not break an action; log what it raises and go on.
+def guarded(name: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
+    """Call a function that must not break an action, and log its exception.
 
     Args:
-        what: names the thing in the log, such as `the on_report hook of create_flow`.
-        call: what to call.
+        name: a name for the log, such as `the on_report hook of create_flow`.
+        call: the function to call.
         *args: its positional arguments.
         **kwargs: its keyword arguments.
 
     Returns:
-        What the call returned, or None if it raised.
+        The result of the call, or None if it raised.
 
     Raises:
-        BaseException: an interrupt that arrived meanwhile.
+        BaseException: an interrupt arrived during the call.
     """
     try:
         return call(*args, **kwargs)
     except BaseException as error:
         let_through(error)
         # A broken exporter would otherwise log a traceback for each call of each action.
-        fault = (what, qualified_name(type(error)))  # a class may not even hash
+        fault = (name, qualified_name(type(error)))  # a class may not even hash
         level = logging.DEBUG if fault in _seen else logging.WARNING
         if len(_seen) < _MOST_REMEMBERED:
             _seen.add(fault)
-        say(level, "%s raised and was ignored; the action is not affected", what, exc_info=True)
+        log(level, "%s raised and was ignored; the action is not affected", name, exc_info=True)
         return None
 
 
-def say(level: int, message: str, *values: Any, exc_info: bool = False) -> None:
-    """Log something during an action, which a logging handler that raises must not break either.
+def log(level: int, message: str, *values: Any, exc_info: bool = False) -> None:
+    """Log a message during an action, even if a logging handler raises.
 
     Args:
         level: one of the levels of `logging`.
         message: a format of `logging`.
-        *values: what goes into it.
-        exc_info: whether the traceback of the current exception is added.
+        *values: the values for the format.
+        exc_info: whether to add the traceback of the current exception.
 
     Raises:
-        BaseException: an interrupt that arrived meanwhile.
+        BaseException: an interrupt arrived during the call.
     """
     try:
         _log.log(level, message, *values, exc_info=exc_info)

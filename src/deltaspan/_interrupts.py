@@ -1,23 +1,23 @@
-"""Interrupts: exceptions that reach our code from outside of what it called.
+"""Interrupts: exceptions that do not come from the code that was called.
 
-A probe that raises has failed, and its check gets no verdict. An interrupt is not the probe's: a signal
-handler raised it, or somebody stopped the task, greenlet or thread that happened to be reading. It goes on to
-the caller as the same object. The two are told apart when something was raised, so that a read that succeeds
-costs nothing:
+If a probe raises, it has failed, and its check gets no verdict. An interrupt is not raised by the probe: a
+signal handler raised it, or the task, greenlet or thread that was reading was stopped. It is passed on to the
+caller as the same object. The two are distinguished only after an exception, so that a successful read costs
+nothing:
 
 - KeyboardInterrupt, and whatever trio raises to cancel, is always an interrupt.
-- What was raised by a signal handler is one: its frame stands in the traceback.
-- CancelledError is one if the task that runs here was cancelled.
-- What another thread set (`PyThreadState_SetAsyncExc`) is one where the traceback proves it: it ends at an
-  instruction that cannot raise.
-- Any other class that is not an Exception is one, if no `raise` statement raised it. Greenlets and threads
-  are stopped with such classes (GreenletExit, gevent.Timeout). SystemExit is not among them, because
+- An exception raised by a signal handler is one: the handler's frame is in the traceback.
+- CancelledError is one if the current task was cancelled.
+- An exception set by another thread (`PyThreadState_SetAsyncExc`) is one if the traceback proves it: it ends
+  at an instruction that cannot raise.
+- An exception of any other class outside Exception is one if no `raise` statement raised it. Greenlets and
+  threads are stopped with such classes (GreenletExit, gevent.Timeout). SystemExit is not among them, because
   `sys.exit` raises it.
-- An Exception that gevent threw into a waiting greenlet is one. An OSError is not: a socket's own time limit
+- An Exception that gevent threw into a waiting greenlet is one. An OSError is not: a socket's own timeout
   arrives that way.
 
-Nobody can tell an Exception that another thread set during a call from one that the call raised itself. It
-counts as the probe's.
+An Exception that another thread set during a call cannot be distinguished from one that the call raised
+itself. It counts as the probe's.
 """
 
 from __future__ import annotations
@@ -43,26 +43,26 @@ _name: Final = type.__dict__["__name__"]
 
 _RAISING: Final = frozenset({"RAISE_VARARGS", "RERAISE"})
 _NEVER_RAISING: Final = frozenset({"JUMP_ABSOLUTE", "JUMP_BACKWARD"})
-"""Python looks for what another thread has set where a loop goes round."""
+"""Python checks for exceptions set by other threads where a loop jumps back."""
 _RESUME: Final = "RESUME"
-"""Before its first instruction a function can only be interrupted; later ones continue a generator."""
+"""The first one of a function cannot raise. Later ones resume a generator."""
 _COMPILED: Final = ("RESUME", "RAISE_VARARGS")
-"""The first and the third instruction of what stands for a compiled function in a traceback."""
+"""The first and the third instruction of the code object that represents a compiled function."""
 _GEVENT_SWITCH: Final = "greenlet_primitives"
 """The file in which a greenlet of gevent waits."""
 
 _PANIC: Final = ("pyo3_runtime", "PanicException")
-"""A fault of a library in Rust: no Exception, and no Python statement raises it."""
+"""A fault of a Rust library. It is not an Exception, and no Python statement raises it."""
 
 
 def let_through(error: BaseException) -> None:
-    """Raise the interrupt that an exception is, or was raised in place of.
+    """Raise the exception again if it is an interrupt, or replaced one.
 
     Args:
-        error: what was caught, before anything else is done with it.
+        error: the exception that was caught. Call this before anything else is done with it.
 
     Raises:
-        BaseException: the interrupt, as the object that it is.
+        BaseException: the interrupt, as the same object.
     """
     for raised, trace in _raised_here(error):
         if _is_interrupt(raised, trace):
@@ -70,9 +70,10 @@ def let_through(error: BaseException) -> None:
 
 
 def without_frames(error: BaseException) -> BaseException:
-    """Return an exception that can be kept: without its traceback, whose frames hold the arguments of a run.
+    """Remove the tracebacks of an exception, and return it.
 
-    The exception that was being handled when it was raised may be the caller's own. It is let go of.
+    The frames of a traceback hold the arguments of a run, so that an exception that is kept would keep them
+    alive. The context of the exception may be the caller's own exception. It is removed too.
     """
     for raised, _ in list(_raised_here(error)):
         _traceback.__set__(raised, None)
@@ -83,10 +84,10 @@ def without_frames(error: BaseException) -> BaseException:
 
 
 def _raised_here(error: BaseException) -> Iterator[tuple[BaseException, TracebackType | None]]:
-    """Yield an exception, and those that were caught on its way here, with their tracebacks.
+    """Yield an exception and those caught while it propagated, with their tracebacks.
 
-    A library may turn an interrupt into an error of its own. What was handled before that, by whoever called
-    us, was not caught by one of the frames that the exception passed through.
+    A library may replace an interrupt with an error of its own. An exception that a caller was already
+    handling was not caught by one of the frames that the exception passed through.
     """
     waiting, seen = [error], set()
     while waiting:
@@ -129,7 +130,7 @@ def _is_interrupt(error: BaseException, trace: TracebackType | None) -> bool:
 
 
 def _is_cancelled() -> bool:
-    """Return whether the task that runs here was cancelled; True where that cannot be told (Python 3.10)."""
+    """Return whether the current task was cancelled. Python 3.10 cannot tell: True."""
     try:
         task = asyncio.current_task()
     except RuntimeError:  # no event loop runs on this thread
@@ -155,7 +156,7 @@ def _is_from_handler(trace: TracebackType | None) -> bool:
 
 
 def _interrupts(frame: FrameType, before: FrameType) -> bool:
-    """Return whether a frame was called as handlers are: with a number and the frame that it interrupted."""
+    """Return whether a frame was called with a number and the frame it interrupted."""
     code, values = frame.f_code, frame.f_locals
     count = code.co_argcount + code.co_kwonlyargcount
     given = [values.get(name) for name in code.co_varnames[:count]]
@@ -165,7 +166,7 @@ def _interrupts(frame: FrameType, before: FrameType) -> bool:
 
 
 def _installed_handlers() -> Iterator[CodeType]:
-    """Yield the code of each handler: one may have deleted its arguments."""
+    """Yield the code of each installed handler, which may have deleted its arguments."""
     for number in signal.valid_signals():
         handler: Any = signal.getsignal(number)
         while isinstance(handler, partial):
@@ -187,7 +188,7 @@ def _is_thrown_by_gevent(trace: TracebackType | None, kind: type) -> bool:
 
 
 def _instruction(trace: TracebackType | None) -> tuple[str, int]:
-    """Return the name and argument of the instruction at which an exception was raised; "" if it has none."""
+    """Return name and argument of the instruction that raised, or `("", 0)`."""
     last = _last(trace)
     if last is None:
         return "", 0
@@ -200,6 +201,6 @@ def _instruction(trace: TracebackType | None) -> tuple[str, int]:
 
 def _last(trace: TracebackType | None) -> TracebackType | None:
     last = None
-    for last in _entries(trace):  # noqa: B007  # the last one is asked for
+    for last in _entries(trace):  # noqa: B007  # the last one is wanted
         pass
     return last

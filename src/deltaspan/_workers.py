@@ -1,7 +1,7 @@
-"""Threads for probes that may hang: few, daemonic, and started only when one is needed.
+"""Daemon threads: a pool for probes that may hang, and one background thread.
 
 The standard library's pool joins its threads at exit, so a probe that hangs would keep the process alive.
-Here a hung probe costs one of a bounded number of threads, and the process ends without it.
+Here a probe that hangs occupies one of a bounded number of threads, and the process ends without it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextvars
-import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -20,26 +19,26 @@ from typing import Any, Final, TypeVar
 
 from deltaspan._concurrency import Once, take_first
 from deltaspan._guard import guarded
+from deltaspan._process import on_fork
 
 __all__ = [
     "MOST_THREADS",
     "THREAD_NAME",
     "Pool",
-    "current_process",
     "drain",
     "is_collected",
-    "later",
-    "on_asyncio",
-    "prepare",
+    "is_loop_running",
+    "run_in_background",
+    "start_background_thread",
     "submit",
     "watch",
 ]
 
 MOST_THREADS: Final = 32
-"""The most probes that are read off their own thread at once; further ones wait for a free thread."""
+"""The number of probes that are read in other threads at once. Further ones wait for a free thread."""
 
 THREAD_NAME: Final = "deltaspan-probe"
-"""What these threads are called."""
+"""The name of these threads."""
 
 
 class _Work(Future[Any]):
@@ -51,34 +50,34 @@ class _Work(Future[Any]):
         self.call = call
 
     def cancel(self) -> bool:
-        """Cancel it unless it runs; one that has not begun is forgotten at once, arguments and all.
+        """Cancel the call unless it runs, and release its arguments at once.
 
-        Were it left in the queue until a thread comes by, probes that all hang would fill the memory.
+        If it stayed in the queue until a thread is free, probes that all hang would fill the memory.
         """
         self._pool.drop(self)
         return super().cancel()
 
 
 class Pool:
-    """Threads that take work from one queue.
+    """A pool of threads that take work from one queue.
 
-    There is no lock: a signal handler or a finalizer that interrupts any line here may submit work of its own
-    and wait for it. A thread says that it is idle before it looks at the queue, and whoever submits adds to
-    the queue before looking for an idle thread. So one of the two sees the other.
+    There is no lock, because a signal handler or a finalizer that interrupts any line here may submit work of
+    its own and wait for it. A thread registers as idle before it reads the queue. A caller adds to the queue
+    before it looks for an idle thread. So one of the two sees the other.
 
     Args:
-        most: how many there are at most; further work waits for a free one.
-        name: what they are called.
+        most: the largest number of threads. Further work waits for a free one.
+        name: the name of the threads.
     """
 
     def __init__(self, most: int, name: str) -> None:
         self._name = name
-        self._queue: dict[_Work, None] = {}  # in order, and quick to take one out of the middle
-        self._idle: dict[SimpleQueue[None], None] = {}  # what wakes each idle thread
-        self._unstarted = [None] * most  # one for each thread that may still be started
+        self._queue: dict[_Work, None] = {}  # ordered, and an entry in the middle can be removed quickly
+        self._idle: dict[SimpleQueue[None], None] = {}  # the queue that wakes each idle thread
+        self._unstarted = [None] * most  # one entry for each thread that may still be started
 
     def submit(self, call: Callable[[], Any]) -> Future[Any]:
-        """Have a call run by the next free thread."""
+        """Run a call in the next free thread."""
         work = _Work(self, call)
         self._queue[work] = None
         try:
@@ -89,11 +88,11 @@ class Pool:
         return work
 
     def drop(self, work: _Work) -> None:
-        """Take work that has not begun out of the queue."""
+        """Remove work that has not begun from the queue."""
         self._queue.pop(work, None)
 
     def _find_thread(self) -> None:
-        """Wake an idle thread for what was added to the queue, or start one if there may be more."""
+        """Wake an idle thread for new work, or start one if possible."""
         try:
             wake, _ = self._idle.popitem()
         except KeyError:
@@ -112,10 +111,10 @@ class Pool:
             raise
 
     def _take(self, wake: SimpleQueue[None]) -> _Work:
-        """Return the oldest work of the queue; wait for some.
+        """Wait for work, and return the oldest in the queue.
 
         Args:
-            wake: what wakes the thread that calls.
+            wake: the queue that wakes the calling thread.
         """
         while True:
             self._idle[wake] = None
@@ -124,7 +123,7 @@ class Pool:
                 wake.get()
                 continue
             if self._idle.pop(wake, _WOKEN) is _WOKEN:
-                # Somebody woke this thread for other work.
+                # Another caller woke this thread for other work.
                 with suppress(RuntimeError):
                     self._find_thread()
             return work
@@ -138,7 +137,7 @@ class Pool:
                     work.set_result(work.call())
                 except BaseException as error:
                     work.set_exception(error)
-            del work  # or an idle thread would keep the last state alive
+            del work  # an idle thread would keep the last state alive
 
 
 _WOKEN: Final = object()
@@ -147,23 +146,23 @@ _pool = Pool(MOST_THREADS, THREAD_NAME)
 
 
 def submit(call: Callable[[], Any]) -> Future[Any]:
-    """Run a call in one of the threads, in a copy of the caller's context.
+    """Run a call in a thread, in a copy of the caller's context.
 
     Args:
-        call: what to run, without arguments.
+        call: a callable without parameters.
 
     Returns:
-        A future; cancelling it keeps a call that has not begun from beginning.
+        A future. Cancelling it prevents a call that has not begun.
 
     Raises:
-        RuntimeError: no thread can be started any more, as the interpreter is about to end.
+        RuntimeError: the interpreter is about to end, so no thread can be started.
     """
     context = contextvars.copy_context()
     return _pool.submit(lambda: context.run(call))
 
 
-def on_asyncio() -> bool:
-    """Return whether an event loop of asyncio runs on this thread."""
+def is_loop_running() -> bool:
+    """Return whether an asyncio event loop runs in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -171,13 +170,10 @@ def on_asyncio() -> bool:
     return True
 
 
-def _forget() -> None:
+@on_fork
+def _renew_pool() -> None:
     global _pool  # noqa: PLW0603  # a forked child has none of its parent's threads
     _pool = Pool(MOST_THREADS, THREAD_NAME)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
 
 
 _EXIT_SECONDS: Final = 5.0
@@ -186,8 +182,8 @@ _queue: SimpleQueue[Callable[[], object]] = SimpleQueue()
 _started = Once()
 
 
-def prepare() -> None:
-    """Start the thread before it is needed: it cannot be started while an interpreter ends."""
+def start_background_thread() -> None:
+    """Start the background thread early: none can be started while an interpreter ends."""
     if not _started.is_taken and _started.take():
         try:
             threading.Thread(target=_work, args=(_queue,), name="deltaspan", daemon=True).start()
@@ -197,19 +193,19 @@ def prepare() -> None:
         atexit.register(drain)
 
 
-def later(work: Callable[[], object]) -> None:
-    """Hand work to the thread; safe in a finalizer, since a SimpleQueue may be entered again."""
+def run_in_background(work: Callable[[], object]) -> None:
+    """Give work to the background thread. Reentrant, so finalizers may call it."""
     _queue.put(work)
 
 
 def drain(seconds: float = _EXIT_SECONDS) -> bool:
-    """Wait until what was handed over so far is done.
+    """Wait until the work that was given so far is done.
 
     Args:
-        seconds: how long to wait at most.
+        seconds: the longest wait, in seconds.
 
     Returns:
-        Whether it was done in time; True also when there never was anything.
+        Whether it was done in time. True also if there was no work.
     """
     if not _started.is_taken:
         return True
@@ -223,52 +219,28 @@ def _work(queue: SimpleQueue[Callable[[], object]]) -> None:
         guarded("work in the background", queue.get())
 
 
-def _forget_background() -> None:
-    # A forked child has the queue's content but not the thread; what its parent left is its parent's to do.
+@on_fork
+def _renew_background() -> None:
+    # A forked child has the queue's content but not the thread. The parent does the work that it queued.
     global _queue, _started
     _queue, _started = SimpleQueue(), Once()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_background)
 
 
 T = TypeVar("T")
 
 
-class Process:
-    """One process; told by identity, which costs less than asking the system for a number."""
+def watch(watched: T) -> weakref.ref[T]:
+    """Return a reference by which `is_collected` detects that an object is being collected."""
+    start_background_thread()
+    # The cyclic collector clears all weak references to its garbage before it finalizes any of it, so that
+    # even the object itself sees its own cleared. With a callback every version of Python does so.
+    return weakref.ref(watched, _ignore)
 
 
-_current = Process()
-
-
-def current_process() -> Process:
-    """Return this process; a forked child has another."""
-    return _current
-
-
-def watch(thing: T) -> weakref.ref[T]:
-    """Return what tells, by `is_collected`, whether the cyclic collector has found a thing."""
-    prepare()
-    # The collector clears weak references to all it has found before it ends any of it, so that even the
-    # thing itself sees its own cleared. With a callback it does so in every version of Python.
-    return weakref.ref(thing, _ignore)
-
-
-def is_collected(watching: weakref.ref[T]) -> bool:
-    """Return whether the cyclic collector is about to end the thing that is watched."""
-    return watching() is None
+def is_collected(reference: weakref.ref[T]) -> bool:
+    """Return whether the cyclic collector is about to finalize the watched object."""
+    return reference() is None
 
 
 def _ignore(_: object) -> None:
-    """Do nothing: the reference is only asked whether it is cleared."""
-
-
-def _forget_process() -> None:
-    global _current  # noqa: PLW0603  # one a process
-    _current = Process()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_process)
+    """Do nothing. Only the state of the reference matters."""

@@ -1,8 +1,8 @@
-"""`configure_telemetry`: traces, metrics and logs over OTLP, for a script that has no SDK set up.
+"""Set up an OpenTelemetry SDK that exports over OTLP, for programs without one.
 
-Everything is read from OpenTelemetry's own environment variables
+The configuration is read from OpenTelemetry's own environment variables
 (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/). A service that sets up
-its SDK by itself needs nothing of this.
+its own SDK does not need this module.
 """
 
 from __future__ import annotations
@@ -26,31 +26,32 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+from deltaspan._process import on_fork
 from deltaspan._telemetry import Outage, add_baggage_processors, exporters
 
 __all__ = ["Telemetry", "configure_telemetry"]
 
 _log = logging.getLogger("deltaspan")
 _EXIT_SECONDS: Final = 5.0
-"""How long a process waits at its end for a collector that does not answer."""
+"""The time that a process waits at exit for a collector that does not answer."""
 _SERVICE_NAME: Final = "service.name"
 
 
 class _Pipeline:
-    """One signal: its provider, its exporters, and a thread that waits from the beginning to close them.
+    """The provider and exporters of one signal, and a thread that closes them.
 
-    It waits from the beginning because no thread can be started at interpreter exit; there is one for each
-    signal because an export cannot be interrupted, and one that hangs must not keep the others from theirs.
+    The thread is started early because none can be started at interpreter exit. Each signal has its own
+    thread because an export cannot be interrupted, and one that hangs must not delay the others.
     """
 
-    def __init__(self, name: str, provider: Any, its_exporters: list[Any]) -> None:
+    def __init__(self, name: str, provider: Any, own_exporters: list[Any]) -> None:
         self.name = name
         self.provider = provider
-        self.exporters = its_exporters
+        self.exporters = own_exporters
         self.wait_to_close()
 
     def wait_to_close(self) -> None:
-        """Start the waiting thread; again in a forked child, where no thread of the parent lives."""
+        """Start the waiting thread. A forked child needs a new one."""
         self._asked, self._closed = threading.Event(), threading.Event()
         threading.Thread(target=self._run, name=f"deltaspan-exit-{self.name}", daemon=True).start()
 
@@ -58,7 +59,7 @@ class _Pipeline:
         self._asked.set()
 
     def closes_within(self, seconds: float) -> bool:
-        """Wait, and return whether everything was sent; an exporter that is still at it is told to stop."""
+        """Return whether everything was sent in time. Stop the exporters otherwise."""
         if self._closed.wait(max(seconds, 0.0)):
             return True
         for exporter in self.exporters:
@@ -74,11 +75,11 @@ class _Pipeline:
 
 
 class Telemetry:
-    """What `configure_telemetry` set up.
+    """A handle on the SDK that `configure_telemetry` set up.
 
     Attributes:
-        configured: False when nothing was set up: an SDK was there already and was left alone, or
-            `OTEL_SDK_DISABLED` says true.
+        configured: False if nothing was set up, because an SDK was set up already or `OTEL_SDK_DISABLED` is
+            true.
     """
 
     def __init__(self, pipelines: tuple[_Pipeline, ...] = (), outage: Outage | None = None) -> None:
@@ -91,14 +92,17 @@ class Telemetry:
         return f"Telemetry(configured={self.configured})"
 
     def flush(self) -> None:
-        """Send what is waiting; returns when it is sent or has failed."""
+        """Send what is queued. Returns when that has succeeded or failed."""
         if self._closing:
             return
         for pipeline in self._pipelines:
             pipeline.provider.force_flush()
 
     def shutdown(self) -> None:
-        """Send what is waiting, within five seconds, and stop. Done by itself at exit and on SIGTERM."""
+        """Send what is queued, within five seconds, and stop.
+
+        This happens automatically at exit and on SIGTERM.
+        """
         if self._closing:
             return
         self._closing = True
@@ -116,12 +120,12 @@ class Telemetry:
 
     def _on_sigterm(self, before: Any, number: int, frame: FrameType | None) -> None:
         if not callable(before):
-            # Asked again while it is ending, it would lose what it is sending.
+            # A second SIGTERM during shutdown must not interrupt the sending.
             if not self._closing:
                 raise SystemExit(128 + number)
             return
-        # Somebody's handler decides how the process ends; flush beside it, since the interrupted thread may
-        # hold a lock that flushing needs.
+        # The handler that was installed before decides how the process ends. Flush in another thread, because
+        # the interrupted one may hold a lock that flushing needs.
         if not self._closing:
             flush = threading.Thread(target=self.flush, name="deltaspan-sigterm", daemon=True)
             flush.start()
@@ -130,31 +134,31 @@ class Telemetry:
 
 
 def configure_telemetry(service_name: str | None = None) -> Telemetry:
-    """Set up traces, metrics and logs over OTLP, unless an SDK is set up already.
+    """Set up traces, metrics and logs over OTLP, unless an SDK exists.
 
-    Read from the environment, among others: `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_PROTOCOL`
+    Read from the environment are, among others: `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_PROTOCOL`
     (`http/protobuf`, the default, or `grpc`; also for a port 4317 without a protocol; `http/json` with
     `opentelemetry-exporter-otlp-json-http`), `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`,
     `OTEL_LOGS_EXPORTER` (`otlp`, `console` or `none`, whatever an installed package offers, such as
     `otlp_json_file` or `prometheus`, or several with commas between), `OTEL_SERVICE_NAME`,
     `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED`.
 
-    With `opentelemetry-processor-baggage` installed (`deltaspan[baggage]`) every span and log record inside
-    an action carries its causal tag, not the action's span alone.
+    If `opentelemetry-processor-baggage` is installed (`deltaspan[baggage]`), every span and log record inside
+    an action carries its causal tag. Otherwise only the action's span does.
 
-    What is waiting is sent at exit and on SIGTERM: if nothing else handles SIGTERM, the process then exits
+    Queued telemetry is sent at exit and on SIGTERM. If nothing else handles SIGTERM, the process then exits
     by SystemExit (status 143), so that open windows close and nothing is lost. A collector that cannot be
     reached is logged once and never slows an action.
 
     Args:
-        service_name: `service.name` when neither `OTEL_SERVICE_NAME` nor `OTEL_RESOURCE_ATTRIBUTES` says.
+        service_name: `service.name` if neither `OTEL_SERVICE_NAME` nor `OTEL_RESOURCE_ATTRIBUTES` sets it.
 
     Returns:
-        A handle to flush or shut down by hand, for scripts that cannot wait for their end.
+        A handle to flush or shut down by hand, for scripts that cannot wait for their exit.
 
     Raises:
-        DefinitionValueError: the environment names an exporter or a protocol that is not installed, or gives
-            an exporter a setting that it refuses.
+        DefinitionValueError: the environment names an exporter or a protocol that is not installed, or an
+            exporter rejects one of its settings.
 
     Example:
         >>> from deltaspan import configure_telemetry
@@ -168,15 +172,15 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
         return Telemetry()
     chosen = exporters()
     resource = _resource(service_name)
-    # Each provider would shut down by itself at exit, one after the other and for as long as it takes.
+    # By itself each provider would shut down at exit, one after the other and without a time limit.
     traces = TracerProvider(resource=resource, shutdown_on_exit=False)
     loggers = LoggerProvider(resource=resource, shutdown_on_exit=False)
     add_baggage_processors(traces, loggers)
     for exporter in chosen["TRACES"]:
         traces.add_span_processor(BatchSpanProcessor(exporter))
     readers = [
-        found if isinstance(found, MetricReader) else PeriodicExportingMetricReader(found)
-        for found in chosen["METRICS"]
+        exporter if isinstance(exporter, MetricReader) else PeriodicExportingMetricReader(exporter)
+        for exporter in chosen["METRICS"]
     ]
     meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
     for exporter in chosen["LOGS"]:
@@ -186,20 +190,22 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
     set_logger_provider(loggers)
     return _closed_at_exit(
         _Pipeline("traces", traces, chosen["TRACES"]),
-        _Pipeline("metrics", meters, [one for one in chosen["METRICS"] if not isinstance(one, MetricReader)]),
+        _Pipeline(
+            "metrics", meters, [each for each in chosen["METRICS"] if not isinstance(each, MetricReader)]
+        ),
         _Pipeline("logs", loggers, chosen["LOGS"]),
     )
 
 
 def _sdk_is_set_up() -> bool:
-    # The API's own proxies and no-ops live in the API's packages; whatever else is set, somebody chose.
+    # Proxies and no-ops are defined in the API's packages. Any other provider was chosen by the program.
     in_use = (trace.get_tracer_provider(), metrics.get_meter_provider(), get_logger_provider())
     api = ("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")
     return any(not type(provider).__module__.startswith(api) for provider in in_use)
 
 
 def _resource(service_name: str | None) -> Resource:
-    # Who deploys a program knows better than who wrote it what it is called there.
+    # The name from the deployment takes precedence over the name in the code.
     named = OTELResourceDetector().detect().attributes.get(_SERVICE_NAME)
     return Resource.create({_SERVICE_NAME: service_name} if service_name and not named else None)
 
@@ -209,8 +215,7 @@ def _closed_at_exit(*pipelines: _Pipeline) -> Telemetry:
     outage.watch([exporter for pipeline in pipelines for exporter in pipeline.exporters])
     telemetry = Telemetry(pipelines, outage)
     atexit.register(telemetry.shutdown)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=telemetry._in_forked_child)  # noqa: SLF001  # of this module
+    on_fork(telemetry._in_forked_child)  # noqa: SLF001  # of this module
     if threading.current_thread() is not threading.main_thread():
         _log.info("configure_telemetry was called off the main thread; SIGTERM will not flush telemetry")
         return telemetry

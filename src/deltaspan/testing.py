@@ -17,7 +17,7 @@ from deltaspan._state.diff import difference
 from deltaspan._state.render import show, transition
 from deltaspan._state.snapshot import Unfreezable, freeze
 from deltaspan._verdicts import UNREAD
-from deltaspan._workers import on_asyncio, submit
+from deltaspan._workers import is_loop_running, submit
 from deltaspan.checks import is_blocking
 from deltaspan.exceptions import DefinitionTypeError
 
@@ -60,7 +60,7 @@ def check_probe(probe: Any, /, **arguments: Any) -> Any:
         - both reads return the same list, [1, 2]: it is live, or cached; return a new copy
     """
     if is_async(probe):
-        if on_asyncio():
+        if is_loop_running():
             raise DefinitionTypeError(
                 "the probe is async, and an event loop is running; await check_probe_async(...)"
             )

@@ -26,7 +26,7 @@ from deltaspan._engine import (
 )
 from deltaspan._reports import ActionReport, publish_report
 from deltaspan._verdicts import UNREAD, Verdict
-from deltaspan._workers import later, prepare
+from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import causal_headers
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError, WindowStateError
@@ -365,8 +365,8 @@ class Window:
 
     def _abandon_when_collected(self, run: WindowRun) -> None:
         # The run holds no reference to its window, so the window can be collected while its run is open.
-        prepare()
-        self._unverified = weakref.finalize(self, later, run.abandon)
+        start_background_thread()
+        self._unverified = weakref.finalize(self, run_in_background, run.abandon)
 
     def _check_open(self) -> None:
         name = self._plan.action

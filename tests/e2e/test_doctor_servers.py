@@ -59,7 +59,7 @@ def test_the_doctor_says_which_signals_a_jaeger_alone_does_not_take(jaeger, prot
         "✗ an export of metrics",
         "✗ an export of logs",
     ]
-    assert all("a Jaeger alone takes traces only" in line for line in wrong)
+    assert all("Jaeger alone accepts traces only" in line for line in wrong)
 
 
 def test_a_jaeger_alone_that_is_sent_traces_alone_is_well_with_a_note_of_what_is_lost(jaeger):
@@ -68,7 +68,7 @@ def test_a_jaeger_alone_that_is_sent_traces_alone_is_well_with_a_note_of_what_is
     )
 
     (note,) = [line for line in lines if not line.startswith("✓")]
-    assert note.startswith("• OTEL_METRICS_EXPORTER is none: the counts that alerts rest on go nowhere: ")
+    assert note.startswith("• OTEL_METRICS_EXPORTER is none: the counts that alerts need are not sent: ")
     assert status == 0
 
 
@@ -80,7 +80,7 @@ def test_the_page_of_a_jaeger_is_no_otlp_receiver(jaeger):
     assert status == 1
     wrong = [line for line in lines if line.startswith("✗")]
     assert len(wrong) == 3
-    assert all("what answers is no OTLP receiver (200, text/html): correct OTEL_" in line for line in wrong)
+    assert all("the server is not an OTLP receiver (200, text/html): correct OTEL_" in line for line in wrong)
 
 
 def test_the_health_of_the_collector_is_no_otlp_receiver(collector):
@@ -89,7 +89,7 @@ def test_the_health_of_the_collector_is_no_otlp_receiver(collector):
     assert status == 1
     wrong = [line for line in lines if line.startswith("✗")]
     assert len(wrong) == 3
-    assert all("what answers is no OTLP receiver (200, application/json)" in line for line in wrong)
+    assert all("the server is not an OTLP receiver (200, application/json)" in line for line in wrong)
 
 
 def test_a_prometheus_takes_metrics_and_does_not_say_so_as_otlp_has_it(built, tmp_path):
@@ -114,5 +114,5 @@ def test_https_to_the_collector_without_tls_is_told_apart(collector, protocol):
 
     assert status == 1
     assert lines[-1].endswith(
-        f"speaks no TLS, and OTEL_EXPORTER_OTLP_ENDPOINT asks for it: write {endpoint} there"
+        f"does not use TLS, but OTEL_EXPORTER_OTLP_ENDPOINT requires it: write {endpoint} there"
     )

@@ -202,4 +202,4 @@ def test_a_trace_that_is_not_there_is_no_error_of_jaeger(url):
 def test_a_full_answer_says_that_there_may_be_more(run, url):
     reading = read_jaeger(url, service=run.services[0], since=timedelta(hours=1), limit=1)
 
-    assert reading.complaints == (f"{url} gave as many traces as were asked for, 1: there may be more",)
+    assert reading.complaints == (f"{url} returned as many traces as the limit, 1: there may be more",)

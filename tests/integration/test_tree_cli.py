@@ -111,7 +111,7 @@ def test_standard_input_is_read_alone_and_among_files(demo, handover):
     assert "restock" in tree("-", *handover.glob("*.jsonl"), stdin=spans).stdout
 
 
-@pytest.mark.parametrize(("stdin", "said"), [("", "is empty"), ("nonsense\n", "is no OTLP/JSON")])
+@pytest.mark.parametrize(("stdin", "said"), [("", "is empty"), ("nonsense\n", "is not OTLP/JSON")])
 def test_standard_input_without_spans_is_said_in_words(stdin, said):
     done = tree("-", stdin=stdin)
 
@@ -218,11 +218,11 @@ def test_only_one_run_is_shown_when_its_root_is_named(written):
         (["--jaeger", "http://x"], "--root UUID, --trace ID or --service NAME\n"),
         (
             ["--jaeger", "x", "--service", "shop"],
-            "'x' is no URL of a Jaeger: it begins with http:// or https://\n",
+            "'x' is not the URL of a Jaeger: begin with http:// or https://\n",
         ),
-        (["f", "--root", "ABC"], "'ABC' is no causal tag: it is a UUID in lower case, with hyphens\n"),
-        (["f", "--since", "soon"], "'soon' is no duration: write 90s, 15m, 1h or 7d\n"),
-        (["f", "--limit", "0"], "'0' is no number of traces\n"),
+        (["f", "--root", "ABC"], "'ABC' is not a causal tag: write a UUID in lower case, with hyphens\n"),
+        (["f", "--since", "soon"], "'soon' is not a duration: write 90s, 15m, 1h or 7d\n"),
+        (["f", "--limit", "0"], "'0' is not a number of traces: write 1 or more\n"),
     ],
 )
 def test_what_it_cannot_do_is_said_in_words_with_status_2(tmp_path, arguments, sentence):

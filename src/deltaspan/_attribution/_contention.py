@@ -12,7 +12,6 @@ during a step does not wait for its own thread.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from deltaspan._concurrency import Serial
+from deltaspan._process import on_fork, on_reset
 from deltaspan.causal_tag import CausalTag
 
 __all__ = ["ALONE", "Entry", "Overlap", "Rival", "Scope", "close_window", "open_window", "retire_window"]
@@ -608,10 +608,8 @@ def _join(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "no argument"
 
 
+@on_reset
+@on_fork
 def _reset() -> None:
     # In a forked child the open windows belong to the parent.
     _metrics.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reset)

@@ -21,8 +21,9 @@ from deltaspan._attribution._places import place_of
 from deltaspan._callables import Bound
 from deltaspan._guard import describe, guarded
 from deltaspan._interrupts import let_through
+from deltaspan._process import on_reset
 from deltaspan._verdicts import NotLocked
-from deltaspan._workers import on_asyncio
+from deltaspan._workers import is_loop_running
 from deltaspan.causal_tag import CausalTag
 
 __all__ = [
@@ -68,7 +69,8 @@ def _argument_key(argument: Any) -> Hashable:
 
 
 _holders: Final[dict[str, set[Hashable]]] = {}
-"""The locks that each run holds, by its causal tag; each run writes its own entry only."""
+"""The locks that each run holds, by its causal tag. Each run writes only its own entry."""
+on_reset(_holders.clear)
 
 
 class Locks:
@@ -187,7 +189,7 @@ async def _enter_async(key: Hashable, lock: Any) -> _Held:
         return _HeldByTask(lock)
     if not _blocks(lock):
         raise TypeError(f"{lock!r} is not a lock, because it is not a context manager")
-    if on_asyncio():
+    if is_loop_running():
         return _HeldByThread(await LockThread.enter_async(key, lock))
     held = _HeldHere(lock)
     held.enter()
@@ -255,13 +257,13 @@ class _HeldByTask(_Held):
 
     def __init__(self, lock: Any) -> None:
         self._lock = lock
-        self._loop = asyncio.get_running_loop() if on_asyncio() else None
+        self._loop = asyncio.get_running_loop() if is_loop_running() else None
 
     def leave(self) -> None:
         loop = self._loop
         if loop is None or loop.is_closed():
             self._leave_at_once()
-        elif not on_asyncio() or asyncio.get_running_loop() is not loop:
+        elif not is_loop_running() or asyncio.get_running_loop() is not loop:
             asyncio.run_coroutine_threadsafe(self.leave_async(), loop)
         elif type(self._lock).__module__.startswith("asyncio."):
             self._leave_at_once()

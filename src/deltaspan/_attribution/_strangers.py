@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from deltaspan._guard import say
+from deltaspan._guard import log
+from deltaspan._process import on_reset
 
 __all__ = ["warn_of_unverified_writers"]
 
 _MOST_REMEMBERED: Final = 1024
 _warned: Final[set[str]] = set()
 """The metrics that were logged in this process."""
+on_reset(_warned.clear)
 
 
 def warn_of_unverified_writers(metric: str, attribution: str) -> None:
@@ -24,7 +26,7 @@ def warn_of_unverified_writers(metric: str, attribution: str) -> None:
     if metric in _warned or len(_warned) >= _MOST_REMEMBERED:
         return
     _warned.add(metric)
-    say(
+    log(
         logging.INFO,
         "%s: a change was credited to an action (attribution %s) because no other verified action of this "
         "process could have made it. What another process writes, or code that is not verified, would be "

@@ -11,7 +11,6 @@ import atexit
 import contextvars
 import heapq
 import itertools
-import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -24,6 +23,7 @@ from deltaspan._concurrency import Once
 from deltaspan._engine._polling import PollSteps
 from deltaspan._guard import guarded
 from deltaspan._interrupts import let_through
+from deltaspan._process import on_fork
 from deltaspan._workers import Pool
 
 __all__ = ["defer", "defer_async", "drain"]
@@ -197,10 +197,7 @@ def drain(seconds: float = _EXIT_SECONDS) -> bool:
     return _scheduler.drain(seconds)
 
 
+@on_fork
 def _forget() -> None:
     global _scheduler  # noqa: PLW0603  # a forked child has no threads, and its parent settles what is open
     _scheduler = _Scheduler()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)

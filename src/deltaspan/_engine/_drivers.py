@@ -24,7 +24,7 @@ import wrapt
 from deltaspan._engine._run import NO_VERDICT, Run
 from deltaspan._interrupts import let_through
 from deltaspan._verdicts import UNREAD
-from deltaspan._workers import later, prepare
+from deltaspan._workers import run_in_background, start_background_thread
 
 __all__ = ["drive_async_generator", "drive_generator", "is_plain_value", "keep_window_open", "wrap_pending"]
 
@@ -379,11 +379,11 @@ def _abandon_with(holder: Any, run: Run, action: Any) -> weakref.finalize[Any, A
         run: the run, whose window is open.
         action: what the holder would have driven; it is closed, as the caller closed or dropped the holder.
     """
-    prepare()
+    start_background_thread()
     return weakref.finalize(holder, _drop, action, partial(copy_context().run, run.abandon))
 
 
 def _drop(action: Any, abandon: Callable[[], None]) -> None:
     if isinstance(action, (types.CoroutineType, types.GeneratorType)):
         action.close()  # it never began, so nothing of it runs; a coroutine would warn
-    later(abandon)
+    run_in_background(abandon)

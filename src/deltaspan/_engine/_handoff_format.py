@@ -17,7 +17,7 @@ from deltaspan._engine._reads import Read
 from deltaspan._guard import class_name, safe_str
 from deltaspan._state import Unreadable, Unwritable, canonical, decode, encode
 from deltaspan._state.snapshot import Unfreezable
-from deltaspan._telemetry import Resumed
+from deltaspan._telemetry import ResumedRun
 from deltaspan._verdicts import UNREAD, ProbeTimeout
 from deltaspan.causal_tag import CausalTag, carrier_headers, is_tag
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -190,7 +190,7 @@ class Handoff(NamedTuple):
     args: dict[str, Any]
     checks: dict[str, HandoffCheck]
     metrics: frozenset[str]
-    resumed: Resumed | None
+    resumed: ResumedRun | None
     captured_at: float
     opening_seconds: float
 
@@ -311,7 +311,7 @@ def _read(content: dict[str, Any]) -> Handoff:
         raise TypeError
     if tag is None:
         return Handoff(name, {}, {}, frozenset(metrics), None, 0.0, 0.0)
-    resumed = Resumed(_read_tag(tag), _read_count(content["attempt"]), carrier_headers(content["trace"]))
+    resumed = ResumedRun(_read_tag(tag), _read_count(content["attempt"]), carrier_headers(content["trace"]))
     return Handoff(
         name,
         {arg: decode(value) for arg, value in content["args"].items()},

@@ -17,8 +17,9 @@ from deltaspan._batches import ReadBatch
 from deltaspan._concurrency import Once
 from deltaspan._engine._check_run import CheckRun
 from deltaspan._engine._reads import Read, perform_together
-from deltaspan._guard import say
-from deltaspan._workers import on_asyncio
+from deltaspan._guard import log
+from deltaspan._process import on_reset
+from deltaspan._workers import is_loop_running
 from deltaspan.checks import Patience
 
 __all__ = ["Poll", "PollSteps", "poll", "poll_async", "poll_steps"]
@@ -103,7 +104,7 @@ def poll(polls: Sequence[Poll]) -> None:
 
 async def poll_async(polls: Sequence[Poll]) -> None:
     """Read the states of an async action again, until every check is settled."""
-    if len(polls) > 1 and on_asyncio():
+    if len(polls) > 1 and is_loop_running():
         # Each by itself, so that a slow probe does not hold up the others.
         await asyncio.gather(*[_poll_async([each]) for each in polls])
     else:
@@ -114,7 +115,7 @@ async def _poll_async(polls: Sequence[Poll]) -> None:
     for step in poll_steps(polls):
         if not isinstance(step, float):
             await perform_together(step)
-        elif on_asyncio():
+        elif is_loop_running():
             await asyncio.sleep(step)
         else:
             _pause(step)
@@ -133,12 +134,13 @@ def poll_steps(polls: Sequence[Poll]) -> PollSteps:
             yield [each.next_read(now, batch) for each in due]
 
 
-_warned = Once()
+_warned: Final = Once()
+on_reset(_warned.give_back)
 
 
 def _pause(seconds: float) -> None:
-    if not _warned.is_taken and on_asyncio() and _warned.take():
-        say(
+    if not _warned.is_taken and is_loop_running() and _warned.take():
+        log(
             logging.WARNING,
             "a sync action looks at its post-state again on the thread of a running event loop, which "
             "waits meanwhile; make the action async, or run it in a thread",

@@ -13,11 +13,12 @@ from typing import Any, Final, NamedTuple
 
 from deltaspan._batches import ReadBatch, current_batch
 from deltaspan._callables import Bound, discard
-from deltaspan._guard import describe, safe_str, say
+from deltaspan._guard import describe, log, safe_str
 from deltaspan._interrupts import let_through, without_frames
+from deltaspan._process import on_reset
 from deltaspan._state.snapshot import SCALARS
 from deltaspan._verdicts import UNREAD, ProbeTimeout
-from deltaspan._workers import on_asyncio, submit
+from deltaspan._workers import is_loop_running, submit
 from deltaspan.checks import name_of_probe
 
 __all__ = [
@@ -36,7 +37,8 @@ _LONG_SECONDS: Final = 0.05
 """The duration from which a read in an async action is reported to hold up the event loop."""
 
 _MOST_KNOWN_TO_BLOCK: Final = 256
-_known_to_block: set[tuple[str, str]] = set()
+_known_to_block: Final[set[tuple[str, str]]] = set()
+on_reset(_known_to_block.clear)
 
 
 class ReadLimit(NamedTuple):
@@ -153,7 +155,7 @@ class Read:
         key = (name, safe_str(getattr(function, "__module__", "")))
         if key not in _known_to_block and len(_known_to_block) < _MOST_KNOWN_TO_BLOCK:
             _known_to_block.add(key)
-            say(
+            log(
                 logging.WARNING,
                 "the probe %s held up the event loop for %.0f ms; read it in a thread: configure it by "
                 "@probe(blocking=True), or make it async",
@@ -189,7 +191,7 @@ class Read:
         self.seconds = perf_counter() - started_at
 
     async def _perform_limited(self, seconds: float | None) -> None:
-        if not on_asyncio():
+        if not is_loop_running():
             await self._perform_without_asyncio(seconds)
             return
         started_at = perf_counter()
@@ -256,7 +258,7 @@ async def perform_together(reads: Sequence[Read]) -> None:
                 read.warn_that_it_blocks()
             if awaitable is not None:  # the definition of the probe did not tell
                 await read.finish(awaitable)
-    if len(waiting) > 1 and on_asyncio():
+    if len(waiting) > 1 and is_loop_running():
         await asyncio.gather(*[read.perform_async() for read in waiting])
         return
     for read in waiting:

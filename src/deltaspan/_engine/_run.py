@@ -43,11 +43,12 @@ from deltaspan._engine._plan import CAUSAL_TAG, Plan
 from deltaspan._engine._polling import Poll, poll, poll_async, poll_steps
 from deltaspan._engine._reads import Read, perform_together
 from deltaspan._engine._report import report_abandoned, report_check
-from deltaspan._guard import guarded, say
+from deltaspan._guard import guarded, log
+from deltaspan._process import current_process
 from deltaspan._reports import ActionReport, CheckReport, publish_report
-from deltaspan._telemetry import Resumed, RunTelemetry
+from deltaspan._telemetry import ResumedRun, RunTelemetry
 from deltaspan._verdicts import UNREAD, Unread
-from deltaspan._workers import current_process, is_collected, later, on_asyncio, watch
+from deltaspan._workers import is_collected, is_loop_running, run_in_background, watch
 from deltaspan.causal_tag import CausalTag
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive
 from deltaspan.typing import Claim
@@ -108,7 +109,7 @@ class Run:
         "why_abandoned",
     )
 
-    def __init__(self, plan: Plan, values: Mapping[str, Any], resumed: Resumed | None = None) -> None:
+    def __init__(self, plan: Plan, values: Mapping[str, Any], resumed: ResumedRun | None = None) -> None:
         self._plan = plan
         self._telemetry = RunTelemetry(plan.names, resumed)
         tag = self._telemetry.tag
@@ -228,7 +229,7 @@ class Run:
             if self._must_close_elsewhere(error):
                 return
             error = self._failure_of(error)
-        if self._is_deferrable(error) and (self._plan.first_async_metric is None or on_asyncio()):
+        if self._is_deferrable(error) and (self._plan.first_async_metric is None or is_loop_running()):
             await self._defer_async(ended_at, error)
             return
         try:
@@ -415,7 +416,7 @@ class Run:
         # Only a coroutine that is closed must not await any more. One that is cancelled may, and must: a lock
         # that is held over a network is released over it.
         is_closed = issubclass(type(by), GeneratorExit) and not self._plan.is_generator
-        if self._locks is None or not on_asyncio() or is_closed:
+        if self._locks is None or not is_loop_running() or is_closed:
             self._release_and_end(error, ended_at)
             return
         try:
@@ -464,7 +465,7 @@ class Run:
         policy = self._plan.policy(report.outcome)
         cannot_raise = self._cannot_raise or self._is_closing
         if policy == "warn" or (policy == "raise" and cannot_raise and error is None):
-            say(logging.WARNING, "%s: %s: %s", report.action, report.outcome, report.explanation)
+            log(logging.WARNING, "%s: %s: %s", report.action, report.outcome, report.explanation)
         elif policy == "raise" and error is None:
             raised = DeltaCheckFailed if report.outcome == "fail" else DeltaInconclusive
             raise raised(report, None if self.result is UNREAD else self.result)
@@ -500,7 +501,7 @@ class Run:
         if self._collection_probe is None or not is_collected(self._collection_probe):
             return False
         self._telemetry.leave()
-        later(partial(copy_context().run, self.close_silently, self._failure_of(error)))
+        run_in_background(partial(copy_context().run, self.close_silently, self._failure_of(error)))
         return True
 
     # Deferred --------------------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
-"""Reports to OpenTelemetry: a span, an event a check, three metrics. The API alone; nothing here reads state.
+"""Export reports to OpenTelemetry: a span, events and three metrics.
 
-`_instruments` makes what is recorded with, `_spans`, `_events` and `_metrics` record with it, one file a
-signal. What is opened for a run is a `RunTelemetry`; the engine calls its methods through the guard.
+Only OpenTelemetry's API is used here, except in `sdk`. `_instruments` creates the tracer, the instruments and
+the logger. `_span`, `_events` and `_metrics` record with them, one file a signal. Each run has a
+`RunTelemetry`, whose methods guard themselves.
 """
 
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._instruments import Instruments, install, instruments
-from deltaspan._telemetry._propagation import is_baggage_carried, propagator_cure
-from deltaspan._telemetry._recorder import Resumed, RunTelemetry
+from deltaspan._telemetry._propagation import is_baggage_carried, propagator_remedy
+from deltaspan._telemetry._recorder import ResumedRun, RunTelemetry
 from deltaspan._telemetry.sdk._baggage import add_baggage_processors
 from deltaspan._telemetry.sdk._exporters import SIGNALS, Outage, exporters, protocol_of
 
@@ -16,13 +17,13 @@ __all__ = [
     "ActionNames",
     "Instruments",
     "Outage",
-    "Resumed",
+    "ResumedRun",
     "RunTelemetry",
     "add_baggage_processors",
     "exporters",
     "install",
     "instruments",
     "is_baggage_carried",
-    "propagator_cure",
+    "propagator_remedy",
     "protocol_of",
 ]

@@ -1,4 +1,4 @@
-"""What telemetry says of an action in each of its runs: made once, at decoration."""
+"""Names and attribute sets of an action, made once at decoration."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from deltaspan.typing import Claim, Origin, Outcome, Reason
 
 __all__ = ["ActionNames"]
 
-# An exemplar of a zero would lead to a trace in which nothing failed.
+# Without this context the exemplar of a zero would lead to a trace in which nothing failed.
 _NO_SPAN: Final = set_span_in_context(INVALID_SPAN, Context())
 _STARTED_AT_ZERO: Final[dict[bool, tuple[tuple[Outcome, Origin | None], ...]]] = {
     True: (("pass", "this_action"), ("fail", None), ("fail", "this_action")),
     False: (("pass", None), ("fail", "this_action")),
 }
-"""The outcomes and origins that a check usually has, by whether it claims a change."""
+"""The outcomes and origins that a check usually has. The key tells whether the check claims a change."""
 
 _Series: TypeAlias = tuple[str, Outcome, Reason | None, Origin | None, Claim | None]
 
@@ -34,23 +34,23 @@ class ActionNames:
     Args:
         action: the action's or window's name.
         function: module and qualified name of its function; None for a window.
-        metrics: for the metric of each check, in order, whether it claims a change.
-        claims: whether the action says of itself if it succeeded.
+        metrics: the metric of each check, in order. The value tells whether the check claims a change.
+        claims: whether the action reports its own success or failure.
     """
 
     __slots__ = (
         "_by_check",
         "_by_outcome",
         "_runs",
-        "_tried",
+        "_tried_provider",
         "action",
+        "action_attributes",
         "claims",
         "identity",
         "is_tool",
         "metrics",
-        "of_action",
         "span_name",
-        "zeroed",
+        "zeroed_instruments",
     )
 
     def __init__(
@@ -61,7 +61,7 @@ class ActionNames:
         self.metrics = metrics
         self.claims: tuple[Claim | None, ...] = ("success", "failure") if claims else (None,)
         self.is_tool = function is not None
-        self.of_action = {semconv.ACTION_NAME: action}
+        self.action_attributes = {semconv.ACTION_NAME: action}
         self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
         self.span_name = f"{semconv.SPAN_WINDOW} {action}"
         if function is not None:
@@ -71,14 +71,14 @@ class ActionNames:
                 semconv.GEN_AI_TOOL_NAME: action,
                 semconv.CODE_FUNCTION_NAME: function,
             }
-        self.zeroed: Instruments | None = None  # those that have this action's zeros
-        self._tried: Any = None  # the meter provider that was last tried
+        self.zeroed_instruments: Instruments | None = None  # the instruments that have this action's zeros
+        self._tried_provider: Any = None  # the meter provider of the last attempt
         self._runs = 0
-        # Attribute sets of metrics recur with every run; there are as many as the action has series.
+        # The attribute sets of metrics recur in every run. There are as many as the action has series.
         self._by_check: dict[_Series, dict[str, str]] = {}
         self._by_outcome: dict[Outcome, dict[str, str]] = {}
 
-    def of_check(
+    def check_series(
         self,
         metric: str,
         outcome: Outcome,
@@ -104,32 +104,32 @@ class ActionNames:
             self._by_check[series] = attributes
         return attributes
 
-    def of_outcome(self, outcome: Outcome) -> dict[str, str]:
+    def outcome_series(self, outcome: Outcome) -> dict[str, str]:
         """Return the attributes of one series of the action's duration."""
         attributes = self._by_outcome.get(outcome)
         if attributes is None:
-            attributes = {**self.of_action, semconv.ACTION_OUTCOME: outcome}
+            attributes = {**self.action_attributes, semconv.ACTION_OUTCOME: outcome}
             self._by_outcome[outcome] = attributes
         return attributes
 
     def start_at_zero(self, instruments: Instruments) -> None:
-        """Start the series of pass and fail at zero, once for each meter provider.
+        """Start the series of pass and fail at zero, once per meter provider.
 
         Without a first zero `increase()` misses a first failure, and a ratio of failures is empty, not 0.
         """
-        # Before there is an SDK zeros are lost, so they are tried again: at each of the first runs, then now
-        # and then, because asking for the provider costs as much as the rest of a run's metrics.
+        # Without an SDK zeros are lost, so they are recorded again: in each of the first runs, then in every
+        # 64th, because the lookup of the provider costs as much as the rest of a run's metrics.
         self._runs += 1
         if self._runs > _EAGER_RUNS and self._runs % _EAGER_RUNS:
             return
         provider = instruments.meter_provider()
-        if self._tried is provider:
+        if self._tried_provider is provider:
             return
-        self._tried = provider
+        self._tried_provider = provider
         if not is_proxy(provider):
-            self.zeroed = instruments
+            self.zeroed_instruments = instruments
         for metric, claims_change in self.metrics.items():
             for outcome, origin in _STARTED_AT_ZERO[claims_change]:
                 for claim in self.claims:
-                    series = self.of_check(metric, outcome, None, origin, claim)
+                    series = self.check_series(metric, outcome, None, origin, claim)
                     instruments.checks.add(0, series, _NO_SPAN)

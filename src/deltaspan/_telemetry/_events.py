@@ -1,4 +1,4 @@
-"""The `delta.check` event, one a check: on the span, as a log record, or both."""
+"""The `delta.check` event of a check, on the span or as a log record."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from opentelemetry.trace import Span
 from deltaspan import semconv
 from deltaspan._reports import ActionReport
 from deltaspan._state.render import label
-from deltaspan._telemetry._values import CheckOnWire, StateOnWire, type_name
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan._verdicts import Raised, Timing
 from deltaspan.typing import Claim, Outcome
 
-__all__ = ["URGENT", "add_span_events", "emit_log_events", "is_heard"]
+__all__ = ["ALWAYS_LOGGED", "add_span_events", "emit_log_events", "log_events_enabled"]
 
-URGENT: Final[tuple[Outcome, ...]] = ("fail", "inconclusive")
+ALWAYS_LOGGED: Final[tuple[Outcome, ...]] = ("fail", "inconclusive")
 """Outcomes that leave as log events even when the span is not sampled."""
 
 _SEVERITY: Final[dict[Outcome, SeverityNumber]] = {
@@ -28,52 +28,56 @@ _SEVERITY: Final[dict[Outcome, SeverityNumber]] = {
 
 
 def add_span_events(
-    span: Span, checks: Sequence[CheckOnWire], states: StateOnWire, claim: Claim | None
+    span: Span, checks: Sequence[RenderedCheck], renderer: ValueRenderer, claim: Claim | None
 ) -> None:
-    """Add one event a check to a recording span.
+    """Add one event per check to a recording span.
 
     Args:
-        span: takes them.
+        span: the span of the run.
         checks: the checks of a run, rendered.
-        states: renders the message of an exception.
-        claim: what the action says of itself, or None.
+        renderer: renders the message of an exception.
+        claim: the success or failure that the action reports, or None.
     """
     for check in checks:
-        span.add_event(semconv.EVENT_CHECK, _attributes(check, states, claim))
+        span.add_event(semconv.EVENT_CHECK, _attributes(check, renderer, claim))
 
 
 def emit_log_events(
-    logger: Logger, report: ActionReport, checks: Sequence[CheckOnWire], states: StateOnWire, context: Context
+    logger: Logger,
+    report: ActionReport,
+    checks: Sequence[RenderedCheck],
+    renderer: ValueRenderer,
+    context: Context,
 ) -> None:
-    """Emit checks as log-based events, each of which stands alone and so names its action and tag.
+    """Emit checks as log-based events, which name their action and tag.
 
     Args:
-        logger: takes them.
+        logger: the logger to emit with.
         report: the finished run.
         checks: the checks to emit, rendered.
-        states: renders the message of an exception.
+        renderer: renders the message of an exception.
         context: the context of the run's span, for the trace and span id.
     """
-    whose: dict[str, Any] = {semconv.ACTION_NAME: label(report.action)}
+    identity: dict[str, Any] = {semconv.ACTION_NAME: label(report.action)}
     if report.causal_tag is not None:
-        whose |= {semconv.CAUSAL_TAG_ID: report.causal_tag, semconv.CAUSAL_TAG_ROOT_ID: report.root_tag}
-    for one in checks:
+        identity |= {semconv.CAUSAL_TAG_ID: report.causal_tag, semconv.CAUSAL_TAG_ROOT_ID: report.root_tag}
+    for rendered in checks:
         logger.emit(
             context=context,
-            severity_number=_SEVERITY.get(one.check.outcome, SeverityNumber.INFO),
-            body=one.explanation,
-            attributes={**_attributes(one, states, report.claim), **whose},
+            severity_number=_SEVERITY.get(rendered.check.outcome, SeverityNumber.INFO),
+            body=rendered.explanation,
+            attributes={**_attributes(rendered, renderer, report.claim), **identity},
             event_name=semconv.EVENT_CHECK,
         )
 
 
-def is_heard(logger: Logger, context: Context) -> bool:
-    """Return whether anybody takes log-based events."""
-    enabled = getattr(logger, "enabled", None)  # before OpenTelemetry 1.45 nobody could ask
-    return enabled is None or bool(enabled(context=context, event_name=semconv.EVENT_CHECK))
+def log_events_enabled(logger: Logger, context: Context) -> bool:
+    """Return whether the logger accepts log-based events."""
+    is_enabled = getattr(logger, "enabled", None)  # OpenTelemetry 1.45 and newer
+    return is_enabled is None or bool(is_enabled(context=context, event_name=semconv.EVENT_CHECK))
 
 
-def _attributes(rendered: CheckOnWire, states: StateOnWire, claim: Claim | None) -> dict[str, Any]:
+def _attributes(rendered: RenderedCheck, renderer: ValueRenderer, claim: Claim | None) -> dict[str, Any]:
     check, pre_state, post_state, expected_delta, actual_delta, explanation = rendered
     outcome, reason, _, fault = check.verdict
     metric = check.metric
@@ -100,18 +104,18 @@ def _attributes(rendered: CheckOnWire, states: StateOnWire, claim: Claim | None)
     if actual_delta is not None:
         attributes[semconv.CHECK_ACTUAL_DELTA] = actual_delta
     if check.delta is not None and (parts := check.delta.others_and_untagged) is not None:
-        attributes |= states.others_and_untagged(*parts)
+        attributes |= renderer.others_and_untagged(*parts)
     if check.timing is not None:
         attributes |= _timing(check.timing)
     if fault is not None:
-        attributes |= _exception(fault, states)
+        attributes |= _exception(fault, renderer)
     return attributes
 
 
-def _exception(fault: Raised, states: StateOnWire) -> dict[str, str]:
+def _exception(fault: Raised, renderer: ValueRenderer) -> dict[str, str]:
     attributes = {semconv.EXCEPTION_TYPE: type_name(fault.qualified_name)}
-    if states.in_full:
-        attributes[semconv.EXCEPTION_MESSAGE] = states.text(fault.message)
+    if renderer.is_full:
+        attributes[semconv.EXCEPTION_MESSAGE] = renderer.text(fault.message)
     return attributes
 
 

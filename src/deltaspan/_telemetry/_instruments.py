@@ -1,4 +1,4 @@
-"""The tracer, the instruments and the logger: made once for each set of providers, and injectable."""
+"""The tracer, the instruments and the logger of deltaspan."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from opentelemetry import metrics, trace
 from opentelemetry._logs import LoggerProvider, get_logger_provider
 
 from deltaspan import semconv
+from deltaspan._process import on_reset
 from deltaspan._version import __version__
 
 __all__ = ["Instruments", "install", "instruments"]
 
 
 class Instruments:
-    """What deltaspan records with.
+    """Tracer, instruments and logger, made from a set of providers.
 
-    Made before an SDK is set up, each part is a proxy that finds the SDK later.
+    If they are created before an SDK is set up, each is a proxy that finds the SDK later.
 
     Args:
-        tracer_provider: makes the tracer; OpenTelemetry's global one by default.
-        meter_provider: makes the instruments; likewise.
-        logger_provider: makes the logger; likewise.
+        tracer_provider: creates the tracer. OpenTelemetry's global one by default.
+        meter_provider: creates the instruments. The global one by default.
+        logger_provider: creates the logger. The global one by default.
     """
 
     __slots__ = ("_meter_provider", "action_duration", "checks", "logger", "tracer", "verification_duration")
@@ -52,12 +53,12 @@ class Instruments:
         )
 
     def meter_provider(self) -> metrics.MeterProvider:
-        """Return the provider behind the instruments as it is now; an SDK may have come since."""
+        """Return the current provider of the instruments. An SDK replaces the global proxy."""
         return self._meter_provider or metrics.get_meter_provider()
 
 
 def is_proxy(provider: metrics.MeterProvider) -> bool:
-    """Return whether a provider is the API's own, which stands in until an SDK is set up."""
+    """Return whether a provider is the API's proxy, used without an SDK."""
     return type(provider).__module__.startswith("opentelemetry.metrics")
 
 
@@ -65,12 +66,18 @@ _installed: Instruments | None = None
 
 
 def instruments() -> Instruments:
-    """Return the instruments in use, made from the global providers at the first call."""
+    """Return the instruments in use. The default ones use the global providers."""
     return _installed or install(Instruments())
 
 
-def install(chosen: Instruments | None) -> Instruments:
-    """Use these instruments from now on; None goes back to the global providers."""
+def install(chosen: Instruments) -> Instruments:
+    """Use these instruments from now on, and return them."""
     global _installed  # noqa: PLW0603  # one set a process, as OpenTelemetry's own providers are
-    _installed = chosen or Instruments()
-    return _installed
+    _installed = chosen
+    return chosen
+
+
+@on_reset
+def _uninstall() -> None:
+    global _installed  # noqa: PLW0603
+    _installed = None

@@ -1,6 +1,6 @@
 """The three metrics of a run.
 
-No causal tag, state or argument is ever an attribute: each value would make a series of its own.
+A causal tag, a state or an argument is never an attribute, because each value would create a series.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["record_metrics"]
 def record_metrics(
     instruments: Instruments, names: ActionNames, report: ActionReport, context: Context
 ) -> None:
-    """Record one finished run, in the context of its span so that exemplars lead to the trace."""
+    """Record a finished run in the context of its span, for exemplars."""
     add = instruments.checks.add
     claim = report.claim
     for check in report.checks:
         outcome, reason, _, _ = check.verdict
-        add(1, names.of_check(check.metric, outcome, reason, check.origin, claim), context)
-    instruments.action_duration.record(report.action_seconds, names.of_outcome(report.outcome), context)
-    instruments.verification_duration.record(report.verification_seconds, names.of_action, context)
+        add(1, names.check_series(check.metric, outcome, reason, check.origin, claim), context)
+    instruments.action_duration.record(report.action_seconds, names.outcome_series(report.outcome), context)
+    instruments.verification_duration.record(report.verification_seconds, names.action_attributes, context)

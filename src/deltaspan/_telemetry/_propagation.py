@@ -1,4 +1,4 @@
-"""Noticing, once, that the configured propagator would leave the causal tag at home."""
+"""Detect propagators that do not carry baggage, and log the remedy once."""
 
 from __future__ import annotations
 
@@ -13,39 +13,50 @@ from opentelemetry.trace import INVALID_SPAN, Span
 
 from deltaspan import semconv
 from deltaspan._config import PROPAGATE, settings
+from deltaspan._process import on_reset
 
-__all__ = ["is_baggage_carried", "notice_lost_baggage", "propagator_cure"]
+__all__ = ["is_baggage_carried", "notice_lost_baggage", "propagator_remedy"]
 
 _log = logging.getLogger("deltaspan")
 _PROBE: Final = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
-_looked = False
+_is_noticed = False  # not a Once: it is looked at in each run
+
+
+@on_reset
+def _forget() -> None:
+    global _is_noticed  # noqa: PLW0603  # there is one global propagator
+    _is_noticed = False
 
 
 def notice_lost_baggage(span: Span) -> None:
-    """Look at the first run that has a span whether baggage is propagated; log the cure when it is not.
+    """Check in the first run with a span that baggage is propagated.
 
-    Not when things are set up: a program may still set its propagator after that.
+    If it is not, log the remedy. An earlier check would be wrong: a program may set its propagator late.
     """
-    global _looked  # noqa: PLW0603  # there is one global propagator
-    # Asked at each run while there is no SDK: what its tracer returns then is known by identity.
-    if _looked or span is INVALID_SPAN or not span.get_span_context().is_valid:
+    global _is_noticed  # noqa: PLW0603
+    # Called in each run while there is no SDK. The span is then the invalid one, compared by identity.
+    if _is_noticed or span is INVALID_SPAN or not span.get_span_context().is_valid:
         return
-    _looked = True
+    _is_noticed = True
     if settings().propagate and not is_baggage_carried():
         _log.warning(
             "the configured propagator does not carry baggage, so causal tags stay in this process; "
             "%s, or %s=off to keep them here",
-            propagator_cure(),
+            propagator_remedy(),
             PROPAGATE,
         )
 
 
 def is_baggage_carried() -> bool:
-    """Return whether the global propagator carries baggage; raises what loading it raises."""
-    # Tried, not looked up: others than W3C's carry baggage in headers of their own.
-    # Imported here because it loads what OTEL_PROPAGATORS names, and raises when that is not installed: it is
-    # not for us to break the import of a program that never propagates anything.
+    """Return whether the global propagator carries baggage.
+
+    Raises:
+        Exception: the propagator that OTEL_PROPAGATORS names cannot be loaded.
+    """
+    # The propagator is tried, because others than W3C's carry baggage in headers of their own.
+    # The import loads what OTEL_PROPAGATORS names, and raises if that is not installed. At the top it would
+    # break the import of programs that never propagate anything.
     from opentelemetry import propagate  # noqa: PLC0415
 
     carrier: dict[str, str] = {}
@@ -53,8 +64,8 @@ def is_baggage_carried() -> bool:
     return any(_PROBE in value for value in carrier.values())
 
 
-def propagator_cure() -> str:
-    """Return what makes it carry baggage: a variable to set, or the line of code."""
+def propagator_remedy() -> str:
+    """Return the remedy: a variable to set, or a line of code."""
     names = os.environ.get(OTEL_PROPAGATORS, "").strip()
     if names.lower() == "none":
         return f"set {OTEL_PROPAGATORS}=tracecontext,baggage"

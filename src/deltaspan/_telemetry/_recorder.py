@@ -1,4 +1,4 @@
-"""The telemetry of one run: a context with tag and span, entered step by step, and one finish."""
+"""The telemetry of one run: its context with tag and span, and its end."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
-from deltaspan._telemetry._events import URGENT, add_span_events, emit_log_events, is_heard
+from deltaspan._telemetry._events import ALWAYS_LOGGED, add_span_events, emit_log_events, log_events_enabled
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_lost_baggage
-from deltaspan._telemetry._span import enrichable, identity_of, record_verdict
-from deltaspan._telemetry._values import states_on_wire
-from deltaspan._workers import later, prepare
+from deltaspan._telemetry._span import framework_tool_span, identity_of, record_verdict
+from deltaspan._telemetry._values import renderer_for
+from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
     CausalTag,
     attempt_of,
@@ -34,20 +34,20 @@ from deltaspan.causal_tag import (
     mint,
 )
 
-__all__ = ["Resumed", "RunTelemetry"]
+__all__ = ["ResumedRun", "RunTelemetry"]
 
 
 _recording: Final[set[int]] = set()
-"""The threads that are recording a run."""
+"""The ids of the threads that are recording a run."""
 
 
-class Resumed(NamedTuple):
+class ResumedRun(NamedTuple):
     """A run that began in another process.
 
     Attributes:
         tag: its causal tag.
         attempt: which run of its action below its parent it is.
-        headers: what names the span that it had there; empty when there was none.
+        headers: the headers that name its span there. Empty if it had none.
     """
 
     tag: CausalTag
@@ -59,8 +59,8 @@ class RunTelemetry:
     """The telemetry of one run of one action.
 
     Args:
-        names: what telemetry says of the action.
-        resumed: the run that is gone on with here; None for a new one.
+        names: the names and attribute sets of the action.
+        resumed: the run to continue, or None for a new one.
 
     Attributes:
         attempt: which run of the action below its parent it is, from 1.
@@ -69,7 +69,7 @@ class RunTelemetry:
     """
 
     __slots__ = (
-        "_inside",
+        "_inner_context",
         "_instruments",
         "_links",
         "_names",
@@ -81,7 +81,7 @@ class RunTelemetry:
         "tag",
     )
 
-    def __init__(self, names: ActionNames, resumed: Resumed | None = None) -> None:
+    def __init__(self, names: ActionNames, resumed: ResumedRun | None = None) -> None:
         outer = effective_context()
         self._names = names
         self._token: Token[Context] | None = None
@@ -98,8 +98,8 @@ class RunTelemetry:
         self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
-        self._inside: Context | None = (
-            None  # where a suspended generator's body was, perhaps in a span of its own
+        self._inner_context: Context | None = (
+            None  # the context of a suspended generator's body, perhaps with a span of its own
         )
         guarded("starting telemetry", self._start, outer)
 
@@ -107,62 +107,65 @@ class RunTelemetry:
         names, recorders = self._names, instruments()
         self._instruments = recorders
         identity = identity_of(names.identity, self.tag, self.attempt)
-        framework_span = enrichable(names.action, outer) if names.is_tool else None
+        framework_span = framework_tool_span(names.action, outer) if names.is_tool else None
         if framework_span is not None:
             framework_span.set_attributes(identity)
             self._span = framework_span
         else:
-            # The context has the tag's baggage already, so that processors stamp this span with it.
+            # The context has the tag's baggage, so that baggage processors stamp this span with it.
             self._span = recorders.tracer.start_span(
                 names.span_name, self.context, SpanKind.INTERNAL, identity, self._links
             )
             self._owns_span = True
             self.context = set_span_in_context(self._span, self.context)
-        if names.zeroed is not recorders:
+        if names.zeroed_instruments is not recorders:
             names.start_at_zero(recorders)
             notice_lost_baggage(self._span)
 
     def enter(self) -> None:
         """Make tag and span current, for one step of the run."""
-        self._token = attach(self._inside or self.context)
+        self._token = attach(self._inner_context or self.context)
 
     def suspend(self) -> None:
-        """Undo `enter` between two steps, and let the next one find what is current now."""
-        self._inside = get_current()
+        """Undo `enter` between two steps, and keep the current context for the next."""
+        self._inner_context = get_current()
         self.leave()
 
     def leave(self) -> None:
-        """Undo `enter`; nothing is current, and nothing to undo, in a context that did not enter.
+        """Undo `enter`. Do nothing in a context that did not enter.
 
-        A generator or coroutine may be closed elsewhere than where it was suspended: by an event loop that
-        shuts down, by the garbage collector.
+        A generator or coroutine may be closed in another context than it was suspended in: by an event loop
+        that shuts down, or by the garbage collector.
         """
         token, self._token = self._token, None
         if token is None:
             return
-        found, entered = get_current(), self._inside or self.context
+        current, entered = get_current(), self._inner_context or self.context
         try:
-            token.var.reset(token)  # OpenTelemetry's own detach would log the error of another context
+            token.var.reset(token)  # OpenTelemetry's `detach` would log an error in another context
         except ValueError:
             return
-        if found is not entered:
-            self._keep(found)
+        if current is not entered:
+            self._keep(current)
 
-    def _keep(self, found: Context) -> None:
-        """Leave to the caller what the action attached and meant to stay: it would without us."""
+    def _keep(self, inner: Context) -> None:
+        """Pass on to the caller's context the values that the action attached and left."""
         outer = get_current()
-        left = context_without(self.tag, found, outer)
-        if get_current_span(left) is self._span:
-            left = set_span_in_context(get_current_span(outer), left)
-        if left != outer:
-            attach(left)
+        kept = context_without(self.tag, inner, outer)
+        if get_current_span(kept) is self._span:
+            kept = set_span_in_context(get_current_span(outer), kept)
+        if kept != outer:
+            attach(kept)
 
     def headers(self) -> dict[str, str]:
-        """Return what makes the acts of others part of this run: W3C headers in lower case."""
+        """Return the W3C headers, in lower case, that carry this run's tag."""
         return headers_of(self.context)
 
     def hand_over(self) -> None:
-        """End the span without a verdict: another process will reach it, in a child span of the same tag."""
+        """End the span without a verdict, because another process reaches it.
+
+        The verdict is on a child span with the same tag.
+        """
         guarded("recording telemetry", self._hand_over)
 
     def _hand_over(self) -> None:
@@ -171,7 +174,7 @@ class RunTelemetry:
             self._span.end()
 
     def defer(self) -> None:
-        """End the action's span; the verdict goes to a span of its own, linked, in the same trace."""
+        """End the action's span, and start a linked one for the verdict."""
         guarded("deferring telemetry", self._defer)
 
     def _defer(self) -> None:
@@ -181,7 +184,7 @@ class RunTelemetry:
             f"{semconv.SPAN_VERIFY} {self._names.action}",
             self.context,
             SpanKind.INTERNAL,
-            identity_of(self._names.of_action, self.tag, self.attempt),
+            identity_of(self._names.action_attributes, self.tag, self.attempt),
             [Link(self._span.get_span_context())],
         )
         if self._owns_span:
@@ -190,13 +193,12 @@ class RunTelemetry:
         self.context = set_span_in_context(verifying, self.context)
 
     def finish(self, report: ActionReport, error: BaseException | None) -> None:
-        """Record the report and end the span; whatever goes wrong stays here."""
+        """Record the report, end the span, and contain every fault."""
         thread = get_ident()
         if thread in _recording:
-            # A signal handler or a finalizer interrupted this very method. The SDK's locks are not ours, and
-            # this thread may hold one of them.
-            prepare()
-            later(partial(self.finish, report, error))
+            # A signal handler or a finalizer interrupted this method. This thread may hold a lock of the SDK.
+            start_background_thread()
+            run_in_background(partial(self.finish, report, error))
             return
         _recording.add(thread)
         try:
@@ -205,7 +207,7 @@ class RunTelemetry:
             _recording.discard(thread)
 
     def _finish(self, report: ActionReport, error: BaseException | None) -> None:
-        # Each step is taken even if the one before it raises; the log then shows all that did.
+        # Each step runs even if the one before raises. The log then shows all exceptions.
         recorders = self._instruments
         if recorders is None:
             return
@@ -222,20 +224,22 @@ class RunTelemetry:
         self, recorders: Instruments, report: ActionReport, error: BaseException | None
     ) -> None:
         config = settings()
-        recording = self._span.is_recording()
+        is_recording = self._span.is_recording()
         # A verdict against the action must not be lost because its trace was not sampled.
-        urgent = not recording and report.outcome in URGENT
-        to_log = (config.log_events or urgent) and is_heard(recorders.logger, self.context)
-        if not recording and not to_log:
+        is_urgent = not is_recording and report.outcome in ALWAYS_LOGGED
+        to_log = (config.log_events or is_urgent) and log_events_enabled(recorders.logger, self.context)
+        if not is_recording and not to_log:
             return
-        states = states_on_wire(config)
-        checks = [states.of(check) for check in report.checks]
+        renderer = renderer_for(config)
+        checks = [renderer.render(check) for check in report.checks]
         try:
-            if recording:
-                record_verdict(self._span, report, checks, states, error)
+            if is_recording:
+                record_verdict(self._span, report, checks, renderer, error)
                 if config.span_events:
-                    add_span_events(self._span, checks, states, report.claim)
+                    add_span_events(self._span, checks, renderer, report.claim)
         finally:
             if to_log:
-                told = checks if config.log_events else [c for c in checks if c.check.outcome in URGENT]
-                emit_log_events(recorders.logger, report, told, states, self.context)
+                logged = (
+                    checks if config.log_events else [c for c in checks if c.check.outcome in ALWAYS_LOGGED]
+                )
+                emit_log_events(recorders.logger, report, logged, renderer, self.context)

@@ -12,45 +12,45 @@ from opentelemetry.trace import Span, Status, StatusCode
 from deltaspan import semconv
 from deltaspan._guard import qualified_name
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._values import CheckOnWire, StateOnWire, type_name
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["MOST_DETAILED_CHECKS", "enrichable", "identity_of", "record_verdict"]
+__all__ = ["MOST_DETAILED_CHECKS", "framework_tool_span", "identity_of", "record_verdict"]
 
 MOST_DETAILED_CHECKS: Final = 16
-"""Beyond this many checks the details stay in the events: a span holds 128 attributes and drops the oldest,
-which are its identity."""
+"""With more checks than this the details are in the events only. A span holds 128 attributes and drops the
+oldest, which are its identity."""
 
 
 def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict[str, str | int]:
-    """Return the attributes by which a run is found: its action's, its tag's, and which attempt it is."""
-    found: dict[str, str | int] = {
+    """Return the attributes that identify a run: its action, tag and attempt."""
+    attributes: dict[str, str | int] = {
         **action,
         semconv.CAUSAL_TAG_ID: tag.id,
         semconv.CAUSAL_TAG_ROOT_ID: tag.root_id,
     }
     if tag.parent_id is not None:
-        found[semconv.CAUSAL_TAG_PARENT_ID] = tag.parent_id
+        attributes[semconv.CAUSAL_TAG_PARENT_ID] = tag.parent_id
     if attempt > 1:
-        found[semconv.ACTION_ATTEMPT] = attempt
-    return found
+        attributes[semconv.ACTION_ATTEMPT] = attempt
+    return attributes
 
 
-def enrichable(action: str, context: Context) -> Span | None:
-    """Return the current span when it is an agent framework's own span for this tool, not yet enriched.
+def framework_tool_span(action: str, context: Context) -> Span | None:
+    """Return the current span if an agent framework started it for this tool.
 
-    A framework's span says `execute_tool` and the tool's name: in its attributes, or, where the framework
-    sets these only at the end, in its own name. Ours says so too, but names its action already, and so does a
-    framework's span that an earlier run enriched.
+    A framework's span has `execute_tool` and the tool's name in its attributes. If the framework sets these
+    only at the end, they are in the span's name. A span of deltaspan has them, too, but also has the name of
+    its action. So has a framework's span that an earlier run enriched.
     """
     span = trace.get_current_span(context)
     if not span.is_recording():
         return None
-    told: Any = span  # an SDK's span tells its name and attributes; the API's does not
-    attributes = getattr(told, "attributes", None) or {}
+    sdk_span: Any = span  # an SDK's span has readable attributes and a name; the API declares neither
+    attributes = getattr(sdk_span, "attributes", None) or {}
     if semconv.ACTION_NAME in attributes:
         return None
-    if getattr(told, "name", None) == f"{semconv.SPAN_EXECUTE_TOOL} {action}":
+    if getattr(sdk_span, "name", None) == f"{semconv.SPAN_EXECUTE_TOOL} {action}":
         return span
     of_a_tool = attributes.get(semconv.GEN_AI_OPERATION_NAME) == semconv.SPAN_EXECUTE_TOOL
     return span if of_a_tool and attributes.get(semconv.GEN_AI_TOOL_NAME) == action else None
@@ -59,23 +59,23 @@ def enrichable(action: str, context: Context) -> Span | None:
 def record_verdict(
     span: Span,
     report: ActionReport,
-    checks: Sequence[CheckOnWire],
-    states: StateOnWire,
+    checks: Sequence[RenderedCheck],
+    renderer: ValueRenderer,
     error: BaseException | None,
 ) -> None:
-    """Put the verdict on a recording span: outcome, failed metrics, states and deltas, status.
+    """Set the verdict on a recording span: outcome, failed metrics, states, deltas, status.
 
     Args:
         span: the run's span.
         report: the finished run.
         checks: its checks, rendered.
-        states: renders the status.
-        error: what the action raised, or None.
+        renderer: renders the status.
+        error: the exception that the action raised, or None.
     """
     attributes: dict[str, Any] = {
         semconv.ACTION_OUTCOME: report.outcome,
         semconv.CHECKS_TOTAL: len(checks),
-        semconv.CHECKS_FAILED: [one.check.metric for one in checks if one.check.verdict.outcome == "fail"],
+        semconv.CHECKS_FAILED: [each.check.metric for each in checks if each.check.verdict.outcome == "fail"],
     }
     if report.claim is not None:
         attributes[semconv.ACTION_CLAIM] = report.claim
@@ -89,17 +89,17 @@ def record_verdict(
             attributes[semconv.EXPECTED_DELTA_PREFIX + metric] = expected_delta
             if actual_delta is not None:
                 attributes[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
-    refuted = report.outcome == "fail"
+    is_refuted = report.outcome == "fail"
     if error is not None:
         attributes[semconv.ERROR_TYPE] = type_name(qualified_name(type(error)))
-    elif refuted:
+    elif is_refuted:
         attributes[semconv.ERROR_TYPE] = semconv.ERROR_TYPE_CHECK_FAILED
     span.set_attributes(attributes)
-    if (refuted or error is not None) and _status_is_unset(span):
-        span.set_status(Status(StatusCode.ERROR, states.status(report, error)))
+    if (is_refuted or error is not None) and _status_is_unset(span):
+        span.set_status(Status(StatusCode.ERROR, renderer.status(report, error)))
 
 
 def _status_is_unset(span: Span) -> bool:
-    # A status that the action set itself says more about the action than we can.
+    # A status that the action set itself takes precedence.
     status = getattr(span, "status", None)
     return status is None or status.status_code is StatusCode.UNSET

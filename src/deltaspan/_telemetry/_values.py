@@ -1,6 +1,6 @@
-"""How much of a state leaves: all of it within bounds, its kind and size, or nothing.
+"""Render states for telemetry: in full, as kind and size, or not at all.
 
-A sentence quotes states, so where states do not leave, neither do the sentences.
+Explanations quote states. If states do not leave in full, explanations do not leave either.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from deltaspan._guard import class_name, describe
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label, wire
 
-__all__ = ["CheckOnWire", "StateOnWire", "states_on_wire", "type_name"]
+__all__ = ["RenderedCheck", "ValueRenderer", "renderer_for", "type_name"]
 
 _NOT_CAPTURED: Final = "(not captured)"
 
 
-class CheckOnWire(NamedTuple):
-    """One check as attribute values, rendered once for its span, its event and its log record.
+class RenderedCheck(NamedTuple):
+    """The attribute values of one check, for its span, event and log record.
 
     Attributes:
         check: the check itself.
-        pre_state: None when it was not read.
-        post_state: likewise.
-        expected_delta: the demand.
-        actual_delta: None when a state is missing.
-        explanation: the sentence.
+        pre_state: the baseline, or None if it was not read.
+        post_state: the state after the action, or None if it was not read.
+        expected_delta: the expected change.
+        actual_delta: the change, or None if a state is missing.
+        explanation: one sentence about the verdict.
     """
 
     check: CheckReport
@@ -42,64 +42,64 @@ class CheckOnWire(NamedTuple):
     explanation: str
 
 
-class StateOnWire:
-    """Turns frozen states and sentences into attribute values, by the settings of the process.
+class ValueRenderer:
+    """Renders states and sentences as attribute values, according to the settings.
 
     Attributes:
-        in_full: whether states leave with their content.
+        is_full: whether states leave with their content.
     """
 
-    __slots__ = ("_kinds_only", "_max_chars", "in_full")
+    __slots__ = ("_is_summary", "_max_chars", "is_full")
 
     def __init__(self, settings: Settings) -> None:
-        self.in_full = settings.capture_state == "full"
-        self._kinds_only = settings.capture_state == "summary"
+        self.is_full = settings.capture_state == "full"
+        self._is_summary = settings.capture_state == "summary"
         self._max_chars = settings.max_state_chars
 
-    def of(self, check: CheckReport) -> CheckOnWire:
+    def render(self, check: CheckReport) -> RenderedCheck:
         """Return the attribute values of one check's states and deltas."""
-        render = self._render
-        return CheckOnWire(
+        render = self._state
+        return RenderedCheck(
             check,
             render(check.pre_state) if check.has_pre_state else None,
             render(check.post_state) if check.has_post_state else None,
             render(check.expectation.expected),
             None if check.delta is None else render(check.delta.value),
-            self.text(check.explanation) if self.in_full else _verdict(check),
+            self.text(check.explanation) if self.is_full else _verdict(check),
         )
 
     def others_and_untagged(self, others: object, untagged: object) -> dict[str, Any]:
         """Return the attributes for rows that are not of this run."""
-        return {semconv.CHECK_OTHERS: self._render(others), semconv.CHECK_UNTAGGED: self._render(untagged)}
+        return {semconv.CHECK_OTHERS: self._state(others), semconv.CHECK_UNTAGGED: self._state(untagged)}
 
-    def _render(self, state: object) -> Any:
-        if self.in_full:
+    def _state(self, state: object) -> Any:
+        if self.is_full:
             return wire(state, self._max_chars)
-        return _kind_of(state) if self._kinds_only else _NOT_CAPTURED
+        return _kind_of(state) if self._is_summary else _NOT_CAPTURED
 
     def text(self, text: str) -> str:
-        """Return a text within bounds."""
+        """Return a text, shortened to the configured length."""
         return str(wire(text, self._max_chars))
 
     def status(self, report: ActionReport, error: BaseException | None) -> str:
-        """Return the description of an ERROR status: what was refuted, or what the action raised."""
+        """Return the description of an ERROR status: the explanation or the exception."""
         if report.outcome == "fail":
-            if self.in_full:
+            if self.is_full:
                 return self.text(report.explanation)
             return "; ".join(_verdict(check) for check in report.failed)
         if error is None:
             return ""
-        return self.text(describe(error) if self.in_full else class_name(type(error)))
+        return self.text(describe(error) if self.is_full else class_name(type(error)))
 
 
 @lru_cache(maxsize=8)
-def states_on_wire(settings: Settings) -> StateOnWire:
-    """Return the renderer for these settings, made once."""
-    return StateOnWire(settings)
+def renderer_for(settings: Settings) -> ValueRenderer:
+    """Return the renderer for these settings. It is cached."""
+    return ValueRenderer(settings)
 
 
 def type_name(qualified_name: str) -> str:
-    """Return the name of an exception's class as `error.type` and `exception.type` give it."""
+    """Return the name of an exception's class for `error.type` and `exception.type`."""
     return label(qualified_name.removeprefix("builtins."))
 
 

@@ -20,6 +20,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from deltaspan import semconv
 from deltaspan._config import settings
+from deltaspan._process import on_reset
 from deltaspan.causal_tag._context import (
     BAGGAGE_KEY,
     LOCAL_KEY,
@@ -221,6 +222,9 @@ def _inherited() -> Context | None:
     """
     context = _extract(os.environ, Context())
     return context if LOCAL_KEY in context else None
+
+
+on_reset(_inherited.cache_clear)
 
 
 def _extract(headers: Any, context: Context) -> Context:

@@ -10,11 +10,11 @@ mapping. The entries of a tracker are removed when its window closes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from deltaspan._concurrency import Serial
+from deltaspan._process import on_fork, on_reset
 
 __all__ = [
     "DescendantTracker",
@@ -189,10 +189,8 @@ def _stop_tracking(tracker: DescendantTracker) -> None:
             root_indexes.pop(tracker.root, None)
 
 
+@on_reset
+@on_fork
 def _reset() -> None:
     trackers_by_run.clear()
     root_indexes.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reset)

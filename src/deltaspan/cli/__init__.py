@@ -1,7 +1,7 @@
-"""The command `deltaspan`: one module a subcommand.
+"""The command `deltaspan`, with one module per subcommand.
 
-A subcommand is a module with `add_to(commands)`, which adds its parser and sets `run` in it, and is named in
-`COMMANDS` of `_main`. `run(options)` returns the exit status; it raises a DeltaspanError when it cannot do
+A subcommand is a module with `add_to(commands)`, which adds its parser and sets `run` in it. `COMMANDS` of
+`_main` lists the modules. `run(options)` returns the exit status. It raises a DeltaspanError if it cannot do
 its work.
 """
 

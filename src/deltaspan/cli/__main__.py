@@ -1,4 +1,4 @@
-"""`python -m deltaspan.cli`, where the command itself is not on the path."""
+"""Run `python -m deltaspan.cli` if the command is not on the path."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`deltaspan doctor`: what would keep verdicts from arriving."""
+"""The subcommand `deltaspan doctor`: find out why verdicts do not arrive."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ WRONG: Final = 1
 
 _MARKS: Final = {"well": "✓", "note": "•", "wrong": "✗"}
 _ABOUT: Final = """\
-Look at the settings of deltaspan and of OpenTelemetry in this environment, at the propagators, and at
-each endpoint: whether it answers, whether it takes a test span, metrics and logs, and whether its clock
+Check the settings of deltaspan and of OpenTelemetry in this environment, the propagators, and each
+endpoint: whether it answers, whether it accepts a test span, metrics and logs, and whether its clock
 and this one agree. Run it where the agent runs, with the environment of the agent.
 """
 _STATUS: Final = """\
 exit status:
-  0  nothing is wrong; a line with • may be meant, and may not
-  1  something is wrong: the line with ✗ says what, and what to do
+  0  nothing is wrong; a line with • may be intended
+  1  something is wrong: the line with ✗ names the problem and the remedy
   2  wrong command line
 """
 
 
 def add_to(commands: _SubParsersAction[ArgumentParser]) -> None:
-    """Add the subcommand."""
+    """Add the subcommand to the command line."""
     parser = commands.add_parser(
         "doctor",
         help="find out why verdicts do not arrive",
@@ -42,11 +42,11 @@ def add_to(commands: _SubParsersAction[ArgumentParser]) -> None:
     parser.set_defaults(run=_run)
 
 
-def _run(options: Namespace) -> int:  # noqa: ARG001  # it has none
+def _run(options: Namespace) -> int:  # noqa: ARG001  # there are no options
     status = WELL
-    for finding in examine():
-        cure = f": {finding.cure}" if finding.cure else ""
-        sys.stdout.write(f"{_MARKS[finding.level]} {finding.what}{cure}\n")
-        if finding.level == "wrong":
+    for diagnosis in examine():
+        remedy = f": {diagnosis.remedy}" if diagnosis.remedy else ""
+        sys.stdout.write(f"{_MARKS[diagnosis.level]} {diagnosis.problem}{remedy}\n")
+        if diagnosis.level == "wrong":
             status = WRONG
     return status

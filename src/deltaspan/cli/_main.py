@@ -1,4 +1,4 @@
-"""The command line: which subcommand, and what becomes of its status and errors."""
+"""Parse the command line, run the subcommand, and report its errors."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["main"]
 COMMANDS: Final = (_doctor, _tree)
 
 UNUSABLE: Final = 2
-"""The status of a command that could not do its work; argparse's own for a wrong command line."""
+"""The status of a command that could not do its work, and of argparse for a wrong command line."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     Args:
-        arguments: what stands behind `deltaspan`; this process's own when None.
+        arguments: the words after `deltaspan`. By default those of this process.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no ✓ shows a ? and goes on
+            stream.reconfigure(errors="replace")  # a terminal without ✓ shows ?
     options = _parser().parse_args(arguments)
     try:
         status: int = options.run(options)
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"deltaspan: {error}\n")
         return UNUSABLE
     except BrokenPipeError:
-        # Who reads has seen enough, as `head` does; there is nobody to write the rest to at exit either.
+        # The reader closed the pipe, as `head` does. The output at exit must not fail either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNUSABLE
     return status

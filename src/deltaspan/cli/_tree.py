@@ -1,4 +1,4 @@
-"""`deltaspan tree`: who caused what, from files or from a Jaeger."""
+"""The subcommand `deltaspan tree`: draw the causal tree of files or a Jaeger."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _DURATION: Final = re.compile(r"([0-9]{1,6})([smhd])")
 
 
 def add_to(commands: _SubParsersAction[ArgumentParser]) -> None:
-    """Add the subcommand."""
+    """Add the subcommand to the command line."""
     parser = commands.add_parser(
         "tree",
-        help="show who caused what",
-        description="Show who caused what: the tree of runs, from the spans of any number of processes.",
+        help="show the causal tree of runs",
+        description="Show the causal tree of runs, from the spans of any number of processes.",
         epilog=_STATUS,
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -47,30 +47,30 @@ def add_to(commands: _SubParsersAction[ArgumentParser]) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="OTLP/JSON, one export a line; or a pattern, '*.jsonl'; - is standard input",
+        help="a file of OTLP/JSON, one export a line, or a pattern such as '*.jsonl'; - is standard input",
     )
     parser.add_argument(
-        "--jaeger", metavar="URL", help="where a Jaeger's UI is, such as http://localhost:16686"
+        "--jaeger", metavar="URL", help="the URL of a Jaeger's UI, such as http://localhost:16686"
     )
     parser.add_argument("--root", type=_tag, metavar="UUID", help="only the run with this root's causal tag")
     parser.add_argument("--trace", metavar="ID", help="with --jaeger: only this trace")
     parser.add_argument(
-        "--service", metavar="NAME", help="with --jaeger: the traces that this service has a part in"
+        "--service", metavar="NAME", help="with --jaeger: only the traces with spans of this service"
     )
     parser.add_argument(
         "--since",
         type=_duration,
         metavar="AGO",
-        help="with --jaeger: how far back to look, such as 90s, 15m, 1h, 7d; 1d",
+        help="with --jaeger: the age of the oldest traces, such as 90s, 15m, 1h, 7d; default 1d",
     )
     parser.add_argument(
-        "--limit", type=_count, metavar="N", help="with --jaeger: how many traces at most; 1000"
+        "--limit", type=_count, metavar="N", help="with --jaeger: the largest number of traces; default 1000"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="also fail when effects carry no tag, or something could not be read; for pipelines",
+        help="also fail if effects carry no tag, or something could not be read; for pipelines",
     )
     parser.set_defaults(run=_run, parser=parser)
 
@@ -81,8 +81,8 @@ def _run(options: Namespace) -> int:
     for complaint in reading.complaints:
         sys.stderr.write(f"deltaspan: {complaint}\n")
     if not tree.runs and not tree.findings:
-        which = f"of the run {options.root}" if options.root else "of an action"
-        raise SourceError(f"none of {len(reading.spans)} spans is {which}: there is nothing to show")
+        wanted = f"of the run {options.root}" if options.root else "of an action"
+        raise SourceError(f"none of {len(reading.spans)} spans is {wanted}: there is nothing to show")
     if options.json:
         json.dump(tree.to_dict(), sys.stdout, indent=2, ensure_ascii=False)
         sys.stdout.write("\n")
@@ -103,8 +103,8 @@ def _read(options: Namespace) -> Reading:
     if options.files:
         options.parser.error("name files or a Jaeger, not both")
     if not (options.root or options.trace or options.service):
-        options.parser.error("say what to look for in that Jaeger: --root UUID, --trace ID or --service NAME")
-    if options.trace and options.root:  # the trace is read; the tree is then cut to the run
+        options.parser.error("select the spans of that Jaeger: --root UUID, --trace ID or --service NAME")
+    if options.trace and options.root:  # the trace is read, and the tree is then limited to the run
         return read_jaeger(options.jaeger, **given)
     return read_jaeger(options.jaeger, root=options.root, **given)
 
@@ -120,19 +120,19 @@ def _status(tree: CausalTree, reading: Reading, *, strict: bool) -> int:
 
 def _tag(text: str) -> str:
     if not is_tag(text):
-        raise ArgumentTypeError(f"{text!r} is no causal tag: it is a UUID in lower case, with hyphens")
+        raise ArgumentTypeError(f"{text!r} is not a causal tag: write a UUID in lower case, with hyphens")
     return text
 
 
 def _duration(text: str) -> timedelta:
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise ArgumentTypeError(f"{text!r} is no duration: write 90s, 15m, 1h or 7d")
+        raise ArgumentTypeError(f"{text!r} is not a duration: write 90s, 15m, 1h or 7d")
     unit: Any = {_UNITS[match[2]]: int(match[1])}
     return timedelta(**unit)
 
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not int(text):
-        raise ArgumentTypeError(f"{text!r} is no number of traces")
+        raise ArgumentTypeError(f"{text!r} is not a number of traces: write 1 or more")
     return int(text)

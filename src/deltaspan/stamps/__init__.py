@@ -1,6 +1,6 @@
-"""Stamps: the causal tag written on what an action makes, by the hook that each ecosystem has for it.
+"""Stamps: write the causal tag on rows, commits, objects and log records.
 
-Import the module that you need; none is imported for you. What an action makes is stamped with its tag and
-its root, what is made for a caller elsewhere with the tag that came in, and what is made outside of both
-gets no stamp.
+Import the module that you need. None is imported automatically. Inside an action the stamp is the action's
+tag and root. While a request of another process is handled, it is the tag of that request. Otherwise there is
+no stamp.
 """

@@ -1,4 +1,4 @@
-"""Stamps on files and objects: the tag as the small dictionary that stores of objects take as metadata."""
+"""Stamps on files and objects: the causal tag as metadata for object stores."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from deltaspan.causal_tag import current_causal_root, current_causal_tag
 __all__ = ["ROOT", "TAG", "object_metadata"]
 
 TAG: Final = "causal-tag"
-"""The key of the tag; letters and hyphens, as HTTP headers allow and S3 demands."""
+"""The key of the tag. It has only letters and hyphens, as S3 requires."""
 ROOT: Final = "causal-root"
 """The key of the root."""
 
 
 def object_metadata() -> dict[str, str]:
-    """Return the tag and the root as metadata for an object; empty outside any action.
+    """Return tag and root as metadata for an object. Empty outside any action.
 
     Example:
         >>> from deltaspan import expects, observe

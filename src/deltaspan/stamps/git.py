@@ -1,7 +1,7 @@
-"""Stamps on commits: the trailers `Causal-Tag` and `Causal-Root`, written by git itself and read by it.
+"""Stamps on commits: the trailers `Causal-Tag` and `Causal-Root`.
 
-Trailers are part of the commit message, so they survive clone, fetch, cherry-pick and rebase; an amended or
-squashed commit may carry several, of which the last one was written last.
+Git itself writes and parses them. Trailers are part of the commit message, so they survive clone, fetch,
+cherry-pick and rebase. An amended or squashed commit may have several. The last one was written last.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ git -c trailer.separators="$separators:" \\
     --where end --if-exists addIfDifferentNeighbor --if-missing add \\
     --trailer "{TAG}=$tag" ${{root:+--trailer "{ROOT}=$root"}} "$1"
 """
-"""A `prepare-commit-msg` hook, for commits by a program that knows nothing of tags, such as a shell."""
+"""A `prepare-commit-msg` hook, for commits by a program without access to deltaspan, such as a shell."""
 
 _STAMP: Final = re.compile(rf"{TAG}: (\S+)", re.IGNORECASE)
 
 
 def trailer_arguments() -> list[str]:
-    """Return the arguments of `git commit` that stamp it; empty outside any action. Git 2.32 or newer.
+    """Return arguments for `git commit` that stamp it. Empty outside any action.
 
-    What git is configured to do with trailers it does with these: `trailer.ifMissing=doNothing` leaves them
-    out. `HOOK` is not moved by that.
+    Git 2.32 or newer is required. Git's configuration applies to these trailers, so that
+    `trailer.ifMissing=doNothing` leaves them out. `HOOK` is independent of it.
 
     Example:
         >>> import subprocess
@@ -63,35 +63,35 @@ def trailer_arguments() -> list[str]:
         >>> trailer_arguments()
         []
     """
-    found = ((TAG, current_causal_tag()), (ROOT, current_causal_root()))
+    trailers = ((TAG, current_causal_tag()), (ROOT, current_causal_root()))
     return [
         argument
-        for name, value in found
+        for name, value in trailers
         if value is not None
-        for argument in ("--trailer", f"{name}={value}")  # always understood, whatever trailer.separators
+        for argument in ("--trailer", f"{name}={value}")  # accepted with any trailer.separators
     ]
 
 
 def causal_tag_of(commit: str = "HEAD", repository: str | os.PathLike[str] = ".") -> str | None:
     """Return the causal tag of the action that made a commit.
 
-    Trailers at the end of the message count, and where none of them is a tag, those before the first line
-    `---`, which is where older versions of `git commit --trailer` write them. Whoever can write the message
-    can write any tag.
+    Trailers at the end of the message count. If none of them is a tag, those before the first line `---`
+    count, where older versions of `git commit --trailer` write them. Anyone who can write the message can
+    write any tag.
 
     Args:
-        commit: names it in any way that git understands.
+        commit: a revision that git understands.
         repository: a path in the repository.
 
     Returns:
-        The last trailer that holds the canonical text of a UUID; None when there is none.
+        The last trailer that is the canonical text of a UUID, or None.
 
     Raises:
-        subprocess.CalledProcessError: there is no such commit or repository.
+        subprocess.CalledProcessError: the commit or the repository does not exist.
     """
-    # The commit itself: what `git log` prints is encoded and decorated as the configuration says.
+    # The raw commit is read, because the configuration changes the encoding and format of `git log`.
     message = _git(repository, "cat-file", "commit", "--end-of-options", commit).partition(b"\n\n")[2]
-    parse = (*_as_written(repository), "interpret-trailers", "--parse")
+    parse = (*_parsing_options(repository), "interpret-trailers", "--parse")
     return next(
         (
             tag
@@ -103,19 +103,19 @@ def causal_tag_of(commit: str = "HEAD", repository: str | os.PathLike[str] = "."
 
 
 def _tags_in(trailers: bytes) -> list[str]:
-    """Return the valid tags, the last one first."""
+    """Return the valid tags, last one first."""
     lines = trailers.decode("ascii", "replace").splitlines()
-    found = [match[1] for line in lines if (match := _STAMP.fullmatch(line))]
-    return [tag for tag in reversed(found) if is_tag(tag)]
+    tags = [match[1] for line in lines if (match := _STAMP.fullmatch(line))]
+    return [tag for tag in reversed(tags) if is_tag(tag)]
 
 
-def _as_written(repository: str | os.PathLike[str]) -> list[str]:
-    """Return options by which git sees our trailers as they are written, whatever its configuration says."""
+def _parsing_options(repository: str | os.PathLike[str]) -> list[str]:
+    """Return options that make git parse these trailers despite its configuration."""
     listed = os.fsdecode(_git(repository, "config", "--null", "--list"))
     configured = dict(each.partition("\n")[::2] for each in listed.split("\0"))
     settings = {"core.commentChar": "#", "trailer.separators": f":{configured.get('trailer.separators', '')}"}
     if any(name.lower() == f"trailer.{TAG}.key".lower() for name in configured):
-        settings[f"trailer.{TAG}.key"] = TAG  # only then: a name that is configured makes prose a trailer
+        settings[f"trailer.{TAG}.key"] = TAG  # only then: a configured name turns prose into a trailer
     return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
 

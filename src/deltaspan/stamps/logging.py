@@ -1,4 +1,4 @@
-"""Stamps on log records: a filter for the standard library's logging, a processor for structlog."""
+"""Stamps on log records: a filter for `logging` and a processor for structlog."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ __all__ = ["CausalTagFilter", "add_causal_tag"]
 
 
 class CausalTagFilter(logging.Filter):
-    """Give each record `causal_tag` and `causal_root`; None outside any action. It lets everything pass.
+    """A filter that sets `causal_tag` and `causal_root` on each record.
 
-    Add it to handlers: a filter of a logger does not see the records of the loggers below it. A record that
-    has a stamp keeps it, so that one which is handled again in another thread stays as it was.
+    Outside any action both are None. Every record passes. Add the filter to handlers, because a filter of a
+    logger does not see the records of its child loggers. A record with a stamp keeps it, so that one that is
+    handled in another thread does not change.
 
     Example:
         >>> import logging, sys
@@ -30,20 +31,20 @@ class CausalTagFilter(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Stamp the record, and return True."""
+        """Stamp a record, and return True."""
         if not hasattr(record, "causal_tag"):
             record.causal_tag = current_causal_tag()
-        if not hasattr(record, "causal_root"):  # set by hand, one may come without the other
+        if not hasattr(record, "causal_root"):  # one may be set by hand without the other
             record.causal_root = current_causal_root()
         return True
 
 
 def add_causal_tag(
-    logger: Any,  # noqa: ARG001  # what structlog calls a processor with
-    method_name: str,  # noqa: ARG001  # likewise
+    logger: Any,  # noqa: ARG001  # part of structlog's interface
+    method_name: str,  # noqa: ARG001  # part of it, too
     event_dict: MutableMapping[str, Any],
 ) -> MutableMapping[str, Any]:
-    """Add `causal_tag` and `causal_root` to an event of structlog; nothing outside any action.
+    """Add `causal_tag` and `causal_root` to a structlog event, inside an action.
 
     Example:
         >>> import structlog  # doctest: +SKIP

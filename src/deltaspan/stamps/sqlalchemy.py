@@ -1,18 +1,23 @@
-"""Stamps on rows: a mixin for SQLAlchemy's declarative models, and a comment on statements.
+"""Stamps on rows: a mixin for SQLAlchemy's declarative models, and statement comments.
 
-The stamp of a row is the action that was current when the row was written, which is at flush: commit inside
-the action. What stamps it, and what does not:
+The stamp of a row is the action that was current at the flush that wrote the row, so commit inside the
+action.
+These writes are stamped:
 
-- Objects of a session, inserted or updated: always, whatever was assigned to the attributes.
+- Objects of a session, inserted or updated: always, even if the attributes were assigned.
 - `insert()` and `update()` in bulk, through the ORM or on `Model.__table__`, and the legacy `bulk_*` methods:
-  where the statement does not name the columns itself. As with any default, SQLAlchemy refuses
-  `from_select` of a UNION: make it a subquery.
-- Not: in joined-table inheritance, rows changed in bulk by values of the child's table alone, since the stamp
-  is a column of the parent's, which such a statement does not touch. Change objects of a session, or name
-  the columns: with each set of values of an update by primary key, or in a second `update(Parent)`.
-- Not: `on_conflict_do_update` and `on_duplicate_key_update` (name the columns in `set_`), statements written
-  as text, triggers, other clients. A row that they change keeps the stamp that it had. Nothing marks a
-  deletion.
+  if the statement does not set the columns itself. As with any default, SQLAlchemy rejects `from_select` of a
+  UNION: make it a subquery.
+
+These are not stamped, and rows that they change keep their stamp:
+
+- In joined-table inheritance, bulk changes of the child's table alone. The stamp is a column of the parent's
+  table, which such a statement does not change. Change objects of a session, or set the columns: in each set
+  of values of an update by primary key, or in a second `update(Parent)`.
+- `on_conflict_do_update` and `on_duplicate_key_update` (set the columns in `set_`), textual statements,
+  triggers, and other clients.
+
+A deletion leaves no stamp.
 """
 
 from __future__ import annotations
@@ -32,14 +37,14 @@ except ImportError as error:
 
 __all__ = ["CausalStamp", "comment_statements"]
 
-_LENGTH = 36  # of a UUID's canonical text
+_LENGTH = 36  # characters of a UUID's canonical text
 
 
 class CausalStamp:
-    """A mixin for a declarative model: which action wrote the row last; NULL outside any action.
+    """A mixin for a declarative model: columns with the last writer's tag.
 
-    It stands before or behind the base. In a model that is a dataclass the two are attributes like those of
-    any model but no fields: `__init__` does not take them, `repr` and `==` do not look at them.
+    Outside any action they are NULL. The mixin may be before or after the base. If the model is a dataclass,
+    the columns are not fields: `__init__` does not take them, and `repr` and `==` ignore them.
 
     Attributes:
         causal_tag: the tag of the action, indexed.
@@ -59,8 +64,8 @@ class CausalStamp:
         causal_tag: Mapped[str | None]
         causal_root: Mapped[str | None]
     else:
-        # Without an annotation that is there at run time a column is mapped and is no field: a model that is
-        # a dataclass would refuse fields of a mixin that is none, and a plain model one that is.
+        # Without an annotation at run time a column is mapped, but is not a field. A dataclass model
+        # rejects fields of a mixin that is not a dataclass, and a plain model rejects a mixin that is one.
         causal_tag = declared_attr(lambda _: _stamp(current_causal_tag, index=True))
         causal_root = declared_attr(lambda _: _stamp(current_causal_root))
 
@@ -72,24 +77,24 @@ def _stamp(current: Callable[[], str | None], *, index: bool = False) -> Any:
 
 
 @event.listens_for(CausalStamp, "before_insert", propagate=True)
-def _inserted(mapper: Any, connection: Any, target: CausalStamp) -> None:  # noqa: ARG001  # SQLAlchemy's
+def _stamp_insert(mapper: Any, connection: Any, target: CausalStamp) -> None:  # noqa: ARG001  # SQLAlchemy's
     target.causal_tag, target.causal_root = current_causal_tag(), current_causal_root()
 
 
 @event.listens_for(CausalStamp, "before_update", propagate=True)
-def _updated(mapper: Any, connection: Any, target: CausalStamp) -> None:
-    # Also sent for objects of which no column changed; a stamp must not be what makes it an UPDATE.
+def _stamp_update(mapper: Any, connection: Any, target: CausalStamp) -> None:
+    # The event also occurs for objects without a changed column. A stamp alone must not cause an UPDATE.
     session = object_session(target)
     if session is not None and session.is_modified(target, include_collections=False):
-        _inserted(mapper, connection, target)
+        _stamp_insert(mapper, connection, target)
 
 
 def comment_statements(engine: Any) -> None:
-    """Write the current tag as a comment behind each statement, in the form of sqlcommenter.
+    """Append the current tag to each statement as a comment, in sqlcommenter's form.
 
-    For databases whose logs you read, and for statements that no mixin reaches. Each action makes other
-    texts of its statements: caches of prepared statements stop working and statistics by text grow without
-    bound, so nobody gets this without asking.
+    Use it if you read the logs of the database, or for statements that the mixin does not reach. Every action
+    has statements with different texts. So caches of prepared statements stop working, and statistics by text
+    grow without bound. Therefore it is off by default.
 
     Args:
         engine: an Engine or AsyncEngine.
@@ -103,7 +108,7 @@ def comment_statements(engine: Any) -> None:
 
 
 def _with_comment(
-    connection: Any,  # noqa: ARG001  # what SQLAlchemy calls it with, as are those below
+    connection: Any,  # noqa: ARG001  # SQLAlchemy's interface, like those below
     cursor: Any,  # noqa: ARG001
     statement: str,
     parameters: Any,

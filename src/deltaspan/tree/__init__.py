@@ -1,11 +1,11 @@
-"""Who caused what: the tree of runs, rebuilt from the spans that they left anywhere.
+"""The causal tree: runs and their causes, rebuilt from spans of any process.
 
     >>> from deltaspan.tree import causal_tree
     >>> str(causal_tree([]))
     'no actions'
 
-`read_files` takes the spans from OTLP/JSON files, `read_jaeger` from a Jaeger; `causal_tree` is pure and
-takes them from anywhere. The command `deltaspan tree` does all three.
+`read_files` reads spans from OTLP/JSON files, `read_jaeger` from a Jaeger. `causal_tree` is pure and takes
+spans from any source. The command `deltaspan tree` does all three.
 """
 
 from deltaspan.tree._build import causal_tree

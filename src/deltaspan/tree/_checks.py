@@ -1,4 +1,4 @@
-"""The checks of a run, read back from the events and attributes of its spans."""
+"""Read the checks of a run from the events and attributes of spans."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ WORST_FIRST: Final[tuple[Outcome, ...]] = ("fail", "inconclusive", "pass", "obse
 
 @dataclass(frozen=True, slots=True)
 class CheckVerdict:
-    """What one check of a run came to, as its telemetry says.
+    """The verdict of one check of a run, as recorded in telemetry.
 
     Attributes:
-        metric: the name of what was measured.
-        outcome: its verdict; None when its span does not say.
-        reason: why an inconclusive check has no verdict; else None.
-        attribution: why the change may be credited to the run; None when its span does not say.
-        origin: who is held to have made the change; None when there was none.
-        expected_delta: what the expectation demanded.
-        actual_delta: the computed difference; None when a state is missing.
-        pre_state: the baseline as it was sent; None when it was not read.
-        post_state: the state after the action as it was sent; None when it was not read.
-        explanation: one sentence: what was expected, what happened.
+        metric: the name of the measured state.
+        outcome: its verdict, or None if its span has none.
+        reason: why an inconclusive check has no verdict, else None.
+        attribution: why the change may be credited to the run, or None if its span does not tell.
+        origin: who made the change, or None if there was none.
+        expected_delta: the expected change.
+        actual_delta: the change, or None if a state is missing.
+        pre_state: the baseline as it was sent, or None if it was not read.
+        post_state: the state after the action as it was sent, or None if it was not read.
+        explanation: one sentence about what was expected and what happened.
     """
 
     metric: str
@@ -47,34 +47,34 @@ class CheckVerdict:
     explanation: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values."""
+        """Return the fields as plain JSON values."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def checks_of(spans: Iterable[Span]) -> tuple[CheckVerdict, ...]:
-    """Return the checks of a run, by metric in order; of two verdicts on one metric the worse counts.
+    """Return the checks of a run, with the worst verdict on each metric.
 
     Args:
         spans: the spans of the run, in order of their starts.
     """
-    found: dict[str, CheckVerdict] = {}
+    by_metric: dict[str, CheckVerdict] = {}
     for check in (check for span in spans for check in _on(span)):
-        other = found.get(check.metric)
+        other = by_metric.get(check.metric)
         if other is None or _rank(check) < _rank(other):
-            found[check.metric] = check
-    return tuple(found.values())
+            by_metric[check.metric] = check
+    return tuple(by_metric.values())
 
 
 def outcome_in(attributes: Mapping[str, Any], name: str) -> Outcome | None:
-    """Return the outcome in one attribute; None when there is none that we know."""
+    """Return the outcome in an attribute, or None if it is missing or unknown."""
     outcome = attributes.get(name)
     return cast("Outcome", outcome) if outcome in WORST_FIRST else None
 
 
 def failed_on(span: Span) -> list[str]:
-    """Return the metrics whose checks failed, as a span names them."""
+    """Return the metrics whose checks failed, from the attribute of a span."""
     metrics: Any = span.attributes.get(semconv.CHECKS_FAILED)
-    if isinstance(metrics, str) and metrics.startswith("["):  # as a store keeps it that has no lists
+    if isinstance(metrics, str) and metrics.startswith("["):  # stores without lists keep them as text
         try:
             metrics = json.loads(metrics)
         except (ValueError, RecursionError):
@@ -91,11 +91,11 @@ def _on(span: Span) -> Iterator[CheckVerdict]:
         metric = _text(event, semconv.CHECK_METRIC)
         if metric is not None:
             yield _of_event(metric, event)
-    # A span without the events, which may have gone out as logs, still has the states.
-    told = {event.get(semconv.CHECK_METRIC) for event in span.checks}
+    # If the events were sent as logs, the span still has the states.
+    in_events = {event.get(semconv.CHECK_METRIC) for event in span.checks}
     for name in span.attributes:
         metric = name.removeprefix(semconv.EXPECTED_DELTA_PREFIX)
-        if metric != name and metric not in told:
+        if metric != name and metric not in in_events:
             yield _of_attributes(metric, span)
 
 

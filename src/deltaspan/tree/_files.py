@@ -1,4 +1,7 @@
-"""Spans from files of OTLP/JSON: one export a line, as SDKs and the collector's file exporter write them."""
+"""Read spans from OTLP/JSON files, one export a line.
+
+SDKs and the collector's file exporter write such files.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +22,24 @@ __all__ = ["read_files"]
 
 _STDIN: Final = "-"
 _STANDARD_INPUT: Final = Path("standard input")
-"""Stands for it where others are files; what is read is never opened by this name."""
+"""Represents standard input among the paths. It is never opened by this name."""
 _NOT_JSON: Final = object()
 _MARK: Final = "\ufeff"
-"""A byte order mark, which stands inside a file that was put together from several."""
+"""A byte order mark. In a concatenated file it can be at the beginning of any line."""
 
 
 def read_files(*paths: str | os.PathLike[str]) -> Reading:
-    """Read the spans in files of OTLP/JSON.
+    """Read the spans in OTLP/JSON files.
 
-    Lines that are no such thing, as the last one of a process that was killed, are left out and complained
-    of. Metrics and logs may stand between them; a file that holds nothing else, or nothing at all, is
-    complained of where others hold spans. Text is UTF-8, or what its first bytes say, such as UTF-16.
+    Lines that are not OTLP/JSON are skipped with a complaint, such as the last line of a process that was
+    killed. Metrics and logs may be between them. A file without spans causes a complaint if other files have
+    spans. The encoding is UTF-8, or that of the first bytes, such as UTF-16.
 
     Args:
-        *paths: files, or patterns like `traces/*.jsonl`; `-` is standard input.
+        *paths: files, or patterns like `traces/*.jsonl`. `-` is standard input.
 
     Raises:
-        SourceError: a file is missing, cannot be read, or holds something and none of it could be understood;
-            or no file holds spans.
+        SourceError: a file is missing, cannot be read, or has no line of OTLP/JSON, or no file has spans.
 
     Example:
         >>> import json, tempfile
@@ -52,67 +54,67 @@ def read_files(*paths: str | os.PathLike[str]) -> Reading:
     """
     spans: list[Span] = []
     complaints: list[str] = []
-    files = list(dict.fromkeys(each for given in paths for each in _matching(given)))
-    without = [told for path in files if (told := _read(path, spans, complaints)) is not None]
-    if files and len(without) == len(files):
-        raise SourceError(f"{without[0]}: name a file that a span exporter wrote, one export a line")
-    return Reading(tuple(spans), (*complaints, *without))
+    files = list(dict.fromkeys(each for given in paths for each in _expand(given)))
+    spanless = [reason for path in files if (reason := _read(path, spans, complaints)) is not None]
+    if files and len(spanless) == len(files):
+        raise SourceError(f"{spanless[0]}: name a file that a span exporter wrote, one export a line")
+    return Reading(tuple(spans), (*complaints, *spanless))
 
 
-def _matching(given: str | os.PathLike[str]) -> list[Path]:
+def _expand(given: str | os.PathLike[str]) -> list[Path]:
     path = Path(given)
     if given == _STDIN:
         return [_STANDARD_INPUT]
     if path.exists() or not glob.has_magic(str(given)):
         return [path]
-    found = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207  # patterns are of the shell's kind
-    if not found:
+    matches = sorted(glob.glob(str(given), recursive=True))  # noqa: PTH207  # shell patterns
+    if not matches:
         raise SourceError(f"no file matches {given}")
-    return [Path(each) for each in found]
+    return [Path(each) for each in matches]
 
 
 def _read(path: Path, spans: list[Span], complaints: list[str]) -> str | None:
-    """Add what a file holds; return what there is to say of one that holds no export of spans."""
-    understood, others, strange, unreadable = False, set[str](), False, 0
+    """Add the spans of a file. Return a complaint if it has none."""
+    has_spans, others, has_unknown, invalid_count = False, set[str](), False, 0
     for number, document in _documents(path):
         if holds_spans(document):
-            understood = True
+            has_spans = True
             read = list(spans_in(document))
             spans += [span for span in read if span is not None]
-            unreadable += read.count(None)
+            invalid_count += read.count(None)
         elif signals := signals_in(document):
             others.update(signals)
         else:
-            strange = True
-            what = "not JSON" if document is _NOT_JSON else "JSON, but no OTLP"
-            complaints.append(f"{path}, line {number}: {what}; left out")
-    if unreadable:
-        complaints.append(f"{path}: spans without valid ids, left out: {unreadable}")
-    if understood:
+            has_unknown = True
+            problem = "not JSON" if document is _NOT_JSON else "JSON, but not OTLP"
+            complaints.append(f"{path}, line {number}: {problem}; left out")
+    if invalid_count:
+        complaints.append(f"{path}: spans without valid ids, left out: {invalid_count}")
+    if has_spans:
         return None
     if others:
         return f"{path} holds {' and '.join(sorted(others))}, but no spans"
-    if strange:
+    if has_unknown:
         raise SourceError(
-            f"{path} is no OTLP/JSON: name a file that a span exporter wrote, one export a line"
+            f"{path} is not OTLP/JSON: name a file that a span exporter wrote, one export a line"
         )
     return f"{path} is empty"
 
 
 def _documents(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield each line's document and number; a file that is one document over many lines is the first."""
+    """Yield each line's number and document. One document may span all lines."""
     try:
-        with _opened(path) as raw, TextIOWrapper(raw, _encoding(raw), errors="replace") as file:
+        with _open(path) as raw, TextIOWrapper(raw, _detect_encoding(raw), errors="replace") as file:
             first = next((line for line in file if line.strip()), "")
-            if _parsed(first) is _NOT_JSON:
-                whole = _parsed(first + file.read())
+            if _parse(first) is _NOT_JSON:
+                whole = _parse(first + file.read())
                 if whole is not _NOT_JSON:
                     yield 1, whole
                     return
             file.seek(0)
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield number, _parsed(line)
+                    yield number, _parse(line)
     except FileNotFoundError:
         raise SourceError(f"{path} does not exist") from None
     except IsADirectoryError:
@@ -121,8 +123,8 @@ def _documents(path: Path) -> Iterator[tuple[int, Any]]:
         raise SourceError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _opened(path: Path) -> BinaryIO:
-    """Open a file; standard input, which may be a pipe, is read whole so that it can be read twice."""
+def _open(path: Path) -> BinaryIO:
+    """Open a file. Buffer standard input, which may be a pipe."""
     if path is not _STANDARD_INPUT:
         return path.open("rb")
     if sys.stdin is None:
@@ -130,14 +132,14 @@ def _opened(path: Path) -> BinaryIO:
     return BytesIO(sys.stdin.buffer.read())
 
 
-def _encoding(raw: BinaryIO) -> str:
-    """Return the encoding that the first bytes show, by a byte order mark or as JSON begins in it."""
+def _detect_encoding(raw: BinaryIO) -> str:
+    """Detect the encoding by a byte order mark or the first bytes of JSON."""
     encoding = json.detect_encoding(raw.read(4))
     raw.seek(0)
     return encoding
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text.removeprefix(_MARK))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What keeps a tree from being the whole truth: one function a kind, each with its sentence."""
+"""Find faults of a causal tree: one function a kind, each with its sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from deltaspan import semconv
 from deltaspan.tree._forest import Lineage, nearest_above
-from deltaspan.tree._merge import Merged
+from deltaspan.tree._merge import MergedRun
 from deltaspan.tree._model import Finding, Span, SpanId, printable
 
 __all__ = ["findings_of"]
@@ -20,14 +20,14 @@ _MOST_NAMES: Final = 3
 
 def findings_of(
     spans: Mapping[SpanId, Span],
-    runs: Mapping[str, Merged],
+    runs: Mapping[str, MergedRun],
     effects: Mapping[str, Sequence[Span]],
     lineage: Lineage,
 ) -> tuple[Finding, ...]:
-    """Return everything that is wrong, by kind, then in order of starts.
+    """Return all findings by kind, then by start.
 
     Args:
-        spans: all there are, in order of their starts.
+        spans: all spans, in order of their starts.
         runs: the runs, by tag.
         effects: the spans that are stamped with a tag, by tag.
         lineage: the forest of the runs.
@@ -59,7 +59,7 @@ def _runs_above(spans: Mapping[SpanId, Span]) -> dict[SpanId, SpanId | None]:
     return nearest_above(spans, above, lambda _, upper: spans[upper].is_action)
 
 
-def _orphans(in_order: Iterable[Merged], runs: Mapping[str, Merged]) -> Iterator[Finding]:
+def _orphans(in_order: Iterable[MergedRun], runs: Mapping[str, MergedRun]) -> Iterator[Finding]:
     for run in in_order:
         if run.parent is not None and run.parent not in runs:
             yield _about(
@@ -71,7 +71,7 @@ def _orphans(in_order: Iterable[Merged], runs: Mapping[str, Merged]) -> Iterator
             )
 
 
-def _unclaimed(runs: Mapping[str, Merged], effects: Mapping[str, Sequence[Span]]) -> Iterator[Finding]:
+def _unclaimed(runs: Mapping[str, MergedRun], effects: Mapping[str, Sequence[Span]]) -> Iterator[Finding]:
     for tag, spans in effects.items():
         if tag not in runs:
             yield Finding(
@@ -83,14 +83,16 @@ def _unclaimed(runs: Mapping[str, Merged], effects: Mapping[str, Sequence[Span]]
             )
 
 
-def _parents(in_order: Iterable[Merged]) -> Iterator[Finding]:
+def _parents(in_order: Iterable[MergedRun]) -> Iterator[Finding]:
     for run in in_order:
         if len(run.parents) > 1:
             sentence = f"{_name(run)} has {len(run.parents)} parents, of which the first counts"
             yield _about(run, "parent_conflict", f"{sentence}: {', '.join(run.parents)}", *run.parents)
 
 
-def _roots(in_order: Iterable[Merged], runs: Mapping[str, Merged], lineage: Lineage) -> Iterator[Finding]:
+def _roots(
+    in_order: Iterable[MergedRun], runs: Mapping[str, MergedRun], lineage: Lineage
+) -> Iterator[Finding]:
     for run in in_order:
         if len(run.roots) > 1:
             sentence = f"{_name(run)} has {len(run.roots)} roots, of which the first counts"
@@ -98,18 +100,18 @@ def _roots(in_order: Iterable[Merged], runs: Mapping[str, Merged], lineage: Line
             continue
         above = lineage.parent[run.tag]
         if run.root is None or (above is None and run.parent is not None):
-            continue  # it does not say, or the run above it is not there to compare with
+            continue  # it has no root, or the run above it is missing
         expected = run.tag if above is None else runs[above].root
         if expected is not None and run.root != expected:
-            whose = "it has no parent" if above is None else f"its parent belongs to {expected}"
+            conflict = "it has no parent" if above is None else f"its parent belongs to {expected}"
             yield _about(
-                run, "root_conflict", f"{_name(run)} says its root is {run.root}, but {whose}", run.root
+                run, "root_conflict", f"{_name(run)} says its root is {run.root}, but {conflict}", run.root
             )
 
 
 def _disagreeing(
-    in_order: Iterable[Merged],
-    runs: Mapping[str, Merged],
+    in_order: Iterable[MergedRun],
+    runs: Mapping[str, MergedRun],
     spans: Mapping[SpanId, Span],
     above: Mapping[SpanId, SpanId | None],
     lineage: Lineage,
@@ -121,32 +123,32 @@ def _disagreeing(
     )
     for run in in_order:
         if run.parent is not None and run.parent not in runs:
-            continue  # an orphan: nobody knows where its parent is
+            continue  # an orphan: its parent is missing
         seen: dict[str, SpanId] = {}
         for span in run.spans:
             upper = others[span.id]
             tag = spans[upper].tag if upper is not None else None
-            # A span may well be further up: the run between has no span, or its tag was taken up by hand.
+            # The span may be further up, because the run between has no span or its tag was adopted by hand.
             if tag is not None and (run.parent is None or not lineage.is_within(run.parent, tag)):
                 seen.setdefault(tag, span.id)
         for tag, where in seen.items():
-            says = (
+            claimed = (
                 "has no parent: its baggage did not get through"
                 if run.parent is None
                 else f"its parent is {run.parent}"
             )
-            sentence = f"{_name(run)} is below the span of {_name(runs[tag])}, but {says}"
+            sentence = f"{_name(run)} is below the span of {_name(runs[tag])}, but {claimed}"
             yield Finding("span_conflict", run.tag, (tag,), (where,), sentence)
 
 
-def _actions(in_order: Iterable[Merged]) -> Iterator[Finding]:
+def _actions(in_order: Iterable[MergedRun]) -> Iterator[Finding]:
     for run in in_order:
         if len(run.actions) > 1:
             names = ", ".join(printable(name) for name in run.actions)
             yield _about(run, "action_conflict", f"one tag, {len(run.actions)} actions: {names} ({run.tag})")
 
 
-def _copies(in_order: Iterable[Merged]) -> Iterator[Finding]:
+def _copies(in_order: Iterable[MergedRun]) -> Iterator[Finding]:
     tags: dict[SpanId, list[str]] = {}
     for run in in_order:
         verdicts: dict[SpanId, list[str]] = {}
@@ -168,7 +170,7 @@ def _copies(in_order: Iterable[Merged]) -> Iterator[Finding]:
                 yield Finding("copy_conflict", tag, others, (at,), f"{sentence}: {', '.join(several)}")
 
 
-def _duplicates(in_order: Iterable[Merged]) -> Iterator[Finding]:
+def _duplicates(in_order: Iterable[MergedRun]) -> Iterator[Finding]:
     for run in in_order:
         verdicts = {span.id: span for span in run.verdicts}
         if len(verdicts) > 1:
@@ -182,7 +184,7 @@ def _duplicates(in_order: Iterable[Merged]) -> Iterator[Finding]:
             )
 
 
-def _cycles(runs: Mapping[str, Merged], lineage: Lineage) -> Iterator[Finding]:
+def _cycles(runs: Mapping[str, MergedRun], lineage: Lineage) -> Iterator[Finding]:
     for cycle in lineage.cycles:
         names = " → ".join(printable(runs[tag].actions[0]) for tag in (*cycle, cycle[0]))
         yield _about(runs[cycle[0]], "cycle", f"runs cause each other: {names} ({cycle[0]})", *cycle[1:])
@@ -190,33 +192,33 @@ def _cycles(runs: Mapping[str, Merged], lineage: Lineage) -> Iterator[Finding]:
 
 def _invalid(spans: Mapping[SpanId, Span]) -> Iterator[Finding]:
     for attribute in _TAGS:
-        found = [
+        invalid = [
             span for span in spans.values() if attribute in span.attributes and span.tag_at(attribute) is None
         ]
-        if found:
-            example = printable(found[0].attributes[attribute])
+        if invalid:
+            example = printable(invalid[0].attributes[attribute])
             yield Finding(
                 "invalid_tag",
                 None,
                 (),
-                tuple(span.id for span in found),
-                f"{_count(found)} a {attribute} that is not the canonical text of a UUID: {example}, "
-                f"on {_names(found)}",
+                tuple(span.id for span in invalid),
+                f"{_count(invalid)} a {attribute} that is not the canonical text of a UUID: {example}, "
+                f"on {_names(invalid)}",
             )
 
 
 def _untagged(
-    spans: Mapping[SpanId, Span], runs: Mapping[str, Merged], above: Mapping[SpanId, SpanId | None]
+    spans: Mapping[SpanId, Span], runs: Mapping[str, MergedRun], above: Mapping[SpanId, SpanId | None]
 ) -> Iterator[Finding]:
-    found: dict[tuple[str, str], list[Span]] = {}
+    untagged: dict[tuple[str, str], list[Span]] = {}
     for span in spans.values():
         upper = above[span.id]
         if upper is None or semconv.CAUSAL_TAG_ID in span.attributes or not _reaches_out(span):
             continue
         tag = spans[upper].tag
         if tag is not None:
-            found.setdefault((tag, span.service), []).append(span)
-    for (tag, service), missed in found.items():
+            untagged.setdefault((tag, span.service), []).append(span)
+    for (tag, service), missed in untagged.items():
         where = f" in {printable(service)}" if service else ""
         sentence = f"{_count(missed)} no causal tag{where}, below {_name(runs[tag])}: {_names(missed)}"
         yield Finding("untagged_effects", tag, (), tuple(span.id for span in missed), sentence)
@@ -226,11 +228,11 @@ def _reaches_out(span: Span) -> bool:
     return span.kind in _CROSSING or any(name in span.attributes for name in _OUTSIDE)
 
 
-def _about(run: Merged, kind: Any, explanation: str, *others: str) -> Finding:
+def _about(run: MergedRun, kind: Any, explanation: str, *others: str) -> Finding:
     return Finding(kind, run.tag, others, tuple(span.id for span in run.spans), explanation)
 
 
-def _name(run: Merged) -> str:
+def _name(run: MergedRun) -> str:
     return f"{printable(run.actions[0])} ({run.tag})"
 
 

@@ -1,11 +1,11 @@
-"""Who is above whom, among runs by their tags and among spans by their ids; nothing recurses."""
+"""Ancestors of runs, by tag, and of spans, by id. Iterative, for any depth."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from deltaspan.tree._merge import Merged
+from deltaspan.tree._merge import MergedRun
 
 __all__ = ["Lineage", "nearest_above"]
 
@@ -19,14 +19,14 @@ class Lineage:
         runs: by tag.
 
     Attributes:
-        parent: the run above each; None when there is none, none that is known, or a cycle is cut there.
+        parent: the run above each. None if there is none, if it is unknown, or if a cycle is cut there.
         children: the runs below each, in order of their starts.
-        order: each run followed by what it caused.
-        depth: how many runs are above each.
-        cycles: runs that cause each other: the first that started, and so on along what each caused.
+        order: the runs, each followed by its descendants.
+        depth: the number of runs above each.
+        cycles: runs that cause each other. Each cycle begins with the run that started first.
     """
 
-    def __init__(self, runs: Mapping[str, Merged]) -> None:
+    def __init__(self, runs: Mapping[str, MergedRun]) -> None:
         in_order = sorted(runs, key=lambda tag: runs[tag].key)
         self.parent = {tag: runs[tag].parent if runs[tag].parent in runs else None for tag in in_order}
         self.cycles: list[tuple[str, ...]] = _cycles(self.parent)
@@ -39,7 +39,7 @@ class Lineage:
         self.order: list[str] = []
         self.depth: dict[str, int] = {}
         self._place = {}  # type: dict[str, int]
-        self._behind: dict[str, int] = {}  # the place behind a run's last descendant
+        self._behind: dict[str, int] = {}  # the place after a run's last descendant
         self._walk([tag for tag, parent in self.parent.items() if parent is None])
 
     def _walk(self, tops: Sequence[str]) -> None:
@@ -56,13 +56,13 @@ class Lineage:
             waiting += [(child, step[1] + 1) for child in reversed(self.children[tag])]
 
     def is_within(self, tag: str, above: str) -> bool:
-        """Return whether a run is another one, or below it."""
+        """Return whether a run is `above` or a descendant of it."""
         return self._place[above] <= self._place[tag] < self._behind[above]
 
 
 def _cycles(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
-    found = []
-    seen: dict[str, str] = {}  # by tag, from where it was first reached
+    cycles = []
+    seen: dict[str, str] = {}  # by tag, the start from which it was reached first
     place = {tag: number for number, tag in enumerate(parents)}
     for start in parents:
         at: str | None = start
@@ -76,27 +76,27 @@ def _cycles(parents: Mapping[str, str | None]) -> list[tuple[str, ...]]:
                 above = parents[above]
             downwards = upwards[::-1]
             first = downwards.index(min(downwards, key=place.__getitem__))
-            found.append((*downwards[first:], *downwards[:first]))
-    return found
+            cycles.append((*downwards[first:], *downwards[:first]))
+    return cycles
 
 
 def nearest_above(
     keys: Iterable[K], above: Callable[[K], K | None], stops: Callable[[K, K], bool]
 ) -> dict[K, K | None]:
-    """Find for each key the closest one above it that is looked for.
+    """Find the nearest ancestor of each key that satisfies a condition.
 
     Args:
-        keys: where to begin.
-        above: the key right above one; None at the top.
-        stops: given a key and the one right above it, whether that is what is looked for.
+        keys: the keys to begin with.
+        above: returns the parent of a key, or None at the top.
+        stops: the condition, given a key and its parent.
     """
-    found: dict[K, K | None] = {}
+    nearest: dict[K, K | None] = {}
     for key in keys:
         path: list[K] = []
         at: K = key
         answer: K | None = None
-        while at not in found:
-            found[at] = None  # so that what is its own ancestor ends here
+        while at not in nearest:
+            nearest[at] = None  # so that a cycle ends here
             path.append(at)
             upper = above(at)
             if upper is None or stops(at, upper):
@@ -104,6 +104,6 @@ def nearest_above(
                 break
             at = upper
         else:
-            answer = found[at]
-        found.update(dict.fromkeys(path, answer))
-    return found
+            answer = nearest[at]
+        nearest.update(dict.fromkeys(path, answer))
+    return nearest

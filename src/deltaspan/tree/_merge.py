@@ -1,4 +1,4 @@
-"""The spans of one tag, put together: they are one run."""
+"""Merge the spans of one tag into one run."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from deltaspan.tree._checks import WORST_FIRST, checks_of, failed_on, outcome_in
 from deltaspan.tree._model import Run, Span
 from deltaspan.typing import Claim, Outcome
 
-__all__ = ["Merged", "merged", "verdict_of"]
+__all__ = ["MergedRun", "merge", "verdict_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
-    """One run before its place is known, with everything that its spans say of it, also what contradicts.
+class MergedRun:
+    """One run before its place is known, with all claims of its spans.
 
     Attributes:
         tag: its causal tag.
-        spans: its own spans, in order of their starts; several of one id where copies disagree.
+        spans: its own spans, in order of their starts. Copies that disagree share an id.
         effects: the other spans that carry its tag.
-        actions: the names that it has.
-        parents: the tags of the parents that it has.
-        roots: the tags of the roots that it has.
-        verdicts: its spans that have one.
-        outcome: the worst of them.
+        actions: its names.
+        parents: the tags of its parents.
+        roots: the tags of its roots.
+        verdicts: its spans with a verdict.
+        outcome: the worst verdict.
     """
 
     tag: str
@@ -40,21 +40,21 @@ class Merged:
 
     @property
     def parent(self) -> str | None:
-        """The parent that counts: the one that its first span has."""
+        """The parent of its first span, which counts."""
         return self.parents[0] if self.parents else None
 
     @property
     def root(self) -> str | None:
-        """The root that counts; None when it does not say."""
+        """The root that counts, or None if its spans have none."""
         return self.roots[0] if self.roots else None
 
     @property
     def key(self) -> tuple[int, str]:
-        """What puts runs in order."""
+        """The sort key of runs: start, then tag."""
         return self.spans[0].start, self.tag
 
     def as_run(self, root: str, depth: int, children: tuple[str, ...], enclosing: tuple[Span, ...]) -> Run:
-        """Return it in its place."""
+        """Return the run in its place."""
         first = self.spans[0]
         failed = [metric for span in self.spans for metric in failed_on(span)]
         attempts = [span.attributes.get(semconv.ACTION_ATTEMPT) for span in self.spans]
@@ -81,17 +81,17 @@ class Merged:
         )
 
 
-def merged(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> Merged:
-    """Put the spans of one tag together.
+def merge(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> MergedRun:
+    """Merge the spans of one tag.
 
     Args:
-        tag: the tag that they carry.
-        spans: the spans of actions among them, in order of their starts; at least one.
-        effects: the others.
+        tag: the tag of the spans.
+        spans: the spans of actions among them, in order of their starts. At least one.
+        effects: the other spans.
     """
     verdicts = [span for span in spans if verdict_of(span) is not None]
     outcomes = [outcome for span in verdicts if (outcome := verdict_of(span)) is not None]
-    return Merged(
+    return MergedRun(
         tag,
         spans,
         effects,
@@ -104,12 +104,12 @@ def merged(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> Merged:
 
 
 def verdict_of(span: Span) -> Outcome | None:
-    """Return the verdict of an action's span; None when it has none that we know."""
+    """Return the verdict of an action's span, or None if missing or unknown."""
     return outcome_in(span.attributes, semconv.ACTION_OUTCOME)
 
 
 def _claim(spans: Sequence[Span]) -> Claim | None:
-    """Return what the run says of itself; of two claims the last, as of a window that was handed over."""
+    """Return the last claim of a run. A handed-over window has two spans."""
     claims = [span.attributes.get(semconv.ACTION_CLAIM) for span in reversed(spans)]
     return next((cast("Claim", claim) for claim in claims if claim in get_args(Claim)), None)
 

@@ -1,4 +1,4 @@
-"""What a causal tree is made of: spans go in; runs and findings come out."""
+"""The parts of a causal tree: spans, runs, findings, and their drawing."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ __all__ = [
 _SIGNS: Final = {"pass": "✓", "fail": "✗", "observed": "·", "skipped": "·"}
 _ENCLOSING: Final = "○"
 _DEEPEST: Final = 40
-"""Deeper runs are drawn at this depth and say their own: else the text of a chain grows with its square."""
+"""Deeper runs are drawn at this depth with their own as text. The indents of a chain grow with its square."""
 _LONGEST: Final = 80
 _LONGEST_EXPLANATION: Final = 400
 _MOST_EFFECTS: Final = 6
 _MOST_CHECKS: Final = 16
 
 Key: TypeAlias = "str | SpanId"
-"""What names a node: a run's tag, or an enclosing span's id."""
+"""The key of a node: a run's tag, or an enclosing span's id."""
 
 
 class _Row(NamedTuple):
-    """One node at its depth, with the lines that stand below it and whether nodes are below it."""
+    """One node at its depth, with its details and whether it has children."""
 
     depth: int
     text: str
@@ -50,7 +50,7 @@ class _Row(NamedTuple):
 
 
 def draw(runs: Sequence[Run], findings: Sequence[Finding]) -> str:
-    """Draw runs, each followed by what it caused, then what is wrong with them."""
+    """Draw runs, each followed by its descendants, then the findings."""
     lines: list[str] = []
     indents: list[str] = []
     rows = list(_rows(runs))
@@ -71,7 +71,7 @@ def draw(runs: Sequence[Run], findings: Sequence[Finding]) -> str:
 
 
 def printable(text: object, longest: int = _LONGEST) -> str:
-    """Return text from elsewhere as one short line that no terminal takes for a command."""
+    """Return foreign text as one short line without control characters."""
     shown = str(text)
     if len(shown) > longest:
         shown = f"{shown[:longest]}…"
@@ -79,10 +79,10 @@ def printable(text: object, longest: int = _LONGEST) -> str:
 
 
 def _rows(runs: Sequence[Run]) -> Iterator[_Row]:
-    """Yield the runs and the spans that enclose them, each followed by what is below it."""
+    """Yield runs and enclosing spans, each followed by its descendants."""
     nodes: dict[Key, Run | Span] = {}
     below: dict[Key | None, list[Key]] = {}
-    path: list[str] = []  # the runs above the present one
+    path: list[str] = []  # the runs above the current one
     for run in runs:
         del path[run.depth :]
         above: Key | None = path[-1] if path else None
@@ -104,9 +104,9 @@ def _rows(runs: Sequence[Run]) -> Iterator[_Row]:
 
 
 def _are_last(depths: Sequence[int]) -> list[bool]:
-    """Say of each node whether no other one below the same parent follows."""
+    """Return for each node whether it is the last child of its parent."""
     last = [True] * len(depths)
-    following: list[int] = []  # at each depth, how many nodes have been seen after the present one
+    following: list[int] = []  # at each depth, the number of nodes seen after the current one
     for place in range(len(depths) - 1, -1, -1):
         depth = depths[place]
         following += [0] * (depth + 1 - len(following))
@@ -138,13 +138,13 @@ def _span(span: Span) -> str:
 
 def _details(run: Run) -> list[str]:
     unproven = [check for check in run.checks if check.outcome not in {"pass", None}]
-    lines = [_why(check) for check in unproven[:_MOST_CHECKS]]
+    lines = [_explain(check) for check in unproven[:_MOST_CHECKS]]
     if len(unproven) > _MOST_CHECKS:
         lines.append(f"and {len(unproven) - _MOST_CHECKS} more checks that are not a pass")
     return [*lines, f"effects: {_effects(run.effects)}"] if run.effects else lines
 
 
-def _why(check: CheckVerdict) -> str:
+def _explain(check: CheckVerdict) -> str:
     reason = "" if check.reason is None else f" ({printable(check.reason)})"
     return f"{check.outcome}{reason}: {printable(check.explanation or check.metric, _LONGEST_EXPLANATION)}"
 
@@ -172,22 +172,22 @@ FindingKind: TypeAlias = Literal[
     "invalid_tag",
     "untagged_effects",
 ]
-"""What can be found.
+"""The kinds of findings.
 
-`orphan`: a run whose parent's tag nobody has. `unclaimed_effects`: spans stamped with a tag that no run has.
-`parent_conflict`, `root_conflict`, `action_conflict`: one tag with two parents, roots or actions.
-`span_conflict`: a run whose span is below that of another run than its tag says. `copy_conflict`: copies of
-one span with two verdicts or tags. `duplicate`: one tag with
-two verdicts. `cycle`: runs that cause each other. `invalid_tag`: a tag that is not a UUID's canonical text.
-`untagged_effects`: spans below a run that leave or enter a process without a tag, while others are stamped.
+`orphan`: a run whose parent's tag no run has. `unclaimed_effects`: spans stamped with a tag that no run
+has. `parent_conflict`, `root_conflict`, `action_conflict`: one tag with two parents, roots or actions.
+`span_conflict`: a run whose span is below the span of another run than its parent. `copy_conflict`: copies
+of one span with two verdicts or tags. `duplicate`: one tag with two verdicts. `cycle`: runs that cause each
+other. `invalid_tag`: a tag that is not a UUID's canonical text. `untagged_effects`: spans below a run that
+leave or enter a process without a tag, while others are stamped.
 """
 
 _NO_VERDICT: Final = "no verdict"
-_UNHURT: Final = frozenset({"pass", "observed", "skipped"})
+_PROVEN: Final = frozenset({"pass", "observed", "skipped"})
 
 
 class SpanId(NamedTuple):
-    """What names a span anywhere.
+    """The identity of a span across processes.
 
     Attributes:
         trace_id: 32 hexadecimal digits.
@@ -200,18 +200,18 @@ class SpanId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One span, of whatever process, as far as causes are concerned.
+    """One span of any process, with the fields that a causal tree needs.
 
     Attributes:
         trace_id: 32 hexadecimal digits.
         span_id: 16 hexadecimal digits.
-        parent_span_id: the span above it in its trace; empty for a root.
+        parent_span_id: the span above it in its trace. Empty for a root.
         name: the span's name.
-        kind: internal, server, client, producer or consumer; empty when it does not say.
+        kind: internal, server, client, producer or consumer. Empty if unknown.
         service: `service.name` of the process that sent it.
         start: nanoseconds since 1970.
         end: nanoseconds since 1970.
-        attributes: what it carries.
+        attributes: its attributes.
         checks: the attributes of its `delta.check` events, in order.
     """
 
@@ -228,26 +228,26 @@ class Span:
 
     @property
     def id(self) -> SpanId:
-        """What names it anywhere."""
+        """The identity of the span across processes."""
         return SpanId(self.trace_id, self.span_id)
 
     @property
     def tag(self) -> str | None:
-        """The causal tag that it carries, when it is a valid one."""
+        """The causal tag of the span, or None if it has no valid one."""
         return self.tag_at(semconv.CAUSAL_TAG_ID)
 
     @property
     def is_action(self) -> bool:
-        """Whether it is a run's own span, and not one that was stamped with the run's tag."""
+        """True for a run's own span, False for one that is only stamped."""
         return semconv.ACTION_NAME in self.attributes and self.tag is not None
 
     def tag_at(self, attribute: str) -> str | None:
-        """Return the causal tag in one attribute; None when there is none, or no valid one."""
+        """Return the causal tag in an attribute, or None if missing or invalid."""
         value = self.attributes.get(attribute)
         return value if isinstance(value, str) and is_tag(value) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what says which span it is, as plain JSON values."""
+        """Return the fields that identify the span, as plain JSON values."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -261,32 +261,33 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of one action, put together from its spans.
+    """One run of one action, merged from its spans.
 
-    A verdict that came later, and each half of a window that was handed over, have spans of their own under
-    the same tag: they are one run.
+    A deferred verdict has a span of its own with the same tag. So has each half of a window that was handed
+    over.
 
     Attributes:
         tag: its causal tag.
-        parent: the tag of the run that caused it, in the tree or not; None for an outermost one.
+        parent: the tag of the run that caused it, in the tree or not. None for an outermost run.
         root: the tag of the outermost run that it belongs to.
         action: the action's name.
-        attempt: which run of this action below its parent it is, from 1.
-        outcome: its verdict; None when no span has one.
+        attempt: the number of this run among those of its action below its parent, from 1.
+        outcome: its verdict, or None if no span has one.
         failed: the metrics whose checks failed.
         service: `service.name` of the process that it began in.
         start: nanoseconds since 1970, of its first span.
         duration: seconds, from the start of its first span to the end of its last.
         trace_id: the trace of its first span.
         span_id: its first span.
-        depth: how many runs of the tree are above it.
+        depth: the number of runs above it in the tree.
         children: the tags of the runs that it caused, in order of their starts.
         spans: its own spans, in order of their starts.
         effects: the other spans that carry its tag, in order of their starts.
-        claim: what it says of itself, `success` or `failure`; None when it says nothing.
-        checks: what its checks came to, in order.
-        enclosing: spans above its first one that are no run's, outermost first: of an outermost run all, of
-            another those of agents (`gen_ai.operation.name`) below the run that caused it.
+        claim: its own report, `success` or `failure`, or None.
+        checks: the verdicts of its checks, in order.
+        enclosing: the spans above its first one that belong to no run, outermost first. For an outermost run
+            these are all, for another one those of agents (`gen_ai.operation.name`) below the run that caused
+            it.
     """
 
     tag: str
@@ -310,7 +311,7 @@ class Run:
     enclosing: tuple[Span, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values."""
+        """Return the fields as plain JSON values."""
         return {
             "tag": self.tag,
             "parent": self.parent,
@@ -335,14 +336,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that keeps a tree from being the whole truth.
+    """A fault of a tree: something is missing or contradictory.
 
     Attributes:
-        kind: what it is.
-        tag: the run that it is about; None when it is about none.
-        others: the other tags that it is about.
-        spans: the spans that show it.
-        explanation: the same, as a sentence.
+        kind: the kind of fault.
+        tag: the tag of the run with the fault, or None.
+        others: the other tags that are involved.
+        spans: the spans with the fault.
+        explanation: one sentence.
     """
 
     kind: FindingKind
@@ -352,7 +353,7 @@ class Finding:
     explanation: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values."""
+        """Return the fields as plain JSON values."""
         return {
             "kind": self.kind,
             "tag": self.tag,
@@ -363,12 +364,12 @@ class Finding:
 
 
 class Summary(NamedTuple):
-    """How many runs and checks of a tree came to what; `str()` says it in one line.
+    """The outcomes of a tree, counted. `str()` returns one line.
 
     Attributes:
-        actions: how many runs have each outcome, worst first; `no verdict` stands for those without one.
-        checks: how many checks have each outcome, likewise.
-        findings: how many findings there are.
+        actions: the number of runs with each outcome, worst first. `no verdict` counts runs without one.
+        checks: the number of checks with each outcome, worst first.
+        findings: the number of findings.
     """
 
     actions: Mapping[str, int]
@@ -376,26 +377,26 @@ class Summary(NamedTuple):
     findings: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values."""
+        """Return the fields as plain JSON values."""
         return {"actions": dict(self.actions), "checks": dict(self.checks), "findings": self.findings}
 
     def __str__(self) -> str:
         return "; ".join(
             [
-                _counted("action", self.actions),
-                _counted("check", self.checks),
-                _number(self.findings, "finding"),
+                _format_counts("action", self.actions),
+                _format_counts("check", self.checks),
+                _with_noun(self.findings, "finding"),
             ]
         )
 
 
-def _counted(what: str, outcomes: Mapping[str, int]) -> str:
+def _format_counts(noun: str, outcomes: Mapping[str, int]) -> str:
     each = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-    return f"{_number(sum(outcomes.values()), what)}{each and ': '}{each}"
+    return f"{_with_noun(sum(outcomes.values()), noun)}{each and ': '}{each}"
 
 
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _with_noun(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _tally(outcomes: Iterable[Outcome | None]) -> dict[str, int]:
@@ -405,14 +406,15 @@ def _tally(outcomes: Iterable[Outcome | None]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class CausalTree:
-    """Who caused what. It iterates over its runs, each after the one that caused it.
+    """The causal tree: runs, each after the run that caused it.
 
-    `str()` draws it: ✓ a run that passed, ✗ one that failed, ? one without a verdict, · one that claims
-    nothing, ○ a span above runs that is none. Below a run stands why each check is not a `pass`.
+    Iteration yields the runs. `str()` draws the tree: ✓ is a run that passed, ✗ one that failed, ? one
+    without a verdict, · one that claims nothing, ○ a span above runs that belongs to no run. Below a run is
+    the explanation of each check that is not a `pass`.
 
     Attributes:
-        runs: every run, each followed by what it caused.
-        findings: what keeps it from being the whole truth, by kind, then in order of starts.
+        runs: all runs, each followed by its descendants.
+        findings: the faults of the tree, by kind, then by start.
     """
 
     runs: tuple[Run, ...]
@@ -429,17 +431,17 @@ class CausalTree:
 
     @property
     def roots(self) -> tuple[Run, ...]:
-        """The runs that no run of the tree caused."""
+        """The runs that were not caused by another run of the tree."""
         return tuple(run for run in self.runs if run.depth == 0)
 
     @property
     def unproven(self) -> tuple[Run, ...]:
         """The runs that failed, are inconclusive or have no verdict."""
-        return tuple(run for run in self.runs if run.outcome not in _UNHURT)
+        return tuple(run for run in self.runs if run.outcome not in _PROVEN)
 
     @property
     def summary(self) -> Summary:
-        """How many runs and checks came to what, and how many findings there are."""
+        """The outcomes of runs and checks and the findings, counted."""
         return Summary(
             _tally(run.outcome for run in self.runs),
             _tally(check.outcome for run in self.runs for check in run.checks),
@@ -451,7 +453,7 @@ class CausalTree:
         return tuple(finding for finding in self.findings if finding.kind in kinds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values; runs stand in a row, however deep the tree is."""
+        """Return the tree as plain JSON values, with the runs in a flat list."""
         return {
             "runs": [run.to_dict() for run in self.runs],
             "findings": [finding.to_dict() for finding in self.findings],

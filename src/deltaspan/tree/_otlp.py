@@ -1,4 +1,4 @@
-"""OTLP/JSON, as exporters and collectors write it and Jaeger's API answers, into spans."""
+"""Parse spans from OTLP/JSON of exporters, collectors and Jaeger's API."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _SERVICE: Final = "service.name"
 
 
 class Reading(NamedTuple):
-    """What came of reading a source.
+    """The result of reading a source.
 
     Attributes:
-        spans: every span that could be understood.
-        complaints: what could not, and what may be missing; a sentence each.
+        spans: the valid spans.
+        complaints: one sentence for each fault, and for what may be missing.
     """
 
     spans: tuple[Span, ...]
@@ -31,22 +31,22 @@ class Reading(NamedTuple):
 
 
 def holds_spans(document: Any) -> bool:
-    """Return whether a JSON document is one of OTLP's, with spans."""
+    """Return whether a JSON document is OTLP with spans."""
     return isinstance(document, dict) and isinstance(document.get("resourceSpans"), list)
 
 
 def signals_in(document: Any) -> list[str]:
-    """Return which of OTLP's other signals a JSON document holds."""
+    """Return the other OTLP signals of a JSON document."""
     if not isinstance(document, dict):
         return []
     return [name for name in ("metrics", "logs", "profiles") if f"resource{name.title()}" in document]
 
 
 def spans_in(document: Any) -> Iterator[Span | None]:
-    """Yield the spans of a document; None for each that cannot be understood.
+    """Yield the spans of a document, and None for each invalid one.
 
     Args:
-        document: parsed JSON that `holds_spans`; anything may be in it.
+        document: parsed JSON that `holds_spans`. Its content may be invalid.
     """
     for resource in _list(document, "resourceSpans"):
         service = _attributes(_get(resource, "resource")).get(_SERVICE)
@@ -83,17 +83,17 @@ def _get(holder: Any, key: str) -> Any:
 
 
 def _list(holder: Any, key: str) -> list[Any]:
-    found = _get(holder, key)
-    return found if isinstance(found, list) else []
+    value = _get(holder, key)
+    return value if isinstance(value, list) else []
 
 
 def _id(span: Any, key: str) -> str:
-    found = _get(span, key)
-    return found.lower() if isinstance(found, str) else ""
+    value = _get(span, key)
+    return value.lower() if isinstance(value, str) else ""
 
 
 def _kind(kind: Any) -> str:
-    if isinstance(kind, str):  # the name, as protobuf's own JSON has it
+    if isinstance(kind, str):  # protobuf's own JSON has the name
         return (
             kind.removeprefix("SPAN_KIND_").lower()
             if kind.removeprefix("SPAN_KIND_").lower() in _KINDS
@@ -103,23 +103,23 @@ def _kind(kind: Any) -> str:
 
 
 def _whole(value: Any) -> int:
-    """Read a 64-bit integer, which OTLP/JSON writes as text; 0 for what is none."""
+    """Parse a 64-bit integer, which OTLP/JSON writes as text. Return 0 if invalid."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS:
         return int(value)
     return value if type(value) is int and 0 <= value < 2**64 else 0
 
 
 def _attributes(holder: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for pair in _list(holder, "attributes"):
         key = _get(pair, "key")
         if isinstance(key, str):
-            found[key] = _value(_get(pair, "value"))
-    return found
+            attributes[key] = _value(_get(pair, "value"))
+    return attributes
 
 
 def _value(value: Any) -> Any:
-    """Read an attribute's value as far as a tree needs it: scalars, and lists of them."""
+    """Parse an attribute's value: a scalar, or a list of scalars."""
     if not isinstance(value, Mapping) or not value:
         return None
     kind, content = next(iter(value.items()))

@@ -1,4 +1,4 @@
-"""Every span and log record inside an action carries its causal tag, if the processors are installed."""
+"""Baggage processors stamp every span and log record inside an action."""
 
 from __future__ import annotations
 

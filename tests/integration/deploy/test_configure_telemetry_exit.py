@@ -1,4 +1,4 @@
-"""The end of a process: on SIGTERM nothing is lost, and a collector that does not answer holds nobody up."""
+"""The end of a process: nothing is lost, and no collector delays it."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_signal_that_the_server_does_not_take_is_wrong(doctor, collector):
     assert wrong.startswith(
         f"✗ an export of metrics over http/protobuf to {collector.endpoint} was refused: "
     )
-    assert wrong.endswith("or set OTEL_METRICS_EXPORTER=none; a Jaeger alone takes traces only")
+    assert wrong.endswith("or set OTEL_METRICS_EXPORTER=none; Jaeger alone accepts traces only")
     assert status == 1
 
 
@@ -95,7 +95,7 @@ def test_each_of_two_signals_that_a_server_does_not_take_over_grpc_says_so(docto
         status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=endpoint, OTEL_EXPORTER_OTLP_PROTOCOL="grpc")
 
     wrong = [line for line in lines if line.startswith("✗")]
-    assert [line.partition(" to a collector that takes them ")[0].split(": ")[-1] for line in wrong] == [
+    assert [line.partition(" to a collector that accepts them ")[0].split(": ")[-1] for line in wrong] == [
         "send metrics",
         "send logs",
     ]
@@ -111,7 +111,8 @@ def test_a_server_that_asks_who_is_there_is_wrong_and_the_headers_are_not_shown(
     wrong = [line for line in lines if line.startswith("✗")]
     assert len(wrong) == 3
     assert all(
-        line.endswith("set OTEL_EXPORTER_OTLP_HEADERS to what the collector asks for") for line in wrong
+        line.endswith("set OTEL_EXPORTER_OTLP_HEADERS to the credentials that the collector requires")
+        for line in wrong
     )
     assert "s3cret" not in "".join(lines)
     assert status == 1
@@ -138,7 +139,7 @@ def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
 
     (wrong,) = [line for line in lines if line.startswith("✗")]
     assert wrong.endswith(
-        "see that the port speaks grpc; if not, set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
+        "check that the port speaks grpc; if not, set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
     )
     assert status == 1
 
@@ -146,7 +147,7 @@ def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
-        ({"DELTASPAN_ENABLD": "true"}, "✗ DELTASPAN_ENABLD is no setting of deltaspan: did you mean"),
+        ({"DELTASPAN_ENABLD": "true"}, "✗ DELTASPAN_ENABLD is not a setting of deltaspan: did you mean"),
         ({"DELTASPAN_ENABLED": "false"}, "• DELTASPAN_ENABLED is false: actions run unverified"),
         ({"DELTASPAN_ON_FAILURE": "explode"}, "✗ DELTASPAN_ON_FAILURE='explode' is not understood"),
         ({"DELTASPAN_CAPTURE_STATE": "none"}, "• DELTASPAN_CAPTURE_STATE is none"),
@@ -158,7 +159,7 @@ def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
         ({"OTEL_SERVICE_NAME": ""}, "• no service name is set"),
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, "✗ the OTLP protocol 'http/json' of traces"),
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "udp"}, "✗ OTEL_EXPORTER_OTLP_PROTOCOL='udp' is not a protocol"),
-        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "there"}, "✗ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL"),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "there"}, "✗ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not"),
         ({"OTEL_TRACES_EXPORTER": "zipkin"}, "✗ OTEL_TRACES_EXPORTER='zipkin' needs an exporter"),
     ],
 )  # fmt: skip
@@ -208,7 +209,7 @@ def test_a_name_that_could_be_none_is_not_known(doctor, host):
 def test_a_port_that_is_none_is_not_taken_for_another(doctor):
     _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:0")
 
-    assert any("OTEL_EXPORTER_OTLP_ENDPOINT is no URL" in line for line in lines)
+    assert any("OTEL_EXPORTER_OTLP_ENDPOINT is not a URL" in line for line in lines)
 
 
 def test_a_token_that_an_exporter_quotes_is_not_shown(doctor, collector):

@@ -1,4 +1,4 @@
-"""What `deltaspan doctor` says of addresses that answer, and not as an OTLP receiver does."""
+"""Results of `deltaspan doctor` for servers that are not OTLP receivers."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def wrong(lines):
         ("", b"OK"),
     ],
 )
-def test_what_answers_and_is_no_otlp_receiver_is_wrong(doctor, collector, kind, body):
+def test_a_server_that_is_not_an_otlp_receiver_is_wrong(doctor, collector, kind, body):
     collector.kind, collector.body = kind, body
     status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
 
     named = kind.partition(";")[0] or "no content type"
     assert wrong(lines) == [
-        f"✗ {what} over http/protobuf to {collector.endpoint} went nowhere: what answers is no OTLP receiver "
-        f"(200, {named}): correct OTEL_EXPORTER_OTLP_ENDPOINT: OTLP over http/protobuf is taken at port 4318 "
-        "as a rule"
+        f"✗ {what} over http/protobuf to {collector.endpoint} was lost: the server is not an OTLP receiver "
+        f"(200, {named}): correct OTEL_EXPORTER_OTLP_ENDPOINT: the usual port of OTLP over http/protobuf is "
+        "4318"
         for what in ("a test span", "an export of metrics", "an export of logs")
     ]
     assert status == 1
@@ -63,7 +63,7 @@ def test_an_answer_that_is_nearly_one_of_otlp_is_a_note(doctor, collector, kind,
     status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
 
     notes = [line for line in lines if line.startswith("•")]
-    assert len([line for line in notes if "was answered 200, and not as OTLP has it" in line]) == 3
+    assert len([line for line in notes if "was answered 200, but not in OTLP" in line]) == 3
     assert status == 0
 
 
@@ -80,8 +80,8 @@ def test_spans_that_a_collector_rejects_are_wrong_in_its_own_words(doctor, colle
 
     (line,) = wrong(lines)
     assert line == (
-        f"✗ a test span over http/protobuf to {collector.endpoint} was answered, and not kept: over quota of "
-        "***: see what the collector accepts, and how much of it"
+        f"✗ a test span over http/protobuf to {collector.endpoint} was answered, but not kept: over quota of "
+        "***: check what the collector accepts, and how much of it"
     )
     assert status == 1
 
@@ -103,7 +103,7 @@ def test_an_endpoint_that_ends_in_the_path_of_a_signal_is_wrong_once(doctor):
     (line,) = wrong(lines)
     assert line == (
         "✗ OTEL_EXPORTER_OTLP_ENDPOINT ends in /v1/traces, and /v1/traces, /v1/metrics and /v1/logs are "
-        "appended to it: leave /v1/traces out, or say it in OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, to which "
+        "appended to it: leave /v1/traces out, or set OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, to which "
         "nothing is appended"
     )
     assert received.requests == []
@@ -116,7 +116,7 @@ def test_the_endpoint_of_a_signal_needs_the_path_that_is_not_appended_to_it(doct
 
     (line,) = wrong(lines)
     assert line.endswith(
-        "let OTEL_EXPORTER_OTLP_TRACES_ENDPOINT end in /v1/traces; to this one nothing is appended"
+        "let OTEL_EXPORTER_OTLP_TRACES_ENDPOINT end in /v1/traces; nothing is appended to this variable"
     )
 
 
@@ -125,7 +125,7 @@ def test_traces_that_are_not_found_are_not_sent_to_another_protocol(doctor, coll
     _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, **TRACES_ALONE)
 
     (line,) = wrong(lines)
-    assert line.endswith("OTLP over http/protobuf is taken at port 4318 as a rule")
+    assert line.endswith("the usual port of OTLP over http/protobuf is 4318")
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
@@ -135,7 +135,7 @@ def test_https_to_a_port_without_tls_is_wrong_and_told_apart(doctor, protocol):
         status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=secure, OTEL_EXPORTER_OTLP_PROTOCOL=protocol)
 
     assert wrong(lines) == [
-        f"✗ {secure} speaks no TLS, and OTEL_EXPORTER_OTLP_ENDPOINT asks for it: write {endpoint} there"
+        f"✗ {secure} does not use TLS, but OTEL_EXPORTER_OTLP_ENDPOINT requires it: write {endpoint} there"
     ]
     assert status == 1
 
@@ -157,7 +157,7 @@ def test_a_certificate_that_is_not_trusted_is_wrong_and_not_taken_for_no_tls(
 
     (line,) = wrong(lines)
     assert "CERTIFICATE_VERIFY_FAILED" in line
-    assert "name the authority's file in OTEL_EXPORTER_OTLP_CERTIFICATE" in line
+    assert "set OTEL_EXPORTER_OTLP_CERTIFICATE to the authority's file" in line
 
 
 def test_a_name_and_port_for_grpc_that_are_said_to_be_insecure_are_taken_so(doctor):

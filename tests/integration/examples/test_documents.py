@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import deltaspan
-from deltaspan._config import forget_settings
 
 ROOT = Path(__file__).parents[3]
 README = ROOT / "README.md"
@@ -23,14 +22,12 @@ def blocks(document: Path) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def _unchanged_process(monkeypatch):
-    """Examples that set up an SDK or change settings do so for themselves alone."""
+def _unchanged_sdk(monkeypatch):
+    """Let examples that set up an SDK do nothing."""
     monkeypatch.setattr(deltaspan, "configure_telemetry", lambda name: None, raising=False)
-    yield
-    forget_settings()
 
 
-@pytest.mark.usefixtures("_unchanged_process")
+@pytest.mark.usefixtures("_unchanged_sdk")
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_python_example_runs_after_those_above_it_and_prints_what_is_shown(document, capsys):
     namespace = {"__name__": "document"}

@@ -1,4 +1,4 @@
-"""Importing deltaspan, decorating and running cost no SDK: an application that has none does not get one."""
+"""Importing, decorating and running do not import the OpenTelemetry SDK."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ PROCESSES = ("orchestrator", "worker", "verifier")
 
 
 class Told:
-    """What one run of the example left behind."""
+    """The output and spans of one run of the example."""
 
     def __init__(self, folder, *flags):
         environ = {

@@ -15,6 +15,7 @@ from deltaspan._attribution import _contention
 from deltaspan.causal_tag import _descendants as _lineage
 from deltaspan.causal_tag._context import mint
 from support.interrupting import Interrupting
+from support.process import open_windows, tracked_roots, tracked_runs
 
 FILES = (_contention.__file__, _lineage.__file__, _serial.__file__)
 
@@ -54,7 +55,7 @@ def test_a_handler_in_the_context_of_the_action_is_its_descendant_at_every_line(
             assert handled.outcome == "pass"
             assert saved["count"].reason is None
             assert saved["count"].actual_delta in (1, 2)
-            assert _contention._metrics == {}
+            assert open_windows() == {}
 
 
 def test_a_window_that_a_handler_opens_and_closes_leaves_nothing_behind_among_others(state):
@@ -63,11 +64,11 @@ def test_a_window_that_a_handler_opens_and_closes_leaves_nothing_behind_among_ot
     for other in others:
         other.capture_baseline()
     for _ in before_each_line(save, counting(state, "handler")):
-        assert set(_contention._metrics["count"].runs) == {other.causal_tag for other in others}
+        assert open_windows()["count"] == {other.causal_tag for other in others}
     for other in others:
         other.verify()
 
-    assert _contention._metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_window_that_is_open_notes_what_a_handler_opened_in_the_midst_of_a_step(state):
@@ -97,7 +98,7 @@ def test_a_handler_knows_the_rows_of_its_nested_runs_at_every_line():
     with collect_reports() as reports:
         for _ in before_each_line(save, handle):
             assert [report.outcome for report in reports if report.action == "handler"][-1] == "pass"
-            assert (_lineage.trackers_by_run, _lineage.root_indexes) == ({}, {})
+            assert (tracked_runs(), tracked_roots()) == (set(), set())
 
 
 def test_a_finalizer_that_the_collector_runs_may_call_an_action(state):
@@ -115,7 +116,7 @@ def test_a_finalizer_that_the_collector_runs_may_call_an_action(state):
         gc.collect(0)
 
     for _ in before_each_line(counting(state, "save"), collect):
-        assert _contention._metrics == {}
+        assert open_windows() == {}
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="interval timers")
@@ -134,7 +135,7 @@ def test_a_signal_handler_may_call_an_action_at_any_time(state):
         signal.signal(signal.SIGALRM, before)
 
     assert len(calls) > 10
-    assert _contention._metrics == {}
+    assert open_windows() == {}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
@@ -198,7 +199,7 @@ def test_a_step_that_is_interrupted_at_any_line_leaves_nothing_behind(step, plac
             pass
         for each in (second, first):
             _contention.close_window(each)
-        assert _contention._metrics == {}
+        assert open_windows() == {}
     assert line > 10
 
 
@@ -213,7 +214,7 @@ def test_an_action_that_is_interrupted_at_any_line_of_its_window_leaves_nothing_
             is_interrupted = False
         except KeyboardInterrupt:
             pass
-        assert _contention._metrics == {}
+        assert open_windows() == {}
     assert line > 10
 
 

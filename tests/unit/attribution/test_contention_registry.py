@@ -10,8 +10,8 @@ import pytest
 
 from deltaspan import change, collect_reports, expects, observe, window
 from deltaspan._attribution import _contention
-from deltaspan._attribution._contention import _metrics
 from support.interrupting import Interrupting
+from support.process import open_windows
 
 
 def test_a_thousand_windows_leave_nothing_behind():
@@ -20,7 +20,7 @@ def test_a_thousand_windows_leave_nothing_behind():
         with window("load", change("rows", lambda tenant: len(rows)), args={"tenant": number % 7}):
             rows.append(number)
 
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_thousand_failed_windows_leave_nothing_behind():
@@ -29,14 +29,14 @@ def test_a_thousand_failed_windows_leave_nothing_behind():
         with contextlib.suppress(ZeroDivisionError):
             act()
 
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_an_observation_is_registered_as_its_action_may_write():
     with window("load", observe("rows", lambda: 1)):
-        assert list(_metrics) == ["rows"]
+        assert list(open_windows()) == ["rows"]
 
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_an_argument_that_hashes_by_value_and_is_changed_by_the_action_leaves_nothing_behind():
@@ -50,7 +50,7 @@ def test_an_argument_that_hashes_by_value_and_is_changed_by_the_action_leaves_no
 
     add(Order())
 
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_an_argument_that_changes_its_hash_in_the_action_contends_all_the_same():
@@ -74,7 +74,7 @@ def test_an_argument_that_changes_its_hash_in_the_action_contends_all_the_same()
         thread.join()
 
     assert [report["items"].reason for report in reports] == ["contended", "contended"]
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 @pytest.mark.parametrize("broken", ["__eq__", "__hash__", "both"])
@@ -95,18 +95,18 @@ def test_an_argument_that_cannot_be_compared_or_hashed_breaks_no_action(broken):
         return then() if then else "done"
 
     assert act(Argument(), lambda: act(Argument())) == "done"
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_window_that_is_never_verified_is_forgotten_when_it_is_collected():
     w = window("load", change("rows", lambda: 1))
     w.capture_baseline()
-    assert len(_metrics) == 1
+    assert len(open_windows()) == 1
 
     del w
     gc.collect()
 
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_window_that_is_never_verified_does_not_contend_after_it_was_collected():
@@ -133,7 +133,7 @@ async def test_two_thousand_windows_of_their_own_scopes_are_all_judged():
         await asyncio.gather(*map(act, counts))
 
     assert [report.outcome for report in reports] == ["pass"] * 2000
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 async def test_two_thousand_windows_of_one_scope_are_all_contended_and_leave_nothing_behind():
@@ -148,7 +148,7 @@ async def test_two_thousand_windows_of_one_scope_are_all_contended_and_leave_not
         await asyncio.gather(*[act() for _ in range(2000)])
 
     assert [report["count"].reason for report in reports] == ["contended"] * 2000
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 @pytest.mark.parametrize("values", [lambda number: {"tenant": number}, lambda _: {}], ids=["own", "shared"])
@@ -176,4 +176,4 @@ def test_a_window_runs_as_many_lines_among_thousands_as_among_ten(values):
         each.verify()
 
     assert among_thousands <= among_ten + 20
-    assert _metrics == {}
+    assert open_windows() == {}

@@ -12,8 +12,8 @@ import pytest
 from filelock import FileLock
 
 from deltaspan import change, collect_reports, expects, unchanged, window
-from deltaspan._attribution._locks import _holders
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from support.process import held_locks
 
 
 class Noted:
@@ -38,7 +38,7 @@ class Noted:
 @pytest.fixture(autouse=True)
 def _nothing_stays_held():
     yield
-    assert _holders == {}
+    assert held_locks() == {}
 
 
 def run(action, *args):

@@ -9,14 +9,13 @@ import pytest
 from filelock import FileLock
 
 from deltaspan import change, collect_reports, expects, window
-from deltaspan._attribution._lock_threads import _gates
-from deltaspan._attribution._locks import _holders
+from support.process import held_locks, lock_threads
 
 
 @pytest.fixture(autouse=True)
 def _nothing_stays_held():
     yield
-    assert _holders == {}
+    assert held_locks() == {}
 
 
 def adding(lock, rows, *, name="add"):
@@ -141,7 +140,7 @@ async def test_nothing_is_kept_of_a_lock_that_nobody_waits_for(tmp_path):
     await run_together(adding(lambda: FileLock(tmp_path / "rows.lock"), []), 3)
     gc.collect()
 
-    assert dict(_gates) == {}
+    assert lock_threads() == {}
 
 
 async def test_locks_of_two_event_loops_do_not_meet():

@@ -6,13 +6,13 @@ import threading
 import pytest
 
 from deltaspan import change, collect_reports, expects
-from deltaspan._attribution._locks import _holders
+from support.process import held_locks
 
 
 @pytest.fixture(autouse=True)
 def _nothing_stays_held():
     yield
-    assert _holders == {}
+    assert held_locks() == {}
 
 
 def adding(lock, rows, *, name="add"):

@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 
 from deltaspan import change, collect_reports, expects, window
-from deltaspan._attribution._locks import _holders
+from support.process import held_locks
 
 
 class Noted:
@@ -32,7 +32,7 @@ class Noted:
 @pytest.fixture(autouse=True)
 def _nothing_stays_held():
     yield
-    assert _holders == {}
+    assert held_locks() == {}
 
 
 def run(action, *args):

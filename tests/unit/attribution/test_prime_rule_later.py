@@ -10,9 +10,9 @@ import pytest
 
 from deltaspan import DeltaCheckFailed, Window, change, collect_reports, expects, observe
 from deltaspan import _workers as _threads
-from deltaspan._attribution._contention import _metrics
 from deltaspan._engine import _deferred
 from deltaspan._state.codec import Unreadable, decode
+from support.process import open_windows
 
 
 class BrokenFuture:
@@ -35,7 +35,7 @@ def test_a_future_that_cannot_be_watched_comes_back_as_it_is():
         assert expects(observe("rows", lambda: 1))(lambda: future)() is future
 
     assert reports[0].outcome == "observed"
-    assert not _metrics
+    assert not open_windows()
 
 
 def test_a_deferred_action_without_an_event_loop_of_asyncio_is_judged_at_once():
@@ -70,7 +70,7 @@ def test_a_loop_that_is_closed_before_a_verdict_leaves_no_scope_open():
         loop.close()
         _deferred.drain(5)
 
-        assert not _metrics
+        assert not open_windows()
     assert [report["rows"].reason for report in reports] == ["abandoned"]
 
 

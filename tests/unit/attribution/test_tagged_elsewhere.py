@@ -17,7 +17,8 @@ from deltaspan import (
     window,
 )
 from deltaspan.causal_tag import current_causal_root
-from deltaspan.causal_tag._descendants import DescendantTracker, root_indexes
+from deltaspan.causal_tag._descendants import DescendantTracker
+from support.process import tracked_roots
 
 ELSEWHERE = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 CONTENDED = ("inconclusive", "contended")
@@ -36,7 +37,7 @@ class Table:
 @pytest.fixture
 def table():
     yield Table()
-    assert not root_indexes
+    assert not tracked_roots()
 
 
 def nested(check, act):

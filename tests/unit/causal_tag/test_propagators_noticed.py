@@ -9,7 +9,6 @@ from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from deltaspan import expects, observe
-from deltaspan._telemetry import _propagation as _propagators
 
 LOST = "the configured propagator does not carry baggage, so causal tags stay in this process; "
 OFF = ", or DELTASPAN_PROPAGATE=off to keep them here"
@@ -18,11 +17,6 @@ OFF = ", or DELTASPAN_PROPAGATE=off to keep them here"
 @expects(observe("nothing", lambda: 0))
 def act():
     pass
-
-
-@pytest.fixture(autouse=True)
-def _not_looked(monkeypatch):
-    monkeypatch.setattr(_propagators, "_looked", False)
 
 
 @pytest.fixture

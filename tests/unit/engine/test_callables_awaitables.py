@@ -17,8 +17,8 @@ from deltaspan import (
     expects,
     unchanged,
 )
-from deltaspan._attribution._contention import _metrics
 from deltaspan._workers import drain
+from support.process import open_windows
 
 rows = []
 users = []
@@ -102,7 +102,7 @@ async def test_it_is_judged_when_it_has_been_awaited_and_not_before(kind):
 
     assert answer == await made
     assert [(check.metric, check.outcome) for check in reports[0]] == [("rows", "pass"), ("users", "pass")]
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 async def test_an_unchanged_state_that_changes_while_it_is_awaited_fails():
@@ -183,7 +183,7 @@ async def test_a_task_that_awaits_it_may_be_cancelled():
             await task
 
     assert reports[0]["rows"].reason == "action_failed"
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 async def test_a_second_time_is_its_own_affair():
@@ -206,7 +206,7 @@ def test_one_that_nobody_awaits_is_abandoned_and_names_the_cure(kind):
         f"rows: nobody awaited the {kind.__name__} that the action returned; if it acts in another way, "
         "make the action async, and let it return when it has acted"
     )
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_what_can_be_seen_of_it_is_what_was_returned():
@@ -273,7 +273,7 @@ async def test_one_that_is_driven_as_a_coroutine_is_judged_when_it_has_ended(dri
 
     assert answer in ("response a", ["response a"])
     assert [report.outcome for report in reports] == ["pass"]
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 async def test_one_that_is_driven_as_a_coroutine_may_be_cancelled():
@@ -315,7 +315,7 @@ async def test_one_that_is_entered_is_judged_when_its_block_has_ended():
             assert current_causal_tag() is None
 
     assert [report.outcome for report in reports] == ["pass"]
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 async def test_a_failure_is_raised_where_its_block_ends():
@@ -359,7 +359,7 @@ async def test_one_that_is_entered_and_never_left_is_abandoned():
         assert drain()
 
     assert reports[0]["rows"].explanation == "rows: the window ended before its verdict was reached"
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 async def test_it_may_be_entered_again_on_its_own():
@@ -411,7 +411,7 @@ async def test_what_nothing_can_stand_in_for_is_returned_as_it_is_and_names_the_
         "make the action async, and await it there"
     )
     assert [check.reason for check in reports[0]] == ["abandoned", "abandoned"]
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_policy_for_what_has_no_verdict_applies_to_it_at_once():

@@ -114,11 +114,11 @@ def test_a_generator_that_the_parent_began_is_not_reported_when_the_child_ends_i
 def test_the_thread_in_the_background_is_started_anew_in_a_child():
     def work():
         done = []
-        _background.prepare()
-        _background.later(lambda: done.append(1))
+        _background.start_background_thread()
+        _background.run_in_background(lambda: done.append(1))
         return _background.drain(), done
 
-    _background.prepare()
+    _background.start_background_thread()
 
     assert in_a_fork(work) == (True, [1])
 

@@ -7,8 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged
-from deltaspan._attribution._contention import _metrics
 from deltaspan._workers import drain
+from support.process import open_windows
 
 
 class Flows:
@@ -125,7 +125,7 @@ def test_a_future_of_a_pool_is_judged_when_it_is_done(flows):
         act().result()
 
     assert [report.outcome for report in reports] == ["pass"]
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_failure_that_should_be_raised_is_logged(flows, caplog):
@@ -147,4 +147,4 @@ def test_a_future_that_is_never_done_is_abandoned_when_it_is_collected(flows):
         assert drain()
 
     assert [report["flows"].reason for report in reports] == ["abandoned"]
-    assert _metrics == {}
+    assert open_windows() == {}

@@ -20,9 +20,9 @@ from deltaspan import (
     observe,
     unchanged,
 )
-from deltaspan._attribution._contention import _metrics
 from deltaspan._workers import drain
 from support.later_flows import Flows
+from support.process import open_windows
 
 
 @pytest.fixture
@@ -237,7 +237,7 @@ async def test_a_coroutine_from_a_plain_function_that_is_never_started_leaves_no
 
     assert drain()
     assert flows.rows == []
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 async def test_an_exception_from_a_coroutine_of_a_plain_function_is_raised_and_reported(flows):

@@ -9,7 +9,6 @@ import time
 import pytest
 
 from deltaspan import change, collect_reports, expects, observe, probe
-from deltaspan._engine import _reads as _reading
 from support.later_flows import Flows
 
 
@@ -144,8 +143,7 @@ async def act_on_a_loop():
     return "acted"
 
 
-async def test_a_probe_that_holds_up_the_event_loop_is_named_once(monkeypatch, caplog):
-    monkeypatch.setattr(_reading, "_known_to_block", set())
+async def test_a_probe_that_holds_up_the_event_loop_is_named_once(caplog):
     for _ in range(3):
         await expects(observe("rows", take_long))(act_on_a_loop)()
 
@@ -158,8 +156,7 @@ async def test_a_probe_that_holds_up_the_event_loop_is_named_once(monkeypatch, c
     )
 
 
-async def test_a_probe_that_is_read_in_a_thread_is_not_said_to_hold_up_the_event_loop(monkeypatch, caplog):
-    monkeypatch.setattr(_reading, "_known_to_block", set())
+async def test_a_probe_that_is_read_in_a_thread_is_not_said_to_hold_up_the_event_loop(caplog):
 
     @probe(blocking=True)
     def read():
@@ -170,8 +167,7 @@ async def test_a_probe_that_is_read_in_a_thread_is_not_said_to_hold_up_the_event
     assert caplog.records == []
 
 
-def test_a_probe_that_takes_long_in_an_action_that_is_not_async_holds_up_nothing(monkeypatch, caplog):
-    monkeypatch.setattr(_reading, "_known_to_block", set())
+def test_a_probe_that_takes_long_in_an_action_that_is_not_async_holds_up_nothing(caplog):
     expects(observe("rows", take_long))(lambda: None)()
 
     assert caplog.records == []

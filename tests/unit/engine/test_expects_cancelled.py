@@ -12,8 +12,8 @@ from deltaspan import (
     observe,
     unchanged,
 )
-from deltaspan._attribution._contention import _metrics
 from support.later_flows import Flows
+from support.process import open_windows
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def test_a_task_that_is_cancelled_in_its_action_closes_the_window(flows):
             await task
 
     assert [report.outcome for report in reports] == ["inconclusive"]
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 @pytest.mark.parametrize("read", [1, 2], ids=["before the action", "after the action"])
@@ -83,7 +83,7 @@ async def test_a_task_that_is_cancelled_while_a_probe_is_read_closes_the_window(
         await task
 
     assert len(reads) == read
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 async def test_an_action_that_survives_its_cancellation_is_judged_in_full(flows):
@@ -169,4 +169,4 @@ def test_a_coroutine_that_is_left_in_its_action_closes_the_window(flows, left):
         ("inconclusive", "action_failed"),
         ("pass", None),
     ]
-    assert _metrics == {}
+    assert open_windows() == {}

@@ -16,7 +16,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
-from deltaspan._attribution._contention import _metrics
+from support.process import open_windows
 
 
 def run(act, *args):
@@ -134,7 +134,7 @@ def test_whatever_an_action_raises_is_raised_and_the_states_are_recorded(error):
         ("pass", None, 2, 2),
         ("observed", None, 3, 3),
     ]
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_failed_action_is_explained_with_what_it_left_behind():
@@ -172,7 +172,7 @@ def test_an_interrupt_while_a_baseline_is_read_ends_the_window_and_is_raised():
         act()
 
     assert ran == []
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_an_interrupt_while_a_post_state_is_read_ends_the_window_before_it_is_raised():
@@ -188,7 +188,7 @@ def test_an_interrupt_while_a_post_state_is_read_ends_the_window_before_it_is_ra
     with pytest.raises(KeyboardInterrupt):
         act()
 
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_hook_receives_each_report():

@@ -15,8 +15,8 @@ from deltaspan import (
     observe,
     unchanged,
 )
-from deltaspan._attribution._contention import _metrics
 from support.later_flows import Flows, exhausted
+from support.process import open_windows
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ async def test_one_that_is_left_is_abandoned_and_no_async_probe_is_read_again(fl
         ("inconclusive", "abandoned", 1, 1),
     ]
     assert flows.reads == 1
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 @LEFT

@@ -6,8 +6,8 @@ import logging
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe
-from deltaspan._attribution._contention import _metrics
 from deltaspan._workers import drain
+from support.process import open_windows
 
 
 class Flows:
@@ -53,7 +53,7 @@ def test_a_generator_that_the_cyclic_collector_finds_is_ended_in_the_background(
     assert [report["flows"].reason for report in reports] == ["abandoned"]
     assert reports[0]["flows"].post_state == 1
     assert len(ended_in) == 1
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_collection_within_the_locks_of_contention_does_not_wait_for_itself(flows, monkeypatch):
@@ -72,7 +72,7 @@ def test_a_collection_within_the_locks_of_contention_does_not_wait_for_itself(fl
         gc.collect()
     assert drain()
 
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_generator_that_a_plain_function_returned_and_nobody_began_is_abandoned(flows):

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from deltaspan import DeltaspanError, change, collect_reports, current_causal_tag, expects, observe, unchanged
-from deltaspan._attribution._contention import _metrics
+from support.process import open_windows
 
 
 class Flows:
@@ -70,7 +70,7 @@ def test_a_generator_that_is_left_is_abandoned_in_each_check_and_its_states_are_
         ("inconclusive", "abandoned", 1, 1),
         ("inconclusive", "abandoned", 2, 2),
     ]
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_it_is_explained_with_how_far_it_came(flows):

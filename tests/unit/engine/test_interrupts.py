@@ -12,8 +12,7 @@ from itertools import count
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged, window
-from deltaspan._attribution._contention import _metrics
-from deltaspan._attribution._locks import _holders
+from support.process import held_locks, open_windows
 
 
 class Stopped(Exception):
@@ -96,8 +95,8 @@ class Acting:
 
     def assert_closed(self, recorded):
         assert not self.lock.locked()
-        assert not _metrics
-        assert _holders == {}
+        assert not open_windows()
+        assert held_locks() == {}
         assert current_causal_tag() is None
         assert recorded.span.end_time is not None
         assert len(self.reports) == 1
@@ -192,7 +191,7 @@ def test_waiting_for_a_lock_can_be_interrupted():
         act()
     lock.release()
 
-    assert _holders == {}
+    assert held_locks() == {}
     assert not lock.locked()
 
 
@@ -258,7 +257,7 @@ def test_an_interrupt_while_judging_or_reporting_goes_on(place):
 
     assert ran == [1]
     assert len(reports) == 1
-    assert not _metrics
+    assert not open_windows()
     assert current_causal_tag() is None
 
 
@@ -299,7 +298,7 @@ def test_an_interrupt_while_a_window_is_opened_by_hand_goes_on():
             opened.capture_baseline()
 
     assert opened.report["rows"].reason == "abandoned"
-    assert not _metrics
+    assert not open_windows()
 
 
 def set_from_another_thread(kind, ready):

@@ -12,6 +12,7 @@ import deltaspan
 from deltaspan import (
     DeltaCheckFailed,
     DeltaInconclusive,
+    _process,
     change,
     collect_reports,
     configure,
@@ -254,6 +255,7 @@ def test_content_is_shown_only_where_full_is_said(environ):
     assert settings().shows_content
     configure(capture_state="summary")
     assert not settings().shows_content
+    _process.reset()
     environ(DELTASPAN_CAPTURE_STATE="full")
     assert settings().shows_content
     environ(DELTASPAN_CAPTURE_STATE="fulll")

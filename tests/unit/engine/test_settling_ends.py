@@ -6,8 +6,6 @@ import logging
 import pytest
 
 from deltaspan import DeltaCheckFailed, change, collect_reports, expects
-from deltaspan._concurrency import Once
-from deltaspan._engine import _polling as _settling
 from support.queues import Queue, run
 
 
@@ -105,8 +103,7 @@ def test_a_failure_is_raised_after_the_wait():
     assert caught.value.result == "queued"
 
 
-async def test_a_sync_action_that_polls_on_an_event_loop_is_warned_about_once(monkeypatch, caplog):
-    monkeypatch.setattr(_settling, "_warned", Once())
+async def test_a_sync_action_that_polls_on_an_event_loop_is_warned_about_once(caplog):
     for _ in range(3):
         queue = Queue(0, 0, 0, 1)
         run(expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act))
@@ -122,8 +119,7 @@ async def test_a_sync_action_that_polls_on_an_event_loop_is_warned_about_once(mo
     ]
 
 
-def test_a_sync_action_that_polls_elsewhere_is_not_warned_about(monkeypatch, caplog):
-    monkeypatch.setattr(_settling, "_warned", Once())
+def test_a_sync_action_that_polls_elsewhere_is_not_warned_about(caplog):
     queue = Queue(0, 0, 1)
     run(expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act))
 

@@ -9,7 +9,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.core import Metric
 
 from deltaspan import change, expects
-from deltaspan._telemetry._instruments import Instruments, install
+from deltaspan._telemetry import Instruments, install
 from support.prometheus_names import LABELS, METRICS
 
 OF_THE_SCOPE = {"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"}
@@ -27,7 +27,6 @@ def scraped():
 
     order()
     yield [family for family in REGISTRY.collect() if isinstance(family, Metric) and "delta" in family.name]
-    install(None)
     provider.shutdown()
 
 

@@ -1,4 +1,4 @@
-"""Rows say which action wrote them last, by every way that SQLAlchemy writes rows and we can reach."""
+"""Rows name their last writer, for each way in which SQLAlchemy writes."""
 
 from __future__ import annotations
 

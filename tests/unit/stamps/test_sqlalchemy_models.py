@@ -1,4 +1,4 @@
-"""Rows of every kind of model say who wrote them: dataclasses, and classes that inherit from each other."""
+"""Rows of every kind of model name their writer: dataclasses and subclasses."""
 
 from __future__ import annotations
 

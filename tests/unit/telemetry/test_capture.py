@@ -1,4 +1,4 @@
-"""How much of a state leaves: bounded, its kind and size, or nothing at all."""
+"""Capture of states: in full within bounds, as kind and size, or not."""
 
 from __future__ import annotations
 

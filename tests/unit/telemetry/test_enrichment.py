@@ -1,4 +1,4 @@
-"""An agent framework's own `execute_tool` span is enriched, once; ours never is."""
+"""Enrichment of an agent framework's `execute_tool` span, once per span."""
 
 from __future__ import annotations
 

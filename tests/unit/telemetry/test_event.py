@@ -1,4 +1,4 @@
-"""The `delta.check` event: one a check, on the span, as a log record, or both."""
+"""The `delta.check` event of each check, on the span or as a log."""
 
 from __future__ import annotations
 

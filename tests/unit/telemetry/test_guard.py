@@ -13,15 +13,15 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.sampling import Sampler
 from opentelemetry.trace import StatusCode
 
-from deltaspan import change, collect_reports, current_causal_tag, expects
-from deltaspan._telemetry import Instruments, _events, _instruments, install
+from deltaspan import _process, change, collect_reports, current_causal_tag, expects
+from deltaspan._telemetry import Instruments, _events, install, instruments
 from deltaspan._telemetry import _values as _state
 
 flows: list[str] = []
 
 
 class TelemetryFault(Exception):
-    """What broken telemetry raises here."""
+    """The exception that broken telemetry raises here."""
 
 
 def fault(*args, **kwargs):
@@ -130,7 +130,7 @@ def in_get_tracer(record, monkeypatch):
     provider = TracerProvider(shutdown_on_exit=False)
     monkeypatch.setattr(provider, "get_tracer", fault)
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
-    monkeypatch.setattr(_instruments, "_installed", None)
+    _process.reset()  # the instruments are made anew, from the global providers
 
 
 FAULTS = [
@@ -259,7 +259,7 @@ def test_an_interrupt_is_no_fault(record, monkeypatch):
 
 def test_a_broken_event_does_not_lose_the_verdict_on_the_span(record, monkeypatch):
     on_the_span("add_event")(record, monkeypatch)
-    recorded = _instruments._installed
+    recorded = instruments()
     ended = []
     start = recorded.tracer.start_span
     recorded.tracer = Mock(start_span=lambda *a, **k: ended.append(start(*a, **k)) or ended[-1])

@@ -1,4 +1,4 @@
-"""The three metrics: exact attributes, zeros that start a series, and exemplars that lead to the trace."""
+"""The three metrics: attributes, initial zeros, and exemplars."""
 
 from __future__ import annotations
 

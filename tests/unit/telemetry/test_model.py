@@ -1,4 +1,4 @@
-"""The names on the wire have one source, and what is generated from it is current."""
+"""The names on the wire have one source, and generated files are current."""
 
 import ast
 import subprocess

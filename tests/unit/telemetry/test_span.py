@@ -1,4 +1,4 @@
-"""The span of a run: identity at its start, verdict at its end, and an end on every way out."""
+"""The span of a run: identity at its start, verdict at its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the span of a run ends: its status, what was rendered for it, and that it ends on every way out."""
+"""The end of a run's span: status, rendering, and an end in every case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps a tree from being the whole truth, each with its sentence."""
+"""Findings of a tree, each with its sentence."""
 
 from __future__ import annotations
 

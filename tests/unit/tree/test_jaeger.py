@@ -1,4 +1,4 @@
-"""A Jaeger that is wrong, missing or refuses is told in words; what one must not be asked is refused."""
+"""Faults of a Jaeger, and invalid selections, have clear errors."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_jaeger_may_be_below_a_path(serving):
 def test_what_is_no_jaeger_is_told_so(serving, answer):
     server = serving(**{f"api_v3_traces_{TRACE}": answer})
 
-    with pytest.raises(DeltaspanError, match=r"what answers at http://.* is no Jaeger with /api/v3"):
+    with pytest.raises(DeltaspanError, match=r"the server at http://.* is not a Jaeger with /api/v3"):
         read_jaeger(server.url, trace=TRACE)
 
 
@@ -162,12 +162,12 @@ def test_a_server_that_never_answers_is_left_after_the_timeout():
 @pytest.mark.parametrize(
     ("url", "asked", "sentence"),
     [
-        ("file:///etc/passwd", {"trace": TRACE}, "is no URL of a Jaeger"),
-        ("localhost:16686", {"trace": TRACE}, "is no URL of a Jaeger"),
-        ("http://localhost", {}, "say what to look for: root, trace or service"),
-        ("http://localhost", {"trace": "../x"}, "'../x' is no trace id"),
+        ("file:///etc/passwd", {"trace": TRACE}, "is not the URL of a Jaeger"),
+        ("localhost:16686", {"trace": TRACE}, "is not the URL of a Jaeger"),
+        ("http://localhost", {}, "nothing is selected: give root, trace or service"),
+        ("http://localhost", {"trace": "../x"}, "'../x' is not a trace id"),
         ("http://localhost", {"trace": TRACE, "service": "one"}, "leave root and service out"),
-        ("http://localhost", {"root": "A"}, "'A' is no causal tag"),
+        ("http://localhost", {"root": "A"}, "'A' is not a causal tag"),
     ],
 )
 def test_what_a_jaeger_cannot_be_asked_is_refused(url, asked, sentence):

@@ -1,4 +1,4 @@
-"""Whatever spans there are, in whatever order and however often: one tree, and the right one."""
+"""Any spans in any order give the one right tree."""
 
 from __future__ import annotations
 

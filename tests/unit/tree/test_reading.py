@@ -1,4 +1,4 @@
-"""OTLP/JSON files into spans: as exporters and collectors write them, and as they come in real life."""
+"""Spans from OTLP/JSON files, valid, damaged and concatenated."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_line_that_was_cut_off_is_left_out_and_told(reading):
 
 @pytest.mark.parametrize("line", ["[]", "7", '{"a": 1}', '{"resourceSpans": 7}'])
 def test_a_line_that_is_no_otlp_is_left_out_and_told(reading, line):
-    assert reading(lines(line, export(ONE))) == ([READ], ["FILE, line 1: JSON, but no OTLP; left out"])
+    assert reading(lines(line, export(ONE))) == ([READ], ["FILE, line 1: JSON, but not OTLP; left out"])
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, "7" * 10_000, "\x00", "{"])
@@ -184,7 +184,7 @@ def test_a_file_of_which_nothing_is_understood_is_an_error_also_among_others(tmp
     (tmp_path / "spans.jsonl").write_text(lines(export(ONE)))
     (tmp_path / "cut.jsonl").write_text(lines(export(ONE))[:-20])
 
-    with pytest.raises(DeltaspanError, match=r"cut.jsonl is no OTLP/JSON"):
+    with pytest.raises(DeltaspanError, match=r"cut.jsonl is not OTLP/JSON"):
         read_files(tmp_path / "*.jsonl")
 
 
@@ -228,8 +228,8 @@ def test_files_put_together_may_each_begin_with_a_byte_order_mark(reading, encod
         ("", None, r" is a folder: name the files in it, such as .*\*\.jsonl$"),
         ("empty.jsonl", "", r"empty.jsonl is empty: name a file that a span exporter wrote"),
         ("blank.jsonl", "\n\n", r"blank.jsonl is empty: name a file that a span exporter wrote"),
-        ("other.jsonl", "[]", r"other.jsonl is no OTLP/JSON: name a file that a span exporter wrote"),
-        ("text.txt", "hello\n", r"text.txt is no OTLP/JSON"),
+        ("other.jsonl", "[]", r"other.jsonl is not OTLP/JSON: name a file that a span exporter wrote"),
+        ("text.txt", "hello\n", r"text.txt is not OTLP/JSON"),
         ("metrics.jsonl", '{"resourceMetrics": []}\n', r"metrics.jsonl holds metrics, but no spans"),
     ],
 )

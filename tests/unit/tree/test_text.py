@@ -1,4 +1,4 @@
-"""How a tree is drawn."""
+"""The drawing of a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who caused what, from spans: structure, order, and the spans that are one run."""
+"""Trees from spans: structure, order, and runs with several spans."""
 
 from __future__ import annotations
 

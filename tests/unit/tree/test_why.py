@@ -1,4 +1,4 @@
-"""Why a run came to its verdict, what encloses it, and the counts: in the tree, as text and as JSON."""
+"""Checks, enclosing spans and counts of a tree, as text and JSON."""
 
 from __future__ import annotations
 

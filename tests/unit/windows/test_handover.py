@@ -18,8 +18,8 @@ from deltaspan import (
     unchanged,
     window,
 )
-from deltaspan._attribution._contention import _metrics
 from deltaspan._workers import drain
+from support.process import open_windows
 
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 ROOT = "7c1f0f5e-2222-4333-8444-555566667777"
@@ -154,7 +154,7 @@ def test_a_text_that_is_loaded_twice_is_verified_twice(rows):
 
     assert [report.outcome for report in reports] == ["pass", "pass"]
     assert reports[0].causal_tag == reports[1].causal_tag
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_window_may_be_handed_on(rows):
@@ -193,7 +193,7 @@ def test_here_it_contends_with_nobody_any_more(rows):
     opened(change("rows", rows.count).by(1)).to_json()
     rows.append(4)
 
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 def test_a_window_that_is_loaded_and_never_verified_is_abandoned(rows):

@@ -18,7 +18,7 @@ from deltaspan import (
     unchanged,
     window,
 )
-from deltaspan._attribution._contention import _metrics
+from support.process import open_windows
 
 
 class Rows(list):
@@ -259,7 +259,7 @@ def test_a_hook_and_a_collection_receive_the_report(rows):
 def test_a_window_never_opened_holds_nothing(rows):
     window("load", change("rows", rows.count))
 
-    assert _metrics == {}
+    assert open_windows() == {}
 
 
 # What one window does not see ------------------------------------------------------------------------------

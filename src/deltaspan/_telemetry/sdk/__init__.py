@@ -1,1 +1,1 @@
-"""What needs the OpenTelemetry SDK: exporters and baggage processors."""
+"""Exporters and baggage processors, which need the OpenTelemetry SDK."""

@@ -1,4 +1,4 @@
-"""OpenTelemetry's own processors that copy baggage onto spans and log records, if they are installed."""
+"""Use OpenTelemetry's baggage processors for spans and log records, if installed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ __all__ = ["add_baggage_processors"]
 
 _log = logging.getLogger("deltaspan")
 
-# These two and no more: baggage comes from strangers too, who must not write a verdict on our spans.
+# Only these two. Baggage also comes from strangers, who must not write a verdict on our spans.
 _COPIED: Final = frozenset({semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID})
 
 
 def add_baggage_processors(traces: Any, loggers: Any) -> None:
-    """Have every span and log record inside an action carry its causal tag and root.
+    """Copy causal tag and root to every span and log record in an action.
+
+    Call this before exporting processors are added, because processors run in order.
 
     Args:
-        traces: an SDK's tracer provider.
-        loggers: its logger provider; before any processor that exports, for those see what is there.
+        traces: the tracer provider of an SDK.
+        loggers: the logger provider of an SDK.
     """
     try:
-        from opentelemetry.processor.baggage import (  # noqa: PLC0415  # optional, and said when it is missed
+        from opentelemetry.processor.baggage import (  # noqa: PLC0415  # optional, and logged if it is missing
             BaggageLogProcessor,
             BaggageSpanProcessor,
         )

@@ -1,4 +1,4 @@
-"""Choosing exporters by the environment, and keeping an unreachable collector from flooding the log."""
+"""Choose exporters by the environment, and log an unreachable collector once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["SIGNALS", "Outage", "exporters", "protocol_of"]
 _log = logging.getLogger("deltaspan")
 
 SIGNALS: Final = ("TRACES", "METRICS", "LOGS")
-"""As OpenTelemetry's environment variables spell them."""
+"""The signals, spelled as in OpenTelemetry's environment variables."""
 _GRPC: Final = "grpc"
 _HTTP: Final = "http/protobuf"
 _GRPC_PORT: Final = 4317
 _PROTOCOLS: Final = {_GRPC: "otlp_proto_grpc", _HTTP: "otlp_proto_http", "http/json": "otlp_json_http"}
-"""The protocols of OTLP, and by which name their exporters are installed."""
+"""The OTLP protocols, and the entry point names of their exporters."""
 _PACKAGE: Final = "opentelemetry.exporter.otlp.proto"
 _JSON: Final = "opentelemetry.exporter.otlp.json.http"
 _NOISY_LOGGERS: Final = (
@@ -42,73 +42,73 @@ _NOISY_LOGGERS: Final = (
 
 
 def exporters(only: str | None = None) -> dict[str, list[Any]]:
-    """Return the exporters of each signal that the environment asks for; none are made if one is wrong.
+    """Create the exporters that the environment names, by signal.
 
-    Each is what a package installed under that name, as OpenTelemetry's own entry points list it. One of
-    metrics may be a reader, which needs no exporter.
+    Exporters are found by OpenTelemetry's entry points. For metrics, one may be a reader, which needs no
+    exporter. If one name is wrong, none is created.
 
     Args:
-        only: make those of this name alone; all are looked up.
+        only: create only exporters of this name. The others are still looked up.
 
     Raises:
-        DefinitionValueError: the environment names an exporter or a protocol that is not installed, or gives
-            an exporter a setting that it refuses.
+        DefinitionValueError: the environment names an exporter or a protocol that is not installed, or an
+            exporter rejects one of its settings.
     """
-    makers = {signal_name: _makers(signal_name) for signal_name in SIGNALS}
+    makers = {signal_name: _load_all(signal_name) for signal_name in SIGNALS}
     return {
-        signal_name: [_made(signal_name, kind, make) for kind, make in chosen if only in (None, kind)]
+        signal_name: [_make(signal_name, kind, make) for kind, make in chosen if only in (None, kind)]
         for signal_name, chosen in makers.items()
     }
 
 
-def _makers(signal_name: str) -> list[tuple[str, Callable[[], Any]]]:
+def _load_all(signal_name: str) -> list[tuple[str, Callable[[], Any]]]:
     variable = f"OTEL_{signal_name}_EXPORTER"
     kinds = [kind.strip().lower() for kind in os.environ.get(variable, "").split(",") if kind.strip()]
     return [
-        (kind, _installed(signal_name, kind, variable))
+        (kind, _load(signal_name, kind, variable))
         for kind in dict.fromkeys(kinds or ["otlp"])
         if kind != "none"
     ]
 
 
-def _installed(signal_name: str, kind: str, variable: str) -> Callable[[], Any]:
-    """Return what makes an exporter."""
-    # Only the transport that is used is imported: gRPC alone is a second of start-up.
+def _load(signal_name: str, kind: str, variable: str) -> Callable[[], Any]:
+    """Return the factory of an exporter."""
+    # Only the chosen transport is imported, because gRPC takes a second to load.
     group = f"opentelemetry_{signal_name.lower()}_exporter"
-    name, said = kind, f"{variable}={kind!r}"
+    name, requested = kind, f"{variable}={kind!r}"
     if kind == "otlp":
         protocol = protocol_of(signal_name)
-        name, said = _PROTOCOLS[protocol], f"the OTLP protocol {protocol!r} of {signal_name.lower()}"
-    found = list(entry_points(group=group, name=name))
-    if not found:
+        name, requested = _PROTOCOLS[protocol], f"the OTLP protocol {protocol!r} of {signal_name.lower()}"
+    candidates = list(entry_points(group=group, name=name))
+    if not candidates:
         known = sorted({each.name for each in entry_points(group=group)} | {"none"})
         raise DefinitionValueError(
-            f"{said} needs an exporter that is not installed; there are {', '.join(known)}"
+            f"{requested} needs an exporter that is not installed; there are {', '.join(known)}"
         )
     try:
-        return found[0].load()  # type: ignore[no-any-return]
+        return candidates[0].load()  # type: ignore[no-any-return]
     except Exception as error:
-        raise DefinitionValueError(f"the exporter for {said} cannot be loaded: {error}") from error
+        raise DefinitionValueError(f"the exporter for {requested} cannot be loaded: {error}") from error
 
 
-def _made(signal_name: str, kind: str, make: Callable[[], Any]) -> Any:
+def _make(signal_name: str, kind: str, make: Callable[[], Any]) -> Any:
     try:
         return make()
     except (ValueError, OSError) as error:
-        # The SDK's own words say "could not convert string to float", and not what it was reading.
-        what = f"the exporter of {signal_name.lower()}"
+        # The SDK's error is "could not convert string to float" without the name of the variable.
+        name = f"the exporter of {signal_name.lower()}"
         if kind == "otlp":
-            said = f"{what} does not understand one of the OTEL_EXPORTER_OTLP_* environment variables"
+            problem = f"{name} does not understand one of the OTEL_EXPORTER_OTLP_* environment variables"
         else:
-            said = f"{what} {kind!r} cannot start"
-        raise DefinitionValueError(f"{said}: {error}") from error
+            problem = f"{name} {kind!r} cannot start"
+        raise DefinitionValueError(f"{problem}: {error}") from error
 
 
 def protocol_of(signal_name: str) -> str:
-    """Return the protocol of OTLP that the environment says, or that its endpoint's port speaks.
+    """Return the OTLP protocol that the environment or the endpoint's port implies.
 
     Raises:
-        DefinitionValueError: it says something else.
+        DefinitionValueError: the environment names another protocol.
     """
     own, common = f"OTEL_EXPORTER_OTLP_{signal_name}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
     variable = own if os.environ.get(own, "").strip() else common
@@ -117,7 +117,7 @@ def protocol_of(signal_name: str) -> str:
         endpoint = os.environ.get(f"OTEL_EXPORTER_OTLP_{signal_name}_ENDPOINT") or os.environ.get(
             "OTEL_EXPORTER_OTLP_ENDPOINT", ""
         )
-        # 4317 is the port of OTLP over gRPC; HTTP never answers there.
+        # 4317 is the port of OTLP over gRPC. HTTP is never served there.
         return _GRPC if _port(endpoint) == _GRPC_PORT else _HTTP
     if protocol not in _PROTOCOLS:
         raise DefinitionValueError(
@@ -134,57 +134,55 @@ def _port(endpoint: str) -> int | None:
 
 
 class Outage(logging.Filter):
-    """Has a collector that cannot be reached logged once, not for every batch of every signal.
+    """Logs an unreachable collector once, not for every batch of every signal.
 
-    The first complaint passes and the rest are kept for DEBUG, until every exporter that failed has
-    succeeded again: the next outage is another one.
+    The first complaint passes, and the others become DEBUG records. When every exporter that failed has
+    succeeded again, the outage is over.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._failing: set[int] = set()
-        self._said = Once()
+        self._is_logged = Once()
 
     def watch(self, exporters: Sequence[Any]) -> None:
-        """Quieten the exporters' loggers, and notice when exporters succeed again."""
+        """Filter the exporters' loggers, and detect when exporters succeed again."""
         for name in _NOISY_LOGGERS:
             logging.getLogger(name).addFilter(self)
         for exporter in exporters:
-            exporter.export = self._watched(exporter.export, id(exporter))
+            exporter.export = self._observe(exporter.export, id(exporter))
 
-    def complain(self, what: str) -> None:
-        """Log a complaint of our own, unless this outage has been logged."""
-        if self._said.take():
-            _log.warning("%s (%s)", what, _ONCE)
+    def complain(self, complaint: str) -> None:
+        """Log a complaint of deltaspan, unless this outage was logged."""
+        if self._is_logged.take():
+            _log.warning("%s (%s)", complaint, _ONCE)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let the first complaint through."""
+        """Pass the first complaint of an outage."""
         if record.levelno < logging.WARNING:
             return True
         if record.exc_info and isinstance(record.exc_info[1], OSError):
-            record.exc_info = (
-                None  # a refused connection says it all; a fault of another kind needs its traceback
-            )
-        if self._said.take():
+            record.exc_info = None  # a connection error needs no traceback, other faults do
+        if self._is_logged.take():
             record.msg = f"{record.msg} ({_ONCE})"
             return True
         record.levelno, record.levelname = logging.DEBUG, "DEBUG"
         return logging.getLogger(record.name).isEnabledFor(logging.DEBUG)
 
-    def _watched(self, export: Callable[..., Any], who: int) -> Callable[..., Any]:
-        def watched(*args: Any, **kwargs: Any) -> Any:
+    def _observe(self, export: Callable[..., Any], exporter_id: int) -> Callable[..., Any]:
+        def observed(*args: Any, **kwargs: Any) -> Any:
             result = export(*args, **kwargs)
             if getattr(result, "name", None) == "SUCCESS":
-                self._succeeded(who)
+                self._succeeded(exporter_id)
             else:
-                self._failing.add(who)
+                self._failing.add(exporter_id)
             return result
 
-        return watched
+        return observed
 
-    def _succeeded(self, who: int) -> None:
-        self._failing.discard(who)
-        if not self._failing and self._said.give_back():
+    def _succeeded(self, exporter_id: int) -> None:
+        self._failing.discard(exporter_id)
+        if not self._failing and self._is_logged.give_back():
             _log.info("telemetry is arriving again")
 
 

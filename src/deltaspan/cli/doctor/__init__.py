@@ -1,7 +1,8 @@
-"""The examination behind `deltaspan doctor`: what would keep verdicts from arriving, in words.
+"""The checks behind `deltaspan doctor`: causes that keep verdicts from arriving.
 
-`_settings.py` reads the environment, `_endpoints.py` finds where telemetry goes, `_network.py` tries it
-with `_sending.py`, `_answer.py` reads what comes back, `_propagation.py` looks after the causal tag.
+`_settings.py` reads the environment. `_endpoints.py` finds the target of each signal. `_network.py` connects
+to it, `_sending.py` sends samples, and `_answer.py` reads the answers. `_propagation.py` checks that causal
+tags are propagated.
 """
 
 from __future__ import annotations
@@ -9,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from deltaspan._telemetry import exporters
+from deltaspan.cli.doctor._diagnosis import Diagnosis
 from deltaspan.cli.doctor._endpoints import targets
-from deltaspan.cli.doctor._finding import Finding
-from deltaspan.cli.doctor._network import network_findings
-from deltaspan.cli.doctor._propagation import propagation_findings
-from deltaspan.cli.doctor._settings import settings_findings
+from deltaspan.cli.doctor._network import network_diagnoses
+from deltaspan.cli.doctor._propagation import propagation_diagnoses
+from deltaspan.cli.doctor._settings import settings_diagnoses
 from deltaspan.exceptions import DefinitionValueError
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Diagnosis", "examine"]
 
 
-def examine() -> Iterator[Finding]:
-    """Look at the environment, try what it says, and yield what is found as it is found."""
-    yield from settings_findings()
-    yield from propagation_findings()
+def examine() -> Iterator[Diagnosis]:
+    """Check the environment and the endpoints, and yield each diagnosis at once."""
+    yield from settings_diagnoses()
+    yield from propagation_diagnoses()
     try:
-        found, made = targets(), exporters(only="otlp")
+        otlp_targets, otlp_exporters = targets(), exporters(only="otlp")
     except (DefinitionValueError, ValueError) as error:
-        yield Finding("wrong", str(error), "correct it; nothing can be sent until then")
+        yield Diagnosis("wrong", str(error), "correct it; nothing can be sent until then")
         return
-    yield from network_findings(found, made)
+    yield from network_diagnoses(otlp_targets, otlp_exporters)

@@ -1,4 +1,4 @@
-"""Whether what answers an export over HTTP is an OTLP receiver, and whether it took all of it."""
+"""Check that the answer to an HTTP export is an OTLP receiver's full success."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from deltaspan.cli.doctor._diagnosis import Diagnosis
 from deltaspan.cli.doctor._endpoints import Target, without_secrets
-from deltaspan.cli.doctor._finding import Finding
 
-__all__ = ["answer_finding", "answers", "receiver_cure"]
+__all__ = ["answer_diagnosis", "answers", "receiver_remedy"]
 
 _PROTOBUF: Final = "application/x-protobuf"
 _JSON: Final = "application/json"
@@ -32,73 +32,71 @@ _REJECTED: Final = {
 }
 _PORTS: Final = {"grpc": 4317, "http/protobuf": 4318}
 _LONGEST: Final = 200
-"""Characters of what a server says about itself."""
+"""The most characters of a server's text that are shown."""
 
 
 @contextmanager
 def answers() -> Iterator[list[requests.Response]]:
-    """Collect what HTTP exporters are answered; they look at the status alone, and keep nothing."""
-    seen: list[requests.Response] = []
+    """Collect the answers to HTTP exporters, which check and keep only the status."""
+    received: list[requests.Response] = []
     send = requests.Session.send
 
     def sending(self: requests.Session, *args: Any, **kwargs: Any) -> requests.Response:
         answer = send(self, *args, **kwargs)
-        seen.append(answer)
+        received.append(answer)
         return answer
 
-    # The class and not a session: where an exporter keeps its own differs from release to release, and
-    # that of a credential provider must not be replaced.
+    # The class is patched and not a session, because exporters keep their session in different attributes in
+    # different releases, and the session of a credential provider must not be replaced.
     requests.Session.send = sending  # type: ignore[method-assign]
     try:
-        yield seen
+        yield received
     finally:
         requests.Session.send = send  # type: ignore[method-assign]
 
 
-def answer_finding(target: Target, over: str, answer: requests.Response) -> Finding | None:
-    """Return what is amiss in the answer to an export that the exporter calls a success, if anything is.
+def answer_diagnosis(target: Target, export: str, answer: requests.Response) -> Diagnosis | None:
+    """Return the fault of an answer that the exporter accepted, or None.
 
     Args:
-        target: where it was sent.
-        over: what was sent, how and where to.
-        answer: what came back.
+        target: the target of the export.
+        export: a description of the export, its protocol and its address.
+        answer: the answer.
     """
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     response = _response(target.signal, kind, answer) if answer.ok and not answer.is_redirect else None
     if response is None:
-        named = _told(kind) or "no content type"
-        said = f"{over} went nowhere: what answers is no OTLP receiver ({answer.status_code}, {named})"
-        return Finding("wrong", said, receiver_cure(target))
+        details = f"{answer.status_code}, {_short(kind) or 'no content type'}"
+        problem = f"{export} was lost: the server is not an OTLP receiver ({details})"
+        return Diagnosis("wrong", problem, receiver_remedy(target))
     partial = response.partial_success
-    rejected, why = getattr(partial, _REJECTED[target.signal]), _told(partial.error_message)
+    rejected, reason = getattr(partial, _REJECTED[target.signal]), _short(partial.error_message)
     if rejected:
-        said = f"{over} was answered, and not kept: {why or 'the server does not say why'}"
-        return Finding("wrong", said, "see what the collector accepts, and how much of it")
-    if why:
-        return Finding("note", f"{over} was accepted with a warning: {why}", "see the collector's log")
+        problem = f"{export} was answered, but not kept: {reason or 'the server gives no reason'}"
+        return Diagnosis("wrong", problem, "check what the collector accepts, and how much of it")
+    if reason:
+        return Diagnosis("note", f"{export} was accepted with a warning: {reason}", "see the collector's log")
     if kind != _PROTOBUF:
-        said = (
-            f"{over} was answered {answer.status_code}, and not as OTLP has it ({kind or 'no content type'})"
-        )
-        return Finding(
-            "note", said, "look there whether it arrived: some receivers answer so, a Prometheus for one"
+        problem = f"{export} was answered {answer.status_code}, but not in OTLP ({kind or 'no content type'})"
+        return Diagnosis(
+            "note", problem, "check there that it arrived: some receivers answer so, such as Prometheus"
         )
     return None
 
 
-def receiver_cure(target: Target) -> str:
-    """Return what to do about an address that is there and takes no OTLP."""
+def receiver_remedy(target: Target) -> str:
+    """Return the remedy for an address that answers but is not an OTLP receiver."""
     own = f"OTEL_EXPORTER_OTLP_{target.signal.upper()}_ENDPOINT"
     if target.protocol != "grpc" and target.variable == own and not target.path.strip("/"):
-        return f"let {own} end in /v1/{target.signal}; to this one nothing is appended"
-    usual = f"OTLP over {target.protocol} is taken at port {_PORTS[target.protocol]} as a rule"
+        return f"let {own} end in /v1/{target.signal}; nothing is appended to this variable"
+    usual = f"the usual port of OTLP over {target.protocol} is {_PORTS[target.protocol]}"
     return f"correct {target.variable}: {usual}"
 
 
 def _response(signal: str, kind: str, answer: requests.Response) -> Any:
-    """Return the response that an OTLP receiver has sent, or None where none can be read."""
+    """Parse the response of an OTLP receiver. None if it is not one."""
     if not answer.content:
-        return _RESPONSES[signal]()  # which is what no bytes at all mean
+        return _RESPONSES[signal]()  # no bytes mean an empty response
     try:
         if kind == _PROTOBUF:
             return _RESPONSES[signal].FromString(answer.content)
@@ -109,6 +107,6 @@ def _response(signal: str, kind: str, answer: requests.Response) -> Any:
     return None
 
 
-def _told(text: str) -> str:
-    """Return what a server says, on one line of bearable length and without our secrets."""
+def _short(text: str) -> str:
+    """Return a server's text as one short line without secrets."""
     return without_secrets(" ".join(text.split())[:_LONGEST])

@@ -1,4 +1,4 @@
-"""Where telemetry goes, as the environment says: a target for each signal."""
+"""Read the target of each signal from the environment."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ _DEFAULTS: Final = {
     "http/json": "http://localhost:4318",
 }
 _SHORTEST: Final = 4
-"""Characters of a secret; a header of fewer is the number of a tenant, which hides half of an address."""
+"""The fewest characters of a secret. Hiding a shorter header, such as a tenant's number, would hide parts of
+addresses."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where one signal goes.
+    """The target of one signal.
 
     Attributes:
         signal: `traces`, `metrics` or `logs`.
         protocol: `grpc`, `http/protobuf` or `http/json`.
-        variable: the environment variable that says so, or would.
+        variable: the environment variable that sets it, or would.
         scheme: `http` or `https`.
         host: its name or address.
         port: its port.
-        path: what follows them, as it is written.
+        path: the path of the URL.
     """
 
     signal: str
@@ -55,32 +56,32 @@ def targets() -> list[Target]:
     """Return the targets of the signals that leave over OTLP.
 
     Raises:
-        DefinitionValueError: a protocol is not known.
-        ValueError: an endpoint is no URL; the text says which variable.
+        DefinitionValueError: a protocol is unknown.
+        ValueError: an endpoint is not a URL. The message names the variable.
     """
     return [_target(signal) for signal in SIGNALS if "otlp" in _exporters_of(signal)]
 
 
 def _exporters_of(signal: str) -> list[str]:
-    said = os.environ.get(f"OTEL_{signal}_EXPORTER", "").strip() or "otlp"
-    return [kind.strip().lower() for kind in said.split(",")]
+    value = os.environ.get(f"OTEL_{signal}_EXPORTER", "").strip() or "otlp"
+    return [kind.strip().lower() for kind in value.split(",")]
 
 
 def _target(signal: str) -> Target:
     protocol = protocol_of(signal)
     own, common = f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
     variable = own if os.environ.get(own, "").strip() else common
-    said = os.environ.get(variable, "").strip() or _DEFAULTS[protocol]
-    # gRPC takes host:port without a scheme, and calls it secure unless told otherwise.
-    url = said if "://" in said else f"{'http' if _is_insecure(signal) else 'https'}://{said}"
+    endpoint = os.environ.get(variable, "").strip() or _DEFAULTS[protocol]
+    # gRPC accepts host:port without a scheme, and uses TLS unless a variable says insecure.
+    url = endpoint if "://" in endpoint else f"{'http' if _is_insecure(signal) else 'https'}://{endpoint}"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port if parts.port is not None else _PORTS.get(parts.scheme)
     except ValueError:
         host = port = None
-    if not host or not port or (protocol != "grpc" and "://" not in said):
+    if not host or not port or (protocol != "grpc" and "://" not in endpoint):
         raise ValueError(
-            f"{variable} is no URL such as {_DEFAULTS[protocol]} (scheme, host and port are needed)"
+            f"{variable} is not a URL: write scheme, host and port, such as {_DEFAULTS[protocol]}"
         )
     return Target(signal.lower(), protocol, variable, parts.scheme, host, port, parts.path)
 
@@ -91,7 +92,7 @@ def _is_insecure(signal: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """Return what an exporter says without the headers, passwords and queries of the environment."""
+    """Replace the headers, passwords and queries of the environment in a text."""
     for secret in sorted(_secrets(), key=len, reverse=True):
         for form in (secret, repr(secret)[1:-1]):
             text = text.replace(form, "***")
@@ -99,12 +100,12 @@ def without_secrets(text: str) -> str:
 
 
 def _secrets() -> set[str]:
-    found = {form for written in _written() for form in (written.strip(), unquote(written.strip()))}
-    found |= {form.partition(" ")[2].strip() for form in found}  # without the scheme, as in `Bearer t0ken`
-    return {form for form in found if len(form) >= _SHORTEST}
+    secrets = {form for value in _values() for form in (value.strip(), unquote(value.strip()))}
+    secrets |= {form.partition(" ")[2].strip() for form in secrets}  # without the scheme: `Bearer t0ken`
+    return {form for form in secrets if len(form) >= _SHORTEST}
 
 
-def _written() -> Iterator[str]:
+def _values() -> Iterator[str]:
     for name, value in os.environ.items():
         if name.startswith("OTEL_EXPORTER_OTLP_") and name.endswith("_HEADERS"):
             yield from (pair.partition("=")[2] for pair in value.split(","))

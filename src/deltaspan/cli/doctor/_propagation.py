@@ -1,4 +1,4 @@
-"""Whether a causal tag leaves this process, and whether it lands on what is not deltaspan's own."""
+"""Check that causal tags leave this process and reach the spans of others."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from importlib.util import find_spec
 from opentelemetry.environment_variables import OTEL_PROPAGATORS
 
 from deltaspan._config import settings
-from deltaspan._telemetry import is_baggage_carried, propagator_cure
-from deltaspan.cli.doctor._finding import Finding
+from deltaspan._telemetry import is_baggage_carried, propagator_remedy
+from deltaspan.cli.doctor._diagnosis import Diagnosis
 
-__all__ = ["propagation_findings"]
+__all__ = ["propagation_diagnoses"]
 
 
-def propagation_findings() -> Iterator[Finding]:
-    """Look at the propagators, and at what stamps other spans."""
+def propagation_diagnoses() -> Iterator[Diagnosis]:
+    """Check the propagators and the baggage processor."""
     try:
-        carried = is_baggage_carried()
+        is_carried = is_baggage_carried()
     except Exception as error:
-        # The import of the API's propagators raises for a name that nobody installed.
-        said = f"{OTEL_PROPAGATORS}={os.environ.get(OTEL_PROPAGATORS)} cannot be loaded: {error}"
-        yield Finding("wrong", said, "install that propagator, or set it to tracecontext,baggage")
+        # The import of the API's propagators raises if a propagator is not installed.
+        problem = f"{OTEL_PROPAGATORS}={os.environ.get(OTEL_PROPAGATORS)} cannot be loaded: {error}"
+        yield Diagnosis("wrong", problem, "install that propagator, or set it to tracecontext,baggage")
     else:
-        if carried:
-            yield Finding("well", "the propagators carry baggage, and causal tags with it")
+        if is_carried:
+            yield Diagnosis("well", "the propagators carry baggage, and causal tags with it")
         elif settings().propagate:
-            yield Finding(
-                "wrong", "the propagators carry no baggage: causal tags stay here", propagator_cure()
+            yield Diagnosis(
+                "wrong", "the propagators carry no baggage: causal tags stay here", propagator_remedy()
             )
     if find_spec("opentelemetry.processor") is None or find_spec("opentelemetry.processor.baggage") is None:
         missing = (
             "opentelemetry-processor-baggage is not installed: spans of others inside an action are untagged"
         )
-        yield Finding("note", missing, "pip install 'deltaspan[baggage]'")
+        yield Diagnosis("note", missing, "pip install 'deltaspan[baggage]'")

@@ -1,4 +1,4 @@
-"""Whether what is sent is taken, by the exporter that an agent would use."""
+"""Send samples with the exporter that an agent would use."""
 
 from __future__ import annotations
 
@@ -15,58 +15,56 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from deltaspan import semconv
-from deltaspan.cli.doctor._answer import answer_finding, answers, receiver_cure
+from deltaspan.cli.doctor._answer import answer_diagnosis, answers, receiver_remedy
+from deltaspan.cli.doctor._diagnosis import Diagnosis
 from deltaspan.cli.doctor._endpoints import Target, without_secrets
-from deltaspan.cli.doctor._finding import Finding
 
-__all__ = ["SPAN_NAME", "sent"]
+__all__ = ["SPAN_NAME", "send_sample"]
 
 SPAN_NAME: Final = "deltaspan doctor"
-"""The name of the span that is sent to see whether it is taken."""
+"""The name of the test span."""
 _UNTRUSTED: Final = "CERTIFICATE_VERIFY_FAILED"
-_SILENT: Final = "the exporter does not say why"
+_SILENT: Final = "the exporter gives no reason"
 
 
-def sent(target: Target, exporter: Any) -> Finding:
-    """Send a sample of a signal, and say whether it was taken."""
+def send_sample(target: Target, exporter: Any) -> Diagnosis:
+    """Send a sample of a signal, and return whether it was accepted."""
     samples: dict[str, Callable[[], Any]] = {
         "traces": _span,
         "metrics": lambda: MetricsData(resource_metrics=[]),
         "logs": list,
     }
-    what = {"traces": "a test span", "metrics": "an export of metrics", "logs": "an export of logs"}
-    with _complaints() as complaints, answers() as answered:
+    names = {"traces": "a test span", "metrics": "an export of metrics", "logs": "an export of logs"}
+    with _complaints() as complaints, answers() as received:
         result = exporter.export(samples[target.signal]())
         exporter.shutdown()
-    over = f"{what[target.signal]} over {target.protocol} to {target.address}"
+    export = f"{names[target.signal]} over {target.protocol} to {target.address}"
     if getattr(result, "name", "") == "SUCCESS":
-        # Over gRPC there is none: what is no OTLP receiver cannot answer a call of its service.
-        amiss = answer_finding(target, over, answered[-1]) if answered else None
-        return amiss or Finding("well", f"{over} was accepted")
-    # The last one sums up; a certificate that is not trusted is named when it is tried, and not there.
+        # gRPC has no such answers: only an OTLP receiver can answer a call of its service.
+        fault = answer_diagnosis(target, export, received[-1]) if received else None
+        return fault or Diagnosis("well", f"{export} was accepted")
+    # The last complaint is the summary. It does not name an untrusted certificate, but an earlier one does.
     cause = next((each for each in complaints if _UNTRUSTED in each), (complaints or [_SILENT])[-1])
-    why = without_secrets(cause)
-    return Finding("wrong", f"{over} was refused: {why}", _cure(target, why))
+    reason = without_secrets(cause)
+    return Diagnosis("wrong", f"{export} was refused: {reason}", _remedy(target, reason))
 
 
-def _cure(target: Target, why: str) -> str:
+def _remedy(target: Target, reason: str) -> str:
     signal = target.signal.upper()
-    if _UNTRUSTED in why:
-        return (
-            "name the authority's file in OTEL_EXPORTER_OTLP_CERTIFICATE; REQUESTS_CA_BUNDLE goes before it"
-        )
-    # Whole numbers: a port may hold the same digits.
-    if re.search(r"\b40[13]\b", why) or "UNAUTHENTICATED" in why or "PERMISSION_DENIED" in why:
-        return "set OTEL_EXPORTER_OTLP_HEADERS to what the collector asks for"
-    if re.search(r"\b404\b", why) or "UNIMPLEMENTED" in why:
+    if _UNTRUSTED in reason:
+        return "set OTEL_EXPORTER_OTLP_CERTIFICATE to the authority's file; REQUESTS_CA_BUNDLE overrides it"
+    # Only whole numbers, because a port may contain the same digits.
+    if re.search(r"\b40[13]\b", reason) or "UNAUTHENTICATED" in reason or "PERMISSION_DENIED" in reason:
+        return "set OTEL_EXPORTER_OTLP_HEADERS to the credentials that the collector requires"
+    if re.search(r"\b404\b", reason) or "UNIMPLEMENTED" in reason:
         if target.signal == "traces":
-            return receiver_cure(target)
+            return receiver_remedy(target)
         return (
-            f"send {target.signal} to a collector that takes them (OTEL_EXPORTER_OTLP_{signal}_ENDPOINT), or "
-            f"set OTEL_{signal}_EXPORTER=none; a Jaeger alone takes traces only"
+            f"send {target.signal} to a collector that accepts them (OTEL_EXPORTER_OTLP_{signal}_ENDPOINT), "
+            f"or set OTEL_{signal}_EXPORTER=none; Jaeger alone accepts traces only"
         )
     other = "http/protobuf" if target.protocol == "grpc" else "grpc"
-    return f"see that the port speaks {target.protocol}; if not, set OTEL_EXPORTER_OTLP_PROTOCOL={other}"
+    return f"check that the port speaks {target.protocol}; if not, set OTEL_EXPORTER_OTLP_PROTOCOL={other}"
 
 
 def _span() -> Any:
@@ -79,23 +77,23 @@ def _span() -> Any:
 
 @contextmanager
 def _complaints() -> Iterator[list[str]]:
-    """Collect what exporters log, instead of having it logged."""
-    said: list[str] = []
+    """Collect the log messages of exporters, without logging them."""
+    messages: list[str] = []
 
     class Collecting(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            said.append(record.getMessage())
+            messages.append(record.getMessage())
 
     log, collecting = logging.getLogger("opentelemetry"), Collecting(logging.WARNING)
     propagates, log.propagate = log.propagate, False
     log.addHandler(collecting)
-    # OpenTelemetry filters out a complaint that repeats the one before in all but its arguments: of two
-    # signals that are refused alike, the second would not say why.
+    # OpenTelemetry filters out a message that repeats the one before except for its arguments. If two signals
+    # are refused for the same reason, the second would have no message.
     filtered = [(each, each.filters) for each in _loggers_below(log) if each.filters]
     for each, _ in filtered:
         each.filters = []
     try:
-        yield said
+        yield messages
     finally:
         for each, filters in filtered:
             each.filters = filters

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
-from deltaspan._workers import on_asyncio
+from deltaspan._workers import is_loop_running
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._base.requests import Sender, request_probe
@@ -128,7 +128,7 @@ async def _send_async(
 
 
 async def _sleep(seconds: float) -> None:
-    if on_asyncio():
+    if is_loop_running():
         await asyncio.sleep(seconds)
     else:  # the one other event loop that httpx knows
         import trio  # noqa: PLC0415
