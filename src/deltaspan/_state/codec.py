@@ -1,4 +1,4 @@
-"""States as text: exact and typed JSON, both ways, so that a state read back equals the one written down.
+"""The codec of states: exact, typed JSON that decodes to an equal state.
 
 What JSON has itself stands for itself: null, true, false, text, and integers that every reader of JSON keeps
 exactly. An array is a tuple. All else is an object of one pair, a kind and what makes up the value, as in
@@ -27,7 +27,9 @@ _LARGEST_INT: Final = 2**53 - 1
 
 
 class Unwritable(Exception):
-    """A value that has no exact text; it says what was found and where, as in "a Color at orders/3".
+    """A value that has no exact text.
+
+    Its own text says what was found and where, as in "a Color at orders/3".
 
     Args:
         value: what was found.
@@ -49,7 +51,7 @@ class Unreadable(ValueError):
 
 
 def canonical(encoded: object) -> str:
-    """Return parsed JSON as the one text that it has here: sorted keys, no white space, ASCII alone."""
+    """Return parsed JSON as canonical text: sorted keys, no white space, ASCII."""
     return json.dumps(encoded, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -155,7 +157,9 @@ def _array_parts(value: Array, keys: tuple[object, ...]) -> list[Any]:
 
 
 def _moment(value: datetime | time, _keys: object) -> list[Any] | None:
-    """Return date and time of day, fold, and the offset in microseconds; None when the zone does not tell it.
+    """Return date and time of day, fold, and the offset in microseconds.
+
+    The result is None if the zone does not tell the offset.
 
     The offset stands apart because Python before 3.12 misreads those of less than a second.
     """

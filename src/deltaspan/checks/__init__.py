@@ -104,7 +104,9 @@ def unchanged(metric: str, probe: Callable[..., Awaitable[S]]) -> Unchanged[S]: 
 @overload
 def unchanged(metric: str, probe: Callable[..., S]) -> Unchanged[S]: ...
 def unchanged(metric: str, probe: Callable[..., Any]) -> Unchanged[Any]:
-    """Claim that an action leaves what `probe` reads as it was; arguments and errors as for `change`.
+    """Claim that an action leaves the state that `probe` reads unchanged.
+
+    The arguments and errors are those of `change`.
 
     It compares the state before with the state after. A change that the action takes back before its end is
     not seen: put the claim on each call that is made in between as well.
@@ -113,5 +115,8 @@ def unchanged(metric: str, probe: Callable[..., Any]) -> Unchanged[Any]:
 
 
 def observe(metric: str, probe: Callable[..., Any]) -> Check[Any]:
-    """Record what `probe` reads, before, after and the delta, and claim nothing; otherwise as `change`."""
+    """Record the state before and after an action, without a claim.
+
+    The arguments and errors are those of `change`.
+    """
     return Check(metric, probe, NoClaim(), (f"observe({metric!r}, {source(probe)})",))

@@ -1,4 +1,4 @@
-"""What every sentence about a change can say: its start, its end, a predicate, and what it is not about."""
+"""The words that fit any change: its start, its end, a predicate, ignored members."""
 
 from __future__ import annotations
 
@@ -13,19 +13,15 @@ from deltaspan.checks._probe import said, source
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import (
     AnyMovement,
-    AtLeast,
-    AtMost,
-    Between,
     By,
     ChangeExpectation,
-    Decrease,
     Ignored,
-    Increase,
     Movement,
     Pattern,
     Satisfying,
     SomeChange,
     holds_pattern,
+    is_of_numbers,
     written,
     written_key,
 )
@@ -33,8 +29,6 @@ from deltaspan.expectations import (
 __all__ = ["Sentence", "checked_key", "checked_member", "checked_patterns", "frozen", "refuse_packed"]
 
 C = TypeVar("C", bound="Sentence[Any]")
-
-_OF_NUMBERS = (By, AtLeast, AtMost, Between, Increase, Decrease)
 
 
 class Sentence(Check[S_co]):
@@ -69,7 +63,9 @@ class Sentence(Check[S_co]):
         return self._with(replace(expectation, start=start), said("from_", state))
 
     def to(self: C, state: object) -> C:
-        """Demand that the post-state equals `state`, by value; otherwise as for `from_`.
+        """Demand that the post-state equals `state`, by value.
+
+        The arguments and errors are those of `from_`.
 
         The state must still have changed: one that was there before proves nothing about the action. For an
         action that may find its work done there is `ending_at`.
@@ -114,7 +110,9 @@ class Sentence(Check[S_co]):
         return self._with(replace(expectation, end=end, movement=movement, is_idempotent=True), words)
 
     def satisfying(self: C, predicate: Callable[..., object], description: str) -> C:
-        """Demand that a predicate of your own holds: anything that the other words cannot say.
+        """Demand that a predicate of your own holds.
+
+        It can express what the other words cannot.
 
         It alone decides whether the state has to change at all.
 
@@ -169,7 +167,7 @@ class Sentence(Check[S_co]):
         """
         words = said("ignoring", *patterns)
         expectation = self._expectation
-        if isinstance(expectation.movement, _OF_NUMBERS) and not callable(_amount(expectation.movement)):
+        if is_of_numbers(expectation.movement) and not callable(_amount(expectation.movement)):
             raise DefinitionValueError(
                 f"{self!r} is about one number, which has no members: it cannot be followed by .{words}"
             )
@@ -192,11 +190,7 @@ class Sentence(Check[S_co]):
                 f"check {self.metric!r} says twice how far the state moves: {self!r} cannot be followed by "
                 f".{words}; keep one{hint}"
             )
-        if (
-            isinstance(movement, _OF_NUMBERS)
-            and expectation.ignored.patterns
-            and not callable(_amount(movement))
-        ):
+        if is_of_numbers(movement) and expectation.ignored.patterns and not callable(_amount(movement)):
             raise DefinitionValueError(
                 f"{self!r} leaves members out, and one number has none: it cannot be followed by .{words}"
             )
@@ -211,7 +205,7 @@ class Sentence(Check[S_co]):
 
 
 def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, words: str) -> None:
-    """Refuse to keep the rows of others beside a word that is about all rows.
+    """Check that `keeping_others` is not combined with a word about all rows.
 
     Raises:
         DefinitionValueError: there is a start or an end, or others may change.
@@ -230,7 +224,7 @@ def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, wo
 
 
 def frozen(metric: str, word: str, state: object) -> Any:
-    """Return an operand as a snapshot of its value, or as it is when it is to be computed.
+    """Freeze an operand, or return a callable that computes it unchanged.
 
     Raises:
         DefinitionTypeError: it cannot be compared by value.
@@ -250,7 +244,7 @@ def frozen(metric: str, word: str, state: object) -> Any:
 
 
 def checked_member(metric: str, word: str, member: object) -> object:
-    """Return a member as its author wrote it: a pattern, a value, or a callable that computes some.
+    """Validate one member: a pattern, a value, or a callable that computes members.
 
     Raises:
         DefinitionTypeError: it cannot be compared by value.
@@ -265,7 +259,9 @@ def checked_member(metric: str, word: str, member: object) -> object:
 
 
 def checked_key(metric: str, word: str, key: object) -> object:
-    """Return a key of a mapping of amounts as its author wrote it; text spells a path, and is no pattern.
+    """Validate one key of a mapping of amounts.
+
+    Text spells a path. It is not a pattern.
 
     Raises:
         DefinitionTypeError: it is a pattern.
@@ -283,7 +279,7 @@ def checked_key(metric: str, word: str, key: object) -> object:
 
 
 def checked_patterns(metric: str, word: str, patterns: tuple[object, ...]) -> tuple[object, ...]:
-    """Return members and patterns as their author wrote them; at least one.
+    """Validate members and patterns, of which there must be at least one.
 
     Raises:
         DefinitionTypeError: one cannot be compared by value, or they are packed in a list or a set.
@@ -297,7 +293,9 @@ def checked_patterns(metric: str, word: str, patterns: tuple[object, ...]) -> tu
 
 
 def refuse_packed(metric: str, word: str, members: tuple[object, ...]) -> None:
-    """Refuse one list or set where its members were meant: in a set or as a key neither could be.
+    """Check that members are not packed in one list or set.
+
+    Neither can be a member of a set or a key of a mapping.
 
     A tuple, a frozenset and a document may each be one member.
 
@@ -320,7 +318,9 @@ def _refusal_of_both_ends(check: object, words: str) -> DefinitionValueError:
 
 
 def _refuse_certain_change(movement: Movement, said_so: str, end: object) -> None:
-    """Refuse a movement that no unchanged state satisfies, beside an end that may have been there before.
+    """Check that a movement may be none, as `ending_at` requires.
+
+    The end may have been there before the action.
 
     Raises:
         DefinitionValueError: it is one.
@@ -334,7 +334,7 @@ def _refuse_certain_change(movement: Movement, said_so: str, end: object) -> Non
 
 
 def _both_of_numbers(one: Movement, other: Movement) -> bool:
-    return isinstance(one, _OF_NUMBERS) and isinstance(other, _OF_NUMBERS)
+    return is_of_numbers(one) and is_of_numbers(other)
 
 
 def _amount(movement: Movement) -> object:

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from deltaspan._state.render import show
-from deltaspan.checks._probe import WORDS_OF_CHANGE, said
+from deltaspan.checks._probe import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import Expectation, NoChange, NoClaim
 
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a post-state is looked at again.
+    """The repeated reading of a post-state after the action.
 
     Attributes:
         seconds: for how long, from the end of the action.
@@ -44,7 +44,9 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Modifiers:
-    """The modifiers of one check; each is None, or its default, until it is said.
+    """The modifiers of one check.
+
+    Fields keep their defaults until the modifier is used.
 
     Attributes:
         patience: looks at the post-state again.
@@ -69,12 +71,15 @@ UNMODIFIED: Final = Modifiers()
 
 
 def is_context_manager(lock: Any) -> bool:
-    """Return whether `with` or `async with` can enter it; a class of context managers is none itself."""
+    """Return whether `with` or `async with` can enter the object.
+
+    A class of context managers is not itself a context manager.
+    """
     return hasattr(type(lock), "__enter__") or hasattr(type(lock), "__aenter__")
 
 
 def checked_seconds(word: str, seconds: Any) -> float:
-    """Return a duration, or refuse what is none.
+    """Validate a duration in seconds.
 
     Raises:
         DefinitionTypeError: it is not a number of seconds.
@@ -88,7 +93,7 @@ def checked_seconds(word: str, seconds: Any) -> float:
 
 
 def refuse_twice(said: Modifiers, word: str, field: str, check: object) -> None:
-    """Refuse a modifier that was said before.
+    """Check that a modifier has not been set before.
 
     Raises:
         DefinitionValueError: it was.
@@ -141,7 +146,7 @@ class Check(Generic[S_co]):
         return f"{self.metric}_delta"
 
     def eventually(self: C, seconds: float, *, every: float = 0.1) -> C:
-        """Wait for the change: read the post-state again until the check passes or time is up.
+        """Read the post-state again until the check passes or time is up.
 
         The action is never run again. The post-state is read once at the end of the action, then every
         `every` seconds, and a last time when `seconds` have passed. A probe that fails meanwhile is read
@@ -170,7 +175,7 @@ class Check(Generic[S_co]):
         return self._patient("eventually", seconds, every, holding=False)
 
     def holding_for(self: C, seconds: float, *, every: float = 0.1) -> C:
-        """Demand that the check holds throughout `seconds` after the action, not just at its end.
+        """Demand that the check holds throughout `seconds` after the action.
 
         Args:
             seconds: for how long, from the end of the action; the first read that refutes it, or fails, ends
@@ -183,7 +188,9 @@ class Check(Generic[S_co]):
         return self._patient("holding_for", seconds, every, holding=True)
 
     def timeout(self: C, seconds: float) -> C:
-        """Give up on a read that takes longer; the check is then `inconclusive: probe_timeout`.
+        """Give up on a read that takes longer than `seconds`.
+
+        The check is then `inconclusive: probe_timeout`.
 
         A probe that answers without awaiting is read in another thread for this, with the context carried. A
         thread that hangs is left behind: it does not keep the process alive.
@@ -195,7 +202,9 @@ class Check(Generic[S_co]):
         return self._modified(said("timeout", seconds), timeout=checked_seconds("timeout", seconds))
 
     def exclusively(self: C, lock: Any) -> C:
-        """Hold a lock from before the baseline until after the verdict, so that the delta is this action's.
+        """Hold a lock from before the baseline until after the verdict.
+
+        The delta is then this action's alone, if every writer takes the lock.
 
         Args:
             lock: any context manager, sync or async, that can be entered more than once: a lock of
@@ -224,7 +233,9 @@ class Check(Generic[S_co]):
         return self._modified(said("exclusively", lock), lock=lock)
 
     def redacted(self: C, by: Callable[[Any], Any] | None = None) -> C:
-        """Keep the states of this check out of every report, event, log, sentence and exception.
+        """Hide the states of this check in every output.
+
+        No report, event, log, sentence or exception shows them.
 
         The verdict is reached on the true states. What is shown instead is `(redacted)`.
 
@@ -284,7 +295,9 @@ class Check(Generic[S_co]):
         return self._modified(said("or_unchanged_on_error"), unchanged_on_error=True)
 
     def sampled(self: C, rate: float) -> C:
-        """Read the state in a share of the runs only; in the others the check is `skipped`.
+        """Read the state only in a share of the runs.
+
+        In the other runs the check is `skipped`.
 
         The root tag decides, so that the runs of one agent task are all read or all skipped.
 
@@ -328,13 +341,18 @@ class Check(Generic[S_co]):
 
         def __getattr__(self, name: str) -> Any:
             text = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if name in WORDS_OF_CHANGE:
+            if not name.startswith("_") and _is_word(Check, name):
                 claims = "nothing" if isinstance(self.expectation, NoClaim) else "that nothing changes"
                 text = (
                     f"{self!r} claims {claims}: it cannot be followed by .{name}(...); start from "
                     f"change({self.metric!r}, ...).{name}(...)"
                 )
             raise AttributeError(text, name=name, obj=self)
+
+
+def _is_word(kind: Any, name: str) -> bool:
+    """Return whether a kind of check, or a kind below it, has this word."""
+    return hasattr(kind, name) or any(_is_word(subclass, name) for subclass in kind.__subclasses__())
 
 
 def _nothing(_: object) -> str:

@@ -1,4 +1,4 @@
-"""`keyed`: wraps a probe that reads a list of records, so that each is known by its key."""
+"""`keyed`: turns a probe of a list of records into one of key → record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["keyed"]
 
 
 class _Keyed(RowProbe):
-    """A probe of key → record; made by `keyed(...)`."""
+    """A probe of key → record, made by `keyed(...)`."""
 
     def __init__(self, probe: Callable[..., Any], key: Field, words: str) -> None:
         super().__init__(probe, words)
@@ -32,7 +32,7 @@ class _AsyncKeyed(AsyncRowProbe, _Keyed):
 def keyed(
     read: Callable[..., Iterable[Any]] | Callable[..., Awaitable[Iterable[Any]]], key: Field
 ) -> Callable[..., Any]:
-    """Name records by their key: a probe that reads a list becomes one of key → record.
+    """Turn a probe of a record list into a probe of key → record.
 
     In a list a record is known by its place alone. By key a check says which record may change, wherever it
     stands: `adding(3)`, `modifying("2/status")`, `only("2/**")`. The order of the list is no longer state.

@@ -1,4 +1,4 @@
-"""The words for collections: which members they gain, lose and change, and by how many they grow."""
+"""The words for collections: the members that come, go and change, and the size."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ C = TypeVar("C", bound="MemberWords[Collected]")
 
 
 class MemberWords(Sentence[S_co]):
-    """Which members a collection gains, loses and changes.
+    """The words for the members that a collection gains, loses and changes.
 
     `adding`, `removing` and `modifying` may follow one another, each said once. A kind that is not said must
     not occur, nor may members that are not named.
@@ -91,7 +91,9 @@ class MemberWords(Sentence[S_co]):
         return self._naming("adding", members, count, where)
 
     def removing(self: C, *members: object, count: _Count | None = None, where: _Where | None = None) -> C:
-        """Demand that members are removed, and that nothing else changes; otherwise as for `adding`.
+        """Demand that members are removed, and that nothing else changes.
+
+        The arguments and errors are those of `adding`.
 
         Example:
             >>> from deltaspan import change
@@ -179,7 +181,7 @@ class MemberWords(Sentence[S_co]):
         return self._with(replace(self._expectation, movement=replace(movement, others=True)), words)
 
     def keeping_others(self: C) -> C:
-        """Demand that rows of others stay as they were, in a table that others write to as well.
+        """Demand that rows of others stay unchanged in a table that others write to.
 
         The probe tells rows apart by tag, and all else that the check says is held against the action's own
         rows. Rows that were added or changed with the tag of another run are credited to that run. Any other

@@ -1,4 +1,4 @@
-"""The words for numbers: by how much one moves, or each one in a mapping."""
+"""The words for numbers: the amount of one, or of each in a mapping."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ M = TypeVar("M", bound="AmountWords[_Numbers]")
 
 
 class AmountWords(Sentence[S_co]):
-    """By how much numbers move."""
+    """The words for amounts."""
 
     __slots__ = ()
 
@@ -73,15 +73,24 @@ class AmountWords(Sentence[S_co]):
         return self._moving(ByKey(amounts, tolerance), words)
 
     def by_at_least(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
-        """Demand a delta of `amount` or more; arguments and errors as for `by`."""
+        """Demand a delta of `amount` or more.
+
+        The arguments and errors are those of `by`.
+        """
         return self._moving(AtLeast(amount, tolerance), said("by_at_least", amount, tolerance=tolerance))
 
     def by_at_most(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
-        """Demand a delta of `amount` or less (a negative delta is less); otherwise as for `by`."""
+        """Demand a delta of `amount` or less.
+
+        A negative delta is less than a positive one. The arguments and errors are those of `by`.
+        """
         return self._moving(AtMost(amount, tolerance), said("by_at_most", amount, tolerance=tolerance))
 
     def by_between(self: N, low: _Amount, high: _Amount, *, tolerance: Number | None = None) -> N:
-        """Demand a delta from `low` to `high`, both included; otherwise as for `by`."""
+        """Demand a delta from `low` to `high`, both included.
+
+        The arguments and errors are those of `by`.
+        """
         words = said("by_between", low, high, tolerance=tolerance)
         return self._moving(Between(low, high, tolerance), words)
 
@@ -116,6 +125,9 @@ class AmountWords(Sentence[S_co]):
         at_most: _Amount | None = None,
         tolerance: Number | None = None,
     ) -> N:
-        """Demand a negative delta; amounts are positive numbers, otherwise as for `increasing`."""
+        """Demand a negative delta.
+
+        Its amounts are positive numbers. The arguments and errors are those of `increasing`.
+        """
         words = said("decreasing", by=by, at_least=at_least, at_most=at_most, tolerance=tolerance)
         return self._moving(Decrease(by, at_least, at_most, tolerance), words)

@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar, overload
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = [
-    "WORDS_OF_CHANGE",
     "has_whole_values",
     "hint_of",
     "is_blocking",
@@ -49,7 +48,9 @@ def probe(
     content: bool = False,
     hint: str | None = None,
 ) -> Any:
-    """Name and configure a function as a probe; it stays the function that it is.
+    """Name and configure a function as a probe.
+
+    The function itself is returned.
 
     Any callable is a probe already. This says how it wants to be read.
 
@@ -99,7 +100,10 @@ def hint_of(function: Any) -> str | None:
 
 
 def unscoped_names(function: Any) -> frozenset[str]:
-    """Return the arguments that say how a probe reads, and not which place: a session, a connection."""
+    """Return the parameters of a probe that do not select a place.
+
+    A session or a connection says how the probe reads, not where.
+    """
     return _setting(function, _UNSCOPED) or frozenset()
 
 
@@ -109,17 +113,22 @@ def leave_unscoped(function: Any, names: Iterable[str]) -> None:
 
 
 def has_whole_values(function: Any) -> bool:
-    """Return whether each value of a probe's mapping is compared as a whole, and not by its items."""
+    """Return whether a probe's mapping has values that are compared as wholes."""
     return bool(_setting(function, _WHOLE))
 
 
 def keep_values_whole(function: Any) -> None:
-    """Have each value of a mapping compared as a whole: it is one fact, such as a size and a digest."""
+    """Mark the values of a probe's mapping to be compared as wholes.
+
+    Each value is then one fact, such as a size and a digest.
+    """
     setattr(function, _WHOLE, True)
 
 
 def take_settings(made: F, function: Any, *, content: bool = True) -> F:
-    """Give a probe that wraps another one the settings of that one, and return it.
+    """Copy the settings of a wrapped probe to the probe that wraps it.
+
+    The wrapping probe is returned.
 
     Args:
         made: the probe that wraps.
@@ -134,7 +143,7 @@ def take_settings(made: F, function: Any, *, content: bool = True) -> F:
 
 
 def name_of_probe(function: Any) -> str | None:
-    """Return the name that a probe was given; None when it goes by its own."""
+    """Return the name that a probe was configured with, or None."""
     name: str | None = _setting(function, _NAME)
     return name
 
@@ -172,16 +181,6 @@ def _configured(
             f"{function!r} takes no settings; wrap it in a function of your own"
         ) from None
     return function
-
-
-WORDS_OF_CHANGE: Final = frozenset(
-    {
-        "adding", "allowing_others", "by", "by_at_least", "by_at_most", "by_between", "decreasing",
-        "ending_at", "from_", "ignoring", "increasing", "keeping_others", "modifying", "only", "removing",
-        "resizing", "satisfying", "to",
-    }
-)  # fmt: skip
-"""The words that say what changes, or how far; the other two kinds of check are told where they belong."""
 
 
 def source(value: Any) -> str:

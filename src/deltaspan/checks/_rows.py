@@ -1,4 +1,4 @@
-"""Probes that wrap one which reads rows, and give its rows by key."""
+"""Wrappers of probes that read rows, which return the rows by key."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def tags_by_key(
     source: str,
     content: Callable[[Any, str], str] | None = None,
 ) -> dict[Hashable, object]:
-    """Return key → tag of rows; key → (tag, root) with a root, key → (tag, root, fingerprint) with content.
+    """Return key → tag of each row.
+
+    With a root the value is (tag, root), with content it is (tag, root, fingerprint).
 
     Args:
         rows: an iterable of rows.
@@ -96,7 +98,10 @@ def records_by_key(records: Any, key: Field, source: str) -> dict[Hashable, Any]
 def _by_key(
     rows: Any, read_key: Callable[[Any], Any], source: str, word: str
 ) -> Iterator[tuple[Hashable, Any]]:
-    """Yield key and row, one by one, so that no more of a row is kept than is needed."""
+    """Yield key and row one by one.
+
+    The caller then keeps no more of a row than it needs.
+    """
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise TypeError(
             f"{word}() reads rows, and {source} gave a {type(rows).__name__} (return a list of rows)"
@@ -124,7 +129,7 @@ def _by_key(
 
 
 def as_text(tag: Any) -> str | None:
-    """Return a tag as the text that it compares by; None for what is no tag."""
+    """Return a tag as normalized text, or None if it is not a tag."""
     if isinstance(tag, bytes | bytearray | memoryview):
         data = bytes(tag)
         tag = UUID(bytes=data) if len(data) == _UUID_BYTES else data.decode("utf-8", "replace")
@@ -197,7 +202,7 @@ class Spent:
         self._held: dict[int, list[Any]] = {}
 
     def refuse(self, rows: Any, source: str) -> None:
-        """Refuse an iterator that was read before, or is known to be at its end.
+        """Raise if an iterator was read before, or is known to be exhausted.
 
         Args:
             rows: what the probe gave.
@@ -243,7 +248,7 @@ class Spent:
 
 
 class RowProbe:
-    """A probe of rows by key; it takes what the probe of rows takes.
+    """A probe of rows by key, with the parameters of the wrapped probe.
 
     Args:
         probe: reads rows.
@@ -277,25 +282,28 @@ class RowProbe:
 
 
 class AsyncRowProbe(RowProbe):
-    """The same of an async probe, which whoever inspects it finds to be async."""
+    """A `RowProbe` of an async probe, which inspection recognizes as async."""
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._read(await self._probe(*args, **kwargs))
 
 
 def is_field(field: Any) -> bool:
-    """Return whether a value says what to read from a row: a name, a position or a callable."""
+    """Return whether a value can name a field: a name, position or callable."""
     return not isinstance(field, bool) and (callable(field) or isinstance(field, str | int))
 
 
 def name_of(value: Any) -> str:
-    """Return a callable or a value as it reads in source."""
+    """Return the source text of a callable or a value."""
     name = getattr(value, "__qualname__", None)
     return name if callable(value) and isinstance(name, str) and name.isidentifier() else repr(value)
 
 
 def _source(probe: Any) -> str:
-    """Return where rows come from: the table that a probe names, or else its own name."""
+    """Return the name of the place that rows come from.
+
+    It is the table that a probe names, or else the probe's own name.
+    """
     for attribute in ("table", "__name__"):
         name = getattr(probe, attribute, None)
         if isinstance(name, str) and name and name != "<lambda>":

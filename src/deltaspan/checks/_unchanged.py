@@ -21,7 +21,9 @@ class Unchanged(Check[S_co]):
     __slots__ = ()
 
     def ignoring(self: U, *patterns: object) -> U:
-        """Leave keys, members or paths out entirely, before anything is read; as for `change`.
+        """Leave keys, members or paths out entirely, before anything is read.
+
+        The arguments and errors are those of `ignoring` on a `change`.
 
         Example:
             >>> from deltaspan import unchanged, window

@@ -1,4 +1,4 @@
-"""Expectations: what a delta must satisfy. Each is immutable, returns a verdict and owns its sentence.
+"""Expectations: immutable demands on a delta, each with its verdict and its sentence.
 
 `change.py` combines a start, an end and a movement, and `claims.py` holds the expectations without one. Each
 other file is a family of movements (`movements.py`, `amounts.py`, `amounts_by_key.py`, `sizes.py`,

@@ -1,4 +1,4 @@
-"""What an expectation is, and the one way in which its sentences are put together."""
+"""The protocols of expectations and movements, and the sentences that they share."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ class Expectation(Explained, Protocol):
     """A named comparison that a delta must satisfy."""
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
-        """Return the verdict on one delta; never raises for any state."""
+        """Return the verdict on one delta.
+
+        It never raises, whatever the states are.
+        """
         ...
 
 
 class Movement(Protocol):
-    """How a state must have moved between its start and its end."""
+    """A demand on the movement of a state between its start and its end."""
 
     @property
     def verb(self) -> str:
@@ -42,17 +45,26 @@ class Movement(Protocol):
 
     @property
     def extent(self) -> str:
-        """How far, in words that follow the verb: `by at least 1`, or nothing."""
+        """The amount of the movement, in words that follow the verb.
+
+        An example is `by at least 1`. It may be empty.
+        """
         ...
 
     @property
     def expected(self) -> object:
-        """As for Expectation, or None when the movement adds nothing to a start and an end."""
+        """The value that a report shows as `expected_delta`.
+
+        It is None if the movement adds nothing to a start and an end.
+        """
         ...
 
     @property
     def admits_none(self) -> bool:
-        """Whether a state that did not change may be such a movement, as far as its operands are known."""
+        """True if an unchanged state may satisfy the movement.
+
+        Computed operands may have any value.
+        """
         ...
 
     def holds(self, delta: Delta, states: States) -> bool:
@@ -69,7 +81,7 @@ class Movement(Protocol):
         ...
 
     def fault(self, delta: Delta, states: States) -> str | None:
-        """Say what happened instead, to follow "but it"; None when nothing is wrong.
+        """Describe the deviation, to follow "but it", or return None.
 
         Asked only of a delta that was judged already, and judges no predicate again.
         """
@@ -95,7 +107,9 @@ class Incomparable(Exception):
 
 
 class NothingClaimed(Exception):
-    """A change was claimed, and what was computed names none: no delta could tell whether that was meant.
+    """A change was claimed, but the computed operands name none.
+
+    No delta could tell whether that was meant.
 
     Args:
         computed: what was computed, in words.
@@ -133,7 +147,9 @@ _COLLECTIONS: Final = (frozenset, tuple, MappingProxyType)
 
 
 def unfit(word: str, need: _Need, delta: Delta, states: States) -> Incomparable:
-    """Return the refusal to judge a delta of the wrong kind, with what to say or to return instead.
+    """Build the error for a delta of the wrong kind.
+
+    It says what to write or to return instead.
 
     Args:
         word: the word that was said, as it is written.

@@ -1,4 +1,4 @@
-"""A change: from a start, to an end, by a movement; each part optional."""
+"""The expectation of a change: optional start, optional end, and a movement."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class ChangeExpectation:
         return f"{movement.verb}{self._ends}{' ' if extent else ''}{extent}"
 
     def _held(self, states: States) -> str:
-        """Say that the end which is asked for was there before the action, if it was."""
+        """Say that the demanded end was there before the action, if so."""
         if self.end is UNREAD or callable(self.end) or not self.arrives(states[0]):
             return ""
         # What is ignored may stand in the end that was asked for, and not in the state.
@@ -134,7 +134,9 @@ class ChangeExpectation:
             yield fault
 
     def harm(self, delta: Delta) -> MappingDelta:
-        """Return what happened to rows that were to be kept; nothing where none are.
+        """Return the changes of rows that were to be kept.
+
+        It is empty if no rows were to be kept.
 
         Args:
             delta: what changed, ignored members left out.

@@ -40,7 +40,9 @@ def amount_of(delta: Delta, word: str, states: States) -> Any:
 
 
 def compare(one: Any, other: Any, tolerance: Any = None) -> int | None:
-    """Return the sign of `one - other`, 0 within the tolerance, None when either is NaN.
+    """Return the sign of `one - other`.
+
+    It is 0 within the tolerance, and None if either is NaN.
 
     Raises:
         Incomparable: the two do not subtract, such as a timedelta and a number.

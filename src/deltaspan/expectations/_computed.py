@@ -1,4 +1,6 @@
-"""Operands that are computed from the run: found when a check meets its action, filled in when it is judged.
+"""Operands that are computed from the run.
+
+They are found when a check is planned and resolved when it is judged.
 
 An operand is a field of an expectation or of a part of it, a member of a tuple of members, or a value of a
 mapping. Each has a path, such as `movement.amount` or `movement.adding.members.0`.
@@ -57,7 +59,10 @@ D = TypeVar("D")
 
 
 def is_predicate(path: str) -> bool:
-    """Whether the operand is a predicate, which is asked about a delta rather than computed before it."""
+    """Return whether the operand at this path is a predicate.
+
+    A predicate is asked about a delta. Any other operand is computed before it.
+    """
     return path.rpartition(".")[2] in _PREDICATES
 
 
@@ -68,7 +73,9 @@ def predicate_name(predicate: Any) -> str:
 
 
 class Question:
-    """A predicate with all that it named of the run; what it names of the change is given when it is asked.
+    """A predicate bound to the values that its run has for it.
+
+    It gets the values of the change when it is asked.
 
     Args:
         ask: calls the predicate with values by name.
@@ -93,11 +100,14 @@ class Question:
         self.name = name
 
     def holds(self, delta: Delta, states: States) -> bool:
-        """Ask it; whatever it raises goes on to the caller."""
+        """Return the answer of the predicate.
+
+        Errors of the predicate go on to the caller.
+        """
         return self._answer({DELTA: for_predicate(delta), PRE_STATE: states[0], POST_STATE: states[1]})
 
     def holds_of(self, kind: str, entry: Any, given: Mapping[str, object]) -> bool:
-        """Ask it about one entry of a kind, once, however often the answer is needed.
+        """Return the cached answer of the predicate about one entry.
 
         Args:
             kind: adding, removing or modifying.
@@ -118,7 +128,7 @@ class Question:
 
 
 def with_own_generator_read(value: object, function: Callable[..., object]) -> object:
-    """Return what a callable computed; a generator that it made itself becomes a list.
+    """Return a computed value, with the callable's own generator as a list.
 
     Any other iterator may be part of the result, and reading it would empty it for the caller.
 
@@ -136,12 +146,12 @@ def with_own_generator_read(value: object, function: Callable[..., object]) -> o
 
 
 def any_computed(operands: Iterable[object]) -> bool:
-    """Whether any of the operands is still to be computed."""
+    """Return whether any of the operands is still to be computed."""
     return any(map(callable, operands))
 
 
 def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield path and callable of each operand that is computed from the run, nested parts included."""
+    """Yield path and callable of each computed operand, including nested parts."""
     for field in fields(expectation):
         operand = getattr(expectation, field.name)
         if _is_part(operand):
@@ -198,7 +208,9 @@ def _filled(operand: Any, values: Mapping[str, object]) -> object:
 
 
 def _members(value: Any) -> list[object]:
-    """Return the members that a callable computed: those of an iterable, else the one value; text is one.
+    """Return the members that a callable computed.
+
+    An iterable gives its members. Any other value, and text, is one member.
 
     Raises:
         DefinitionError: there are too many members, or one of them cannot be a member.

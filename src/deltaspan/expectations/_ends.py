@@ -1,4 +1,4 @@
-"""A start or an end that is not the one that was asked for: what of it differs, in words."""
+"""Descriptions of a start or an end that is not the demanded one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["instead"]
 
 
 def instead(expected: object, actual: object, ignored: Ignored) -> str:
-    """Say what a state was, to follow "started" or "ended": "at 3", or "without 'a'".
+    """Describe a state, to follow "started" or "ended", such as "at 3".
 
     A state that is not short is told by what of it differs.
 

@@ -1,4 +1,6 @@
-"""Glob patterns over the text of a path, matched in time that grows as pattern times text, not faster.
+"""Glob patterns over the text of a path, matched in polynomial time.
+
+The time grows at most as the length of the pattern times that of the text.
 
 A regular expression tries each way to divide the text among the stars, which are exponentially many. Here
 each part of a pattern is asked once: from these places in the text, to which places can you lead?
@@ -59,7 +61,10 @@ def sets_of(pattern: str) -> Iterator[tuple[int, str]]:
 
 
 def is_backwards(characters: str) -> bool:
-    """Return whether a set has a range that is written backwards, so that it is read as plain text."""
+    """Return whether a set of characters has a backwards range.
+
+    Such a set is read as plain text.
+    """
     return _characters(characters) is None
 
 
@@ -81,7 +86,10 @@ def _parts(pattern: str, literals: Mapping[int, str]) -> Iterator[_Part]:
 
 
 def _characters(text: str) -> re.Pattern[str] | None:
-    """Return what matches one character of the brackets; None for a range that is written backwards."""
+    """Return a regex for one character of the set, or None.
+
+    It is None for a range that is written backwards.
+    """
     negated = text.startswith("[!")
     escaped = re.sub(r"[\\\[\]^&~|]", r"\\\g<0>", text[2 if negated else 1 : -1])
     try:

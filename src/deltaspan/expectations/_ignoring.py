@@ -1,4 +1,4 @@
-"""Leaving out what an expectation is not about: a delta without the members that patterns name."""
+"""Removal of ignored members from a delta."""
 
 from __future__ import annotations
 
@@ -42,11 +42,14 @@ class Ignored:
 
     @property
     def words(self) -> str:
-        """What it adds to a demand: ", ignoring 'updated_at'", or nothing."""
+        """The clause for a demand, such as ", ignoring 'updated_at'"."""
         return f", ignoring {listed(self.patterns, demanded)}" if self.patterns else ""
 
     def leave_out(self, delta: Delta) -> Delta:
-        """Return the delta without what is ignored; of states without members, the delta itself."""
+        """Return the delta without ignored members.
+
+        If the states have no members, it is the delta itself.
+        """
         names = self._names
         if not self.patterns or names is None:
             return delta
@@ -100,7 +103,10 @@ def _others(entries: Mapping[Path, V], names: Names, left: Callable[[Path, V], V
 
 
 def _without(value: Any, path: Path, names: Names) -> Any:
-    """Return what came, went or was replaced as a whole without what is ignored below its path."""
+    """Return a whole value without its ignored descendants.
+
+    The value is one that was added, removed or replaced as a whole.
+    """
     kind = type(value)
     if kind is MappingProxyType:
         below = ((key, item, Path((*path, key))) for key, item in value.items())

@@ -1,4 +1,6 @@
-"""What a run may change in a table that others write to: its own rows, and none of theirs.
+"""Judgement of rows of others in a table that several runs write to.
+
+The action may change its own rows, and none of theirs.
 
 Rows that carry the tag of another run are credited to that run. What no run signed is held against the
 action: a row that is gone, a row without a tag, a row that changed and kept the tag that it had.
@@ -31,7 +33,7 @@ NO_ROWS: Final = MappingDelta(_NONE, _NONE, _NONE)
 
 
 def claimed_removals(movement: Movement, delta: TaggedDelta) -> MappingDelta:
-    """Return the rows of others that are gone and that the action claims to have removed."""
+    """Return the missing rows of others that the action claims to have removed."""
     gone = delta.unsigned.removed
     claimed: Any = ()
     if isinstance(movement, Members) and movement.removing is not None:
@@ -42,7 +44,7 @@ def claimed_removals(movement: Movement, delta: TaggedDelta) -> MappingDelta:
 
 
 def collateral(movement: Movement, delta: TaggedDelta) -> MappingDelta:
-    """Return what happened to rows that were to be kept, and rows that appeared without a tag.
+    """Return the changes of kept rows, and new rows without a tag.
 
     Args:
         movement: what is claimed of the action's own rows. Words that name rows judge by themselves which
@@ -65,7 +67,9 @@ def without_unsigned(delta: TaggedDelta) -> TaggedDelta:
 def kept_sentence(
     metric: str, demand: str, happened: str, delta: TaggedDelta, harm: MappingDelta, *, holds: bool
 ) -> str:
-    """Put the one sentence together: what was expected, what happened to whose rows, and what helps.
+    """Build the sentence of a check that keeps other rows.
+
+    It says what was expected, what happened to whose rows, and what helps.
 
     Args:
         metric: the name of what was measured.
@@ -91,7 +95,10 @@ def kept_sentence(
 
 
 def collateral_words(delta: MappingDelta) -> str:
-    """Say what was done to other rows: "removed row 7, overwrote row 8 and added row 9 without a tag"."""
+    """Describe the changes of other rows.
+
+    An example is "removed row 7, overwrote row 8 and added row 9 without a tag".
+    """
     said = []
     if delta.removed:
         said.append(f"removed {_rows(delta.removed)}")

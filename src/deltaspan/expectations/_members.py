@@ -1,4 +1,4 @@
-"""Which members a collection must have gained, lost or changed, and that nothing else in it did."""
+"""The movements of members: gained, lost and changed members, and the size."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _BARE: Final[dict[Kind, str]] = {"adding": "add", "removing": "remove", "modifyi
 
 
 class _Tally(NamedTuple):
-    """How the entries of one kind differ from those named."""
+    """The differences between the entries of one kind and those named."""
 
     missing: list[object]
     beyond: Collection[Any]
@@ -62,7 +62,7 @@ class _Tally(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What must be added, removed or modified.
+    """The members that must be added, removed or modified.
 
     Only what the predicate finds true counts, if there is one. With a count, members that are given in full
     are among those counted and the rest may be any; where one of them is a glob pattern all must be named.
@@ -98,7 +98,7 @@ class Named:
 
     @property
     def words(self) -> str:
-        """How the demand reads: "adding 'acme', 3 members in total"."""
+        """The text of the demand, such as "adding 'acme', 3 members in total"."""
         counted = "a computed number of" if callable(self.count) else self.count
         unit = "member" if self.count == 1 else "members"
         if self.is_nothing:
@@ -113,19 +113,22 @@ class Named:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it was computed that none is demanded: no members, or a count of 0."""
+        """True if the computed operands demand no member.
+
+        The members, or the count, are then computed as nothing.
+        """
         return not self.members and (self.members == () if self.count is None else self.count == 0)
 
     @property
     def admits_none(self) -> bool:
-        """Whether it may turn out that none is demanded."""
+        """True if the computed operands may demand no member."""
         if self.count is not None:
             return callable(self.count) and not self.members
         return self.members is not None and all(map(callable, self.members))
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether it demands nothing where other members may change too."""
+        """True if it demands nothing where other members may change too."""
         return self.members == () and self.count is None
 
     @property
@@ -164,7 +167,7 @@ class Named:
         return fitting, unfit
 
     def _fits(self, entry: Any, entries: Collection[Any]) -> bool:
-        """Ask the predicate about one entry, with the names that an entry of its kind has."""
+        """Ask the predicate about one entry, with the names of its kind."""
         where = self.where
         if not isinstance(where, Question):
             raise PredicateRaised(
@@ -226,7 +229,7 @@ class Named:
         return [self.members[index] for index in left if index not in hit], beyond
 
     def fitting(self, entries: Mapping[Path, Any], more: Mapping[Path, Any]) -> list[Path]:
-        """Return those of `more` that would serve this demand, beside the entries that there are."""
+        """Return the paths of `more` that, together with `entries`, would satisfy the demand."""
         due: list[Path] = []
         rest = [path for path in more if self._could_fit(path, more)]
         if self._names is not None:
@@ -277,7 +280,7 @@ class Named:
         return find(entries)[0]
 
     def _hint(self, entries: Collection[Any]) -> str:
-        """A number that was meant to count members, where none of them is a number."""
+        """Suggest `count=` for a number that was meant to count members."""
         if self.members is None or len(self.members) != 1 or self.count is not None or not entries:
             return ""
         number = self.members[0]
@@ -288,7 +291,9 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """A gain, a loss and a change of members, as named; a kind that is not named must not occur.
+    """The members that must be added, removed and modified.
+
+    A kind without a demand must not occur.
 
     Attributes:
         adding: what must be added, or None.
@@ -305,13 +310,13 @@ class Members:
     verb: ClassVar[str] = "change"
 
     def remade(self, **values: Any) -> Members | NoMovement:
-        """Return it with computed operands filled in; nothing may change if none of them names a change."""
+        """Return a copy with computed operands, or NoMovement if they name no change."""
         made = replace(self, **values)
         return NoMovement() if made.is_nothing else made
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it was computed that nothing changes at all."""
+        """True if the computed operands demand that nothing changes at all."""
         return not self.others and all(named.is_nothing for named in self._all_named)
 
     @property
@@ -387,7 +392,10 @@ class Members:
 
 
 def entries_of(delta: Delta) -> list[tuple[Kind, Collection[Any]]] | None:
-    """Return what was added, removed and modified: paths of a mapping, else members; None without members."""
+    """Return the added, removed and modified entries of a delta by kind.
+
+    They are paths of a mapping, or else members. The result is None if the states have no members.
+    """
     match delta:
         case MappingDelta():
             return [("adding", delta.added), ("removing", delta.removed), ("modifying", delta.modified)]
@@ -423,7 +431,10 @@ def _key(entry: object) -> object:
 
 
 def _demanded(members: Collection[Any]) -> str:
-    """Name members that are demanded; a number gets its noun, and text is told by its quotes."""
+    """List demanded members, with a noun before numbers.
+
+    Text needs no noun: its quotes set it apart.
+    """
     text = listed(members, demanded)
     if any_computed(members) or isinstance(next(iter(members)), str | Pattern):
         return text
@@ -448,7 +459,10 @@ def _taken(due: Counter[Any], member: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Resizing:
-    """A net size that changed by exactly `amount`; a mapping's size is that of its top level."""
+    """A change of the size by exactly `amount`.
+
+    The size of a mapping is that of its top level.
+    """
 
     amount: Any
 
@@ -505,7 +519,7 @@ _MAX_PAIRS: Final = 1_000_000
 
 
 def kept_order(delta: SequenceDelta) -> bool:
-    """Return whether what was added and removed is all: the members that stayed follow one another as before.
+    """Return whether the members that stayed are in the same order.
 
     They do if the longest sequence that both states have in common holds all of them. Which of several equal
     members was removed is left open. It is found by patience sorting (Hunt and Szymanski, 1977).

@@ -1,4 +1,4 @@
-"""By how much each number in a mapping, or in a nested document, must have changed; and no other one."""
+"""The movement of each number in a mapping or in a nested document."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ class _Entry(NamedTuple):
 
     @property
     def counted(self) -> bool:
-        """Whether its amount says what happened; of a number that came or went as 0 it does not."""
+        """True if the amount tells what happened.
+
+        The amount of a number that came or went as 0 does not.
+        """
         if self.amount is None:
             return False
         return self.how == "modified" or compare(self.amount, zero_like(self.amount)) != 0
 
 
 class _Tally(NamedTuple):
-    """What differs from the amounts: declared keys by wrong amounts, and entries that were not declared."""
+    """The differences from the amounts: wrong keys, and undeclared entries."""
 
     wrong: list[tuple[object, Any]]
     beyond: list[_Entry]
@@ -143,7 +146,10 @@ class ByKey:
 
 
 def _entries(delta: MappingDelta) -> Iterator[_Entry]:
-    """Yield each entry that changed, numbers of whole documents that came or went one by one."""
+    """Yield each changed entry.
+
+    The numbers of a whole document that came or went are entries of their own.
+    """
     for path, after in delta.added.items():
         yield from (_Entry(p, _amount(n, None), "added") for p, n in _leaves(path, after))
     for path, before in delta.removed.items():

@@ -1,4 +1,4 @@
-"""Where a collection may have changed, in whatever way, and nowhere else."""
+"""The movement that is confined to some members."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Only:
         object.__setattr__(self, "_names", names)
 
     def remade(self, **values: Any) -> Only | NoMovement:
-        """Return it with computed operands filled in; without a member nothing may change."""
+        """Return a copy with computed operands, or NoMovement if there is no member."""
         made = Only(**values)
         return made if made.members else NoMovement()
 

@@ -1,4 +1,4 @@
-"""What a member names: a value, or the entries of a mapping or a nested document whose path it matches.
+"""Resolution of members: the values, and the paths of entries, that they name.
 
 A member that is not text is compared by value, with the members of a set or a sequence, or with the original
 keys of a mapping. A Pattern, which is text that an author writes, is a glob over the path of an entry. The
@@ -50,7 +50,9 @@ class _Placed(NamedTuple):
 
 
 class Names:
-    """Members, prepared to be found: each question costs a few look-ups, and one match a glob pattern.
+    """An index of members.
+
+    Each question costs a few look-ups, and one match for each glob pattern.
 
     Args:
         members: values and patterns, frozen.
@@ -98,7 +100,9 @@ class Names:
             self._raws.setdefault(raw, []).append(index)
 
     def of_value(self, member: object) -> Collection[int]:
-        """Return which of the members, by position, name this one of a set or a sequence.
+        """Return the positions of members that name this member of a collection.
+
+        The collection is a set or a sequence.
 
         Those that equal it, and those that are marked as patterns and match its text.
         """
@@ -108,11 +112,17 @@ class Names:
         return {*found, *(self._marked & self.of_path(Path((member,))))}
 
     def of_member(self, member: object) -> set[int]:
-        """As `of_value`, but text is also matched by patterns, as if it were a key."""
+        """Return the same as `of_value`, with all patterns matched against text.
+
+        Text is matched as if it were a key.
+        """
         return self.of_path(Path((member,))) if isinstance(member, str) else set(self.of_value(member))
 
     def of_path(self, path: Path) -> set[int]:
-        """Return which of the members, by position, name this entry of a mapping or a nested document."""
+        """Return the positions of members that name this entry of a mapping.
+
+        The mapping may be nested.
+        """
         found: set[int] = set()
         if self._deep or len(path) == 1:
             found.update(self._values.get(identity(path[0]), ()))

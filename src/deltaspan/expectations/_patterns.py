@@ -1,4 +1,4 @@
-"""Patterns and templates: what an author writes as text; all other text is literal.
+"""Patterns and templates: the text that an author writes as a member.
 
 Text that an author writes as a member becomes a Pattern here, once, when the check is made. A plain `str` in
 an expectation is therefore always literal: it was computed in the run.
@@ -40,7 +40,7 @@ _MAX_MEMBER_CHARS: Final = 60
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pattern:
-    """A glob pattern over the path of an entry; made by `pattern(...)`.
+    """A glob pattern over the path of an entry, made by `pattern(...)`.
 
     Attributes:
         text: the pattern as it was written, fields included.
@@ -73,12 +73,12 @@ class Pattern:
 
     @property
     def is_glob(self) -> bool:
-        """Whether it may match more than the one path that it spells."""
+        """Return whether the member is a pattern that may match several paths."""
         return any(_MARKS.search(literal) for literal, _ in parts_of(self.text))
 
     @property
     def literal(self) -> str:
-        """The text as a value: what it names in a set or a sequence, and as a top-level key."""
+        """The text as a value: a member of a collection, or a top-level key."""
         known = dict(self.values)
         return "".join(
             literal + ("" if name is None else known[name]) for literal, name in parts_of(self.text)
@@ -86,7 +86,10 @@ class Pattern:
 
     @property
     def path_text(self) -> str:
-        """The text in the notation of a path, in which an argument stays within one key."""
+        """The text in the notation of a path.
+
+        Each argument stays within one key.
+        """
         known = {name: _one_key(value) for name, value in self.values}
         return "".join(
             _TILDE.sub("~0", literal) + ("" if name is None else known[name])
@@ -95,7 +98,10 @@ class Pattern:
 
     @property
     def crosses_keys(self) -> bool:
-        """Whether an argument holds a `/`, which must not be taken for the step to another key."""
+        """True if an argument contains a `/`.
+
+        That `/` does not separate keys.
+        """
         return any("/" in value for _, value in self.values)
 
     def of_text(self) -> Glob:
@@ -107,7 +113,9 @@ class Pattern:
         return Glob(*self._joined(str, str))
 
     def with_values(self, values: Mapping[str, Any]) -> Pattern:
-        """Return the pattern with fields filled in; those that are known already stay.
+        """Return the pattern with fields filled in.
+
+        Fields that have a value keep it.
 
         Raises:
             TypeError: a value has no plain text; ValueError likewise for empty text.
@@ -119,7 +127,7 @@ class Pattern:
     def _joined(
         self, write: Callable[[str], str], write_value: Callable[[str], str]
     ) -> tuple[str, dict[int, str]]:
-        """Return the text with a placeholder for each field, and place → value of those."""
+        """Return the text with placeholders for fields, and place → value."""
         known, text, places = dict(self.values), "", {}
         for literal, name in parts_of(self.text):
             text += write(literal)
@@ -129,7 +137,10 @@ class Pattern:
         return text, places
 
     def __str__(self) -> str:
-        """Return the text as a sentence shows it; in a glob, arguments are written in brackets."""
+        """Return the text as a sentence shows it.
+
+        In a glob, arguments are written in brackets.
+        """
         if not self.is_glob and not self.open_fields:
             return (
                 self.path_text if any("/" in literal for literal, _ in parts_of(self.text)) else self.literal
@@ -193,7 +204,7 @@ def pattern(text: str, /, **values: object) -> Pattern:
 
 
 class MemberTemplate:
-    """A written member with fields: it is computed from the action's arguments, as any callable is.
+    """A written member with fields, computed from the action's arguments.
 
     Args:
         member: a Pattern, a frozen value that holds text with fields, or text, which spells a path.
@@ -219,7 +230,9 @@ class MemberTemplate:
 
 
 def written(member: object) -> object:
-    """Return a member as its author wrote it: text is a pattern, and fields wait for arguments.
+    """Parse a written member.
+
+    Text is a pattern. If it has fields, the result is a MemberTemplate.
 
     Args:
         member: a frozen value, or a Pattern.
@@ -245,7 +258,9 @@ def written(member: object) -> object:
 
 
 def written_key(key: object) -> object:
-    """Return a key as its author wrote it: text spells a path, and its fields wait for arguments.
+    """Parse a written key.
+
+    Text spells a path. If it has fields, the result is a MemberTemplate.
 
     Raises:
         DefinitionValueError: as for `written`.
@@ -257,7 +272,10 @@ def written_key(key: object) -> object:
 
 
 def _spelled(key: str, values: Mapping[str, Any]) -> str:
-    """Return the text of a path with its fields filled in, each within one key."""
+    """Return the text of a path with its fields filled in.
+
+    Each argument stays within one key.
+    """
     return "".join(
         literal + ("" if name is None else _one_key(filled(f"{{{name}}}", values)))
         for literal, name in parts_of(key)
@@ -285,12 +303,15 @@ def _with_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, A
 
 
 def is_glob(member: object) -> bool:
-    """Whether the member is a pattern that may match more than the one path that it spells."""
+    """True if the pattern may match several paths."""
     return isinstance(member, Pattern) and member.is_glob
 
 
 def holds_pattern(value: object) -> bool:
-    """Return whether a value, not yet frozen, holds a pattern: there it would be compared as a value."""
+    """Return whether a value that is not yet frozen contains a pattern.
+
+    The pattern would be compared as a value.
+    """
     if isinstance(value, Pattern):
         return True
     if isinstance(value, Mapping):
@@ -299,7 +320,10 @@ def holds_pattern(value: object) -> bool:
 
 
 def demanded(member: object) -> str:
-    """Return one member as a demand names it; text that reads like a pattern is said to be literal."""
+    """Return one member as a demand names it.
+
+    Literal text that reads like a pattern is marked as literal.
+    """
     if isinstance(member, MemberTemplate):
         return demanded(member.member)
     if callable(member):

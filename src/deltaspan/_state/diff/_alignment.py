@@ -20,7 +20,7 @@ _MAX_MATCHES: Final = 20_000
 
 
 class Alignment(NamedTuple):
-    """How one sequence became another.
+    """The pairing of the items of two sequences.
 
     Attributes:
         pairs: the indexes, before and after, of items that may differ and stand for one another.
@@ -34,7 +34,9 @@ class Alignment(NamedTuple):
 
 
 def align(before: tuple[Any, ...], after: tuple[Any, ...]) -> Alignment:
-    """Pair the items of two sequences so that few of them differ; deterministic, and bounded in cost.
+    """Pair the items of two sequences so that few pairs differ.
+
+    The result is deterministic, and its cost is bounded.
 
     What both begin and end with is left out. Between the two, up to `MAX_ALIGNED` items are paired by the
     longest common subsequence of equal items. What lies between two equal items, and all of a longer stretch,
@@ -71,7 +73,10 @@ def common(before: Sequence[Any], after: Sequence[Any]) -> int:
 
 
 class _Link(NamedTuple):
-    """A pair of equal items, and the pair before it in the longest sequence of pairs that ends with it."""
+    """A pair of equal items, linked to the pair before it.
+
+    The links lead through the longest sequence of pairs that ends with this one.
+    """
 
     i: int
     j: int
@@ -79,7 +84,10 @@ class _Link(NamedTuple):
 
 
 def _anchors(before: tuple[Any, ...], after: tuple[Any, ...], offset: int) -> list[tuple[int, int]]:
-    """Return the indexes of the longest common subsequence, by the method of Hunt and Szymanski (1977)."""
+    """Return the indexes of the longest common subsequence.
+
+    The method is that of Hunt and Szymanski (1977).
+    """
     if not before or not after or len(before) + len(after) > MAX_ALIGNED:
         return []
     places: dict[Hashable, list[int]] = {}

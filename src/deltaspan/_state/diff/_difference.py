@@ -42,7 +42,9 @@ With more the sequence is one modified entry: to name a million numbers takes mo
 
 
 def difference(pre: object, post: object, *, is_flat: bool = False) -> Delta:
-    """Compute what changed between two frozen states; total, whatever the two are.
+    """Compute what changed between two frozen states.
+
+    Any two states have a delta.
 
     Two numbers, or two points in time, give a NumberDelta; two sets a SetDelta; two mappings a MappingDelta,
     by path where mappings and sequences nest; two sequences a SequenceDelta. Everything else, and two states
@@ -123,7 +125,10 @@ def _became(before: str | None, after: str | None) -> str:
 
 
 class _Found:
-    """The entries found so far, by path; when `is_flat`, of the top level alone."""
+    """The changed entries by path.
+
+    If `is_flat`, they are those of the top level alone.
+    """
 
     __slots__ = ("added", "is_flat", "modified", "removed")
 
@@ -135,7 +140,7 @@ class _Found:
 
     @property
     def count(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return len(self.added) + len(self.removed) + len(self.modified)
 
     def update(self, found: _Found) -> None:
@@ -207,7 +212,10 @@ def _compare(before: Any, after: Any, keys: tuple[object, ...], found: _Found) -
 
 
 def _compare_structure(before: Any, after: Any, keys: tuple[object, ...], found: _Found) -> None:
-    """Compare what two frames or two arrays are made of, and the order of a frame's rows."""
+    """Compare the structure of two frames or two arrays.
+
+    The order of a frame's rows is part of it.
+    """
     mine, theirs = structure_of(before), structure_of(after)
     if mine is None or theirs is None:
         return
@@ -267,7 +275,9 @@ def _compare_aligned(
 def _compare_in_place(
     before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], found: _Found
 ) -> bool:
-    """Compare two sequences item by item, and return whether no alignment could be expected to find less.
+    """Compare two sequences item by item.
+
+    The result says whether no alignment could be expected to find fewer changes.
 
     In nearly all documents it finds that nothing changed, or one item, so that no content need be searched.
     """
@@ -310,7 +320,10 @@ def _differ_sequences(pre: tuple[Any, ...], post: tuple[Any, ...]) -> SequenceDe
 
 
 def _surplus(members: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return, in order, the members that occur more often here than among the others: the last of each."""
+    """Return the members that occur more often here than among the others.
+
+    They are in order. Of equal members it is the last ones.
+    """
     spare: Counter[Hashable] = Counter(map(identity, others))
     surplus = []
     for member in members:

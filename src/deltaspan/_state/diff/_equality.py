@@ -1,4 +1,4 @@
-"""When two frozen values are equal: by value, for any two values.
+"""Equality of two frozen values: by value, for any two values.
 
 It is Python's equality, but for this:
 
@@ -40,7 +40,10 @@ _NEVER_NAN: Final = frozenset({str, int, bytes, bool, type(None)})
 
 
 class Unpaired(NamedTuple):
-    """What is left of two lists of members once those that are equal but for NaN are cancelled."""
+    """The members of two lists that are left when equal ones are cancelled.
+
+    Python's own equality has found none of them equal. Only NaN is cancelled.
+    """
 
     removed: list[Any]
     added: list[Any]
@@ -48,7 +51,9 @@ class Unpaired(NamedTuple):
 
 
 def equal(a: object, b: object) -> bool:
-    """Say whether two frozen values are equal, by value; symmetric and reflexive.
+    """Return whether two frozen values are equal, by value.
+
+    The relation is symmetric and reflexive.
 
     Args:
         a: a frozen value, as `freeze` returns it.
@@ -94,13 +99,13 @@ def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
 
 
 def same_class(a: Any, b: Any) -> bool:
-    """Return whether two mappings may be equal: not if they are records of two classes."""
+    """Return whether two mappings are not records of two classes."""
     mine, other = class_of(a), class_of(b)
     return mine == other or mine is None or other is None
 
 
 def same_structure(a: Any, b: Any) -> bool:
-    """Return whether two values may be equal: not if they are arrays or frames that are made differently.
+    """Return whether two values are not arrays or frames of two structures.
 
     The rows of a frame are in order, though a mapping's items are not.
     """
@@ -129,7 +134,10 @@ def _equal_moments(a: datetime, b: datetime) -> bool:
 
 
 def _nan_kind(value: object) -> object:
-    """NaN is one value for all numbers; what else differs from itself does so as its own type."""
+    """Return the key by which NaN is compared.
+
+    It is one value for all numbers. Other values that differ from themselves do so as their own type.
+    """
     return "number" if is_number(value) else type(value)
 
 
@@ -182,7 +190,7 @@ def _free_of_nan(members: list[Any]) -> bool:
 
 
 def identity(value: Any) -> Hashable:  # noqa: PLR0911 - one line a kind
-    """Return what equals, and hashes like, the same of another value if and only if the two values are equal.
+    """Return a hashable key that is equal if and only if the values are.
 
     It makes members that do not hash, such as mappings, countable in linear time.
     """
@@ -206,7 +214,10 @@ def identity(value: Any) -> Hashable:  # noqa: PLR0911 - one line a kind
 
 
 def _identity_of_key(key: Any) -> Hashable:
-    """Return the same for a member of a set or a key, which are equal as Python says, but for NaN."""
+    """Return the identity of a member of a set or of a key.
+
+    These are equal as Python says, except for NaN.
+    """
     kind = type(key)
     if kind in _NEVER_NAN:
         return key  # type: ignore[no-any-return]

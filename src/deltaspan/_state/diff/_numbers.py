@@ -27,17 +27,20 @@ _EXACT = Context(prec=_MAX_DIGITS + 10, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
 def is_number(value: object) -> bool:
-    """Whether a value subtracts as a number: a bool does not, nor does a member of an enum."""
+    """Return whether a value subtracts as a number.
+
+    A bool does not, and neither does a member of an enum.
+    """
     return isinstance(value, int | float | Decimal | Fraction) and not isinstance(value, bool | Enum)
 
 
 def is_nan(value: Any) -> bool:
-    """Whether a number or point in time is not one: NaN, a signaling NaN, NaT."""
+    """Return whether a number or point in time is NaN or NaT."""
     return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124 - only NaN and its like
 
 
 def subtract(post: Any, pre: Any) -> Number | None:
-    """Subtract a baseline from a post-state; None when the two do not subtract exactly.
+    """Return the exact difference of two numbers or points in time, or None.
 
     Two ints, Decimals or Fractions, or a mix, subtract exactly whatever the current decimal context. A mix
     with a float is computed exactly, then rounded to a float; with a Decimal it stays exact. Two datetimes
@@ -101,14 +104,20 @@ def _decimal(number: Any) -> Decimal:
 
 
 def _span(*numbers: Decimal) -> int:
-    """How many digits it takes to write the numbers, and their difference, below one another."""
+    """Return the number of digits that both numbers and their difference need.
+
+    The numbers are written below one another.
+    """
     finite = [number for number in numbers if number.is_finite()]
     exponents = [int(number.as_tuple().exponent) for number in finite]
     return max((number.adjusted() for number in finite if number), default=0) + 2 - min([0, *exponents])
 
 
 def instant(moment: datetime) -> timedelta | None:
-    """Return when an aware datetime is, in whatever zone and on either side of a repeated hour; else None."""
+    """Return an aware datetime as the time since the epoch, else None.
+
+    The zone, and the side of a repeated hour, make no difference.
+    """
     return None if moment.utcoffset() is None else moment - _EPOCH
 
 

@@ -1,4 +1,4 @@
-"""The delta of rows that carry causal tags: what is mine, what is others', what nobody signed."""
+"""The delta of rows with causal tags, split by the run that wrote them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._state.diff._deltas import MappingDelta
+from deltaspan._state.render import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +28,9 @@ class Owned(Protocol):
     """Knows what a run may be credited with."""
 
     def owns(self, tag: str | None, root: str | None) -> bool | None:
-        """Return whether a row with this tag, of a run with this root, is the run's or a descendant's.
+        """Return whether a row with this tag and root is this run's.
+
+        Rows of descendants are the run's too.
 
         None when nobody here can tell.
         """
@@ -36,7 +39,9 @@ class Owned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TaggedDelta(MappingDelta):
-    """The difference of two tagged states; as a mapping's delta it is that of what is mine alone.
+    """The difference of two tagged states.
+
+    As a mapping's delta it contains the run's own entries alone.
 
     Attributes:
         others: the entries that carry the tag of somebody else.
@@ -65,12 +70,12 @@ class TaggedDelta(MappingDelta):
 
     @property
     def apart(self) -> tuple[object, object]:
-        """What a report shows of others and of what is untagged, in the way that it shows what is mine."""
+        """The values that a report shows of others' and of untagged rows."""
         return self._valued(self.others), self._valued(self.untagged)
 
     @property
     def shares(self) -> str:
-        """What happened to rows, by whom: "1 added and 1 modified by this run, 39 by others"."""
+        """The changes by writer: "1 added by this run, 39 by others"."""
         others, untagged = _changes(self.others), _changes(self.untagged)
         said = f"{_kinds(self) or 'none'} by this run"
         said += f", {others} by others" if others else ""
@@ -93,7 +98,7 @@ class TaggedDelta(MappingDelta):
 
     @property
     def mute(self) -> MappingDelta:
-        """Of what is untagged, what could not say whose it is, however carefully this run stamps.
+        """The untagged changes that no stamp could have attributed.
 
         A row that is gone says nothing, and a process that this one does not know cannot be asked.
         """
@@ -106,7 +111,10 @@ class TaggedDelta(MappingDelta):
 
     @property
     def unsigned(self) -> MappingDelta:
-        """Of what is untagged, what no run signed: a row that is gone, has no tag, or kept an older one."""
+        """The untagged changes of rows that no run signed.
+
+        Such a row is gone, has no tag, or kept an older one.
+        """
         untagged = self.untagged
         return MappingDelta(
             _where(untagged.added, lambda _, after: _stamp(after)[0] is None),
@@ -116,11 +124,11 @@ class TaggedDelta(MappingDelta):
 
     @property
     def overwritten(self) -> Mapping[Path, tuple[object, object]]:
-        """The entries that were there before with another tag, or none, and are mine now."""
+        """The entries that had another tag, or none, and are this run's now."""
         return _where(self.modified, lambda _, both: _stamp(both[0])[0] != _stamp(both[1])[0])
 
     def credited(self, part: MappingDelta) -> TaggedDelta:
-        """Return the delta as it would be if a part of what is untagged were mine."""
+        """Return the delta with a part of the untagged changes credited to this run."""
         rest = MappingDelta(
             _where(self.untagged.added, lambda path, _: path not in part.added),
             _where(self.untagged.removed, lambda path, _: path not in part.removed),
@@ -139,7 +147,9 @@ class TaggedDelta(MappingDelta):
 
 
 def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
-    """Split the delta of two tagged states by who wrote what; a delta of other states stays as it is.
+    """Split the delta of two tagged states by the writers of the rows.
+
+    A delta of other states is returned unchanged.
 
     Args:
         delta: the difference of two mappings of key → tag, key → (tag, root), or key → (tag, root,
@@ -205,21 +215,27 @@ def _stamp(value: Any) -> tuple[str | None, str | None]:
 
 
 def without_contents(state: Any) -> Any:
-    """Return the state as it may be shown: a fingerprint of few possible contents would give them away."""
+    """Return the state without the fingerprints of rows.
+
+    A fingerprint of few possible contents would reveal them.
+    """
     if not isinstance(state, MappingProxyType):
         return state
     return MappingProxyType({key: _without_content(value) for key, value in state.items()})
 
 
 def _without_content(value: object) -> object:
-    """Return tag, or tag and root, of a row whose fingerprint has told already that it changed."""
+    """Return tag, or tag and root, of a row without its fingerprint."""
     if isinstance(value, tuple) and len(value) == _WITH_CONTENT:
         return value[0] if value[1] is None else value[:_WITH_ROOT]
     return value
 
 
 def _is_kept(both: tuple[object, object]) -> bool:
-    """Return whether a row that changed kept its stamp, so that only its content did."""
+    """Return whether a changed row kept its stamp.
+
+    Then only its content changed.
+    """
     return both[0] == both[1]
 
 
@@ -236,10 +252,12 @@ def _amount(part: MappingDelta) -> int:
 
 
 def _kinds(part: MappingDelta) -> str:
-    """Count what happened to rows, kind by kind: one added and one overwritten are two, though one more."""
+    """Count the changes of rows, kind by kind.
+
+    One added and one overwritten row are two changes, though the size grows by one.
+    """
     counts = (("added", part.added), ("removed", part.removed), ("modified", part.modified))
-    said = [f"{len(entries)} {kind}" for kind, entries in counts if entries]
-    return " and ".join([", ".join(said[:-1]), said[-1]]) if said[1:] else "".join(said)
+    return joined(f"{len(entries)} {kind}" for kind, entries in counts if entries)
 
 
 def _changes(part: MappingDelta) -> int:

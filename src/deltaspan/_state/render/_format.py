@@ -1,4 +1,7 @@
-"""Writing a value within a number of characters, collections included, with a count of what has no room."""
+"""Formatting of a value within a number of characters.
+
+Items that have no room are counted.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,13 @@ WORTH_CUTTING = 32
 
 
 class Leaf(NamedTuple):
-    """A value that is no collection: what it says, how that is written, how many characters close it."""
+    """A value that is not a collection.
+
+    Attributes:
+        raw: its text or bytes.
+        write: writes them in the style.
+        closing: the number of characters that close the written text.
+    """
 
     raw: Text
     write: Callable[[Any], str]

@@ -1,4 +1,4 @@
-"""Values that hide what they hold, such as pydantic's SecretStr, and what they show of themselves.
+"""Values that hide their content, such as pydantic's SecretStr.
 
 Third-party types are recognised by what they are called and what they offer; nothing is imported for them.
 """
@@ -34,7 +34,10 @@ def hides_itself(kind: type) -> bool:
 
 
 def self_shown(value: Any) -> str:
-    """Return what a value that hides itself shows of itself; a mask if that gives it away."""
+    """Return the text that a value that hides its content shows.
+
+    If that text contains the secret, it is a mask.
+    """
     kind = type(value)
     if any(_place(base) in _SHOWN_BY_REPR for base in kind.__mro__):
         return repr(value)

@@ -1,4 +1,4 @@
-"""Naming members in a sentence: a few of them, and how many more there are."""
+"""Lists of members in a sentence, with a count of the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shown(member: object) -> str:
 
 
 def listed(members: Collection[Any], show_one: Callable[[Any], str] = shown) -> str:
-    """Name a few of the members and count the rest: "'a', 'b' and 12 more".
+    """Join the first members and count the rest: "'a', 'b' and 12 more".
 
     Args:
         members: the members, in order; a set has none of its own, so the smallest are named.

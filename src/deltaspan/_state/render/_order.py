@@ -1,4 +1,7 @@
-"""The items of a collection in the order in which they are written: sets by a total order of members."""
+"""The order in which the items of a collection are written.
+
+Sets have a total order of their members.
+"""
 
 from __future__ import annotations
 

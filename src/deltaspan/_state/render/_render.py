@@ -1,4 +1,4 @@
-"""Frozen states as what people and wires read: `wire` for attributes, `plain` for JSON, `show` for sentences.
+"""The renderers: `wire` for attributes, `plain` for JSON, `show` for sentences.
 
 All three are total: they answer whatever they are given; an object whose own text raises is `<ClassName>`.
 `wire` and `show` do bounded work too: what will not be shown is neither rendered nor sorted, only counted.
@@ -92,7 +92,9 @@ def wire(value: object, max_chars: int) -> bool | int | float | str:
 
 
 def plain(value: object) -> Any:
-    """Convert a state to the values that JSON has, uncut: `json.dumps` always takes the result.
+    """Convert a state to JSON values, without a limit.
+
+    `json.dumps` always takes the result.
 
     Scalars are those of `wire`, but None stays None and integers stay integers up to 640 digits; NaN and
     infinities, which JSON lacks, become text. Sequences and sets are lists, sets in the order of `wire`;
@@ -138,7 +140,9 @@ def show(value: object, max_chars: int = 120) -> str:
 
 
 def label(name: str) -> str:
-    """Return a name that every encoder takes: an encoder that refuses one loses the whole batch.
+    """Return a name that every encoder takes.
+
+    An encoder that refuses one name loses the whole batch.
 
     Args:
         name: of an action or a class; it may come from anywhere.

@@ -1,4 +1,7 @@
-"""What a value is, and what it says when it is no collection: a plain scalar, safe for any encoder."""
+"""The shapes of collections, and the plain scalars of everything else.
+
+A scalar is safe for any encoder.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ Shape: TypeAlias = Literal["sequence", "set", "mapping"] | None
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What stands in for a value that cannot be rendered; no string, so that a sentence has it bare."""
+    """A text that replaces a value that cannot be rendered.
+
+    It is not a string, so that a sentence shows it without quotes.
+    """
 
     text: str
 

@@ -1,4 +1,4 @@
-"""Two states in one sentence: both where they are short, else what tells them apart."""
+"""Two states in one sentence: both if they are short, else their difference."""
 
 from __future__ import annotations
 
@@ -49,13 +49,18 @@ def transition(before: object, after: object) -> str:
 
 
 def kinds(before: object, after: object) -> str:
-    """Return both states to follow "the states were"; of a long collection its kind and size."""
+    """Return both states to follow "the states were".
+
+    A long collection is described by its kind and size.
+    """
     first, second = _both_short(before, after) or distinct(before, after)
     return f"{first} → {second}"
 
 
 def distinct(one: object, other: object) -> tuple[str, str]:
-    """Return two states within bounds; of two long texts the parts around the first difference.
+    """Return the bounded texts of two states.
+
+    Of two long texts these are the parts around the first difference.
 
     A collection that is not short is told by its kind and size.
     """
@@ -65,12 +70,12 @@ def distinct(one: object, other: object) -> tuple[str, str]:
 
 
 def whole(state: object, max_chars: int = _SHORT) -> str | None:
-    """Return a state as it reads in a sentence, or None if that takes more characters."""
+    """Return the text of a state, or None if it is too long."""
     return PYTHON.whole(state, max_chars, 0)
 
 
 def with_noun(noun: str, shown: str, count: int = 1) -> str:
-    """Return members as a sentence names them: a number gets its noun, so that it is not read as an amount.
+    """Put a noun before members whose text could be read as an amount.
 
     Args:
         noun: what they are, in the singular: "key".

@@ -1,4 +1,4 @@
-"""What a value holds beside its content: the attributes of a dict subclass, the total of an iterable stock.
+"""The state that a value has beside its content, such as its attributes.
 
 A snapshot of the content alone would leave them out, and a change there would go unseen.
 """
@@ -48,17 +48,19 @@ _GONE: Final = object()
 
 
 def by_content(kind: type) -> bool:
-    """Whether the content of values of this type is known to be all of their state."""
+    """Return whether the content of values of this type is all their state."""
     return str(kind.__module__).partition(".")[0] in _BY_CONTENT
 
 
 def extends_builtin(kind: type) -> bool:
-    """Whether a type is a built-in whose content says all, or a subclass of one."""
+    """Return whether a type is, or extends, a built-in with no other state."""
     return issubclass(kind, _BUILTIN)
 
 
 def beside(value: Any, content: object) -> dict[Any, object] | None:
-    """Return what a value holds where its content is not all of it, else None.
+    """Return the fields of a value that has state beside its content.
+
+    The result is None if the content is all of its state.
 
     What subclasses a built-in gives its fields and, as `CONTENT`, its content. What only behaves like a
     collection gives its fields: whatever it shows comes from them. Where its one field is the very collection
@@ -79,7 +81,7 @@ def beside(value: Any, content: object) -> dict[Any, object] | None:
 
 
 def shows_what_it_holds(value: Any, shown: object) -> None:
-    """Refuse a subclass of a built-in container whose own methods read other members than it holds.
+    """Check that a container's own methods show the members that it contains.
 
     Raises:
         Refusal: they differ, so that a change of what it holds could go unseen.
@@ -99,7 +101,7 @@ def shows_what_it_holds(value: Any, shown: object) -> None:
 
 
 def plain_scalar(value: Any) -> object:
-    """Strip a scalar of its subclass where nothing but the subclass's own behaviour is lost."""
+    """Convert a scalar of a subclass to its base, if no state is lost."""
     if isinstance(value, Enum):
         return value
     kind: Any = type(value)
@@ -157,7 +159,7 @@ def _slots_added(kind: type) -> frozenset[str]:
 
 
 def _same(content: Any, field: Any) -> bool:
-    """Whether a field is the very collection that was read as the content."""
+    """Return whether a field is the collection that was read as the content."""
     kind = type(field)
     if type(content) is dict:
         return (

@@ -1,4 +1,4 @@
-"""The fields of a record: a dataclass, attrs, pydantic, or any object of a class written in Python."""
+"""The fields of a record: dataclass, attrs, pydantic, or any Python object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _POINTER = object.__basicsize__ // 2
 
 
 class _Layout(NamedTuple):
-    """Where values of a type keep their fields.
+    """The places in which values of a type keep their fields.
 
     Attributes:
         declared: the fields that a dataclass or attrs class declares; None for any other class.
@@ -34,19 +34,19 @@ class _Layout(NamedTuple):
 
 
 def is_declared(kind: type) -> bool:
-    """Whether a type says itself what its fields are: a dataclass, attrs or pydantic class."""
+    """Return whether a type declares its fields: dataclass, attrs or pydantic."""
     layout = _layout(kind)
     return layout.declared is not None or layout.pydantic
 
 
 def is_record(kind: type) -> bool:
-    """Whether all that values of this type hold can be read as fields."""
+    """Return whether the whole state of this type's values is in fields."""
     layout = _layout(kind)
     return is_declared(kind) or (layout.transparent and bool(kind.__dictoffset__ or layout.slots))
 
 
 def is_transparent(kind: type) -> bool:
-    """Whether values of this type hold nothing but fields, if they hold anything."""
+    """Return whether values of this type contain nothing but fields."""
     return _layout(kind).transparent
 
 
@@ -80,7 +80,7 @@ def fields_of(record: Any) -> dict[Any, object]:
 
 
 def _unfolded(found: dict[Any, object]) -> dict[Any, object]:
-    """Put what pydantic keeps apart beside the fields that it belongs with, and leave out its own notes."""
+    """Merge the folders of pydantic into the fields, without its own notes."""
     fields = {name: value for name, value in found.items() if not str(name).startswith(_NOTES)}
     for folder in ("__pydantic_extra__", "__pydantic_private__"):
         fields.update(found.get(folder) or {})  # type: ignore[call-overload]
@@ -142,7 +142,9 @@ def slots_of(kind: type) -> dict[str, MemberDescriptorType]:
 
 
 def _is_transparent(kind: type, slots: int) -> bool:
-    """Compare the size of an instance with what Python itself puts there, as pickling does.
+    """Compare the size of an instance with the room that its fields need.
+
+    Pickling does the same.
 
     A base class written in C may hold more, out of sight, and a change there would go unseen.
     """

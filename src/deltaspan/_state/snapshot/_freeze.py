@@ -52,7 +52,7 @@ class Pruning(Protocol):
     """Knows what is left out of a state."""
 
     def leaves_out(self, keys: Sequence[object], key: object) -> bool:
-        """Return whether what is at `key`, below the keys that lead there, is left out."""
+        """Return whether the entry at `key` below `keys` is left out."""
         ...
 
     def reaches(self, depth: int) -> bool:
@@ -226,7 +226,7 @@ class _Walk:
         return self.read_mapping(value, depth) if has_keys(kind) else self.read_iterable(value, depth)
 
     def _held(self, value: Any, content: object, depth: int) -> object:
-        """Freeze what a value holds as a record where its content is not all of it, else return None."""
+        """Freeze the record of a value with state beside its content, or return None."""
         fields = _read(value, lambda it: beside(it, content))
         return None if fields is None else self._recorded(value, fields, depth)
 
@@ -304,7 +304,10 @@ class _Walk:
         return fresh
 
     def _bounded(self, members: Iterable[T]) -> Iterable[T]:
-        """Stop reading an endless iterable; one too many is enough for the limit to be noticed."""
+        """Limit an iterable that may be endless.
+
+        One item too many is enough for the limit to be noticed.
+        """
         return islice(members, self._left + 1)
 
 
@@ -383,7 +386,10 @@ _READERS: Mapping[Kind, Callable[[_Walk, Any, int], object]] = {
 
 
 def _read(value: Any, reader: Callable[[Any], T]) -> T:
-    """Read a value whose own code may run, and which other threads may be changing meanwhile."""
+    """Read a value with a reader that may run the value's own code.
+
+    Other threads may be changing the value.
+    """
     for attempt in range(_TRIES):
         try:
             return reader(value)
@@ -403,7 +409,10 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
 
 
 def _frame_rows(frame: Any) -> object:
-    """Rows as mappings by column where columns are unique, by index where that is unique too."""
+    """Return rows by index, each a mapping by column.
+
+    If the index is not unique, they are a list. If the columns are not, each row is a tuple.
+    """
     if not frame.columns.is_unique:
         rows = list(frame.itertuples(index=False, name=None))
         return dict(zip(frame.index, rows, strict=True)) if frame.index.is_unique else rows

@@ -1,4 +1,4 @@
-"""The snapshot of a value that hides itself: a digest to compare, and what the value shows of itself."""
+"""The snapshot of a value that hides its content, compared by digest."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ class Hidden:
         return _SALT, hmac_digest(_SALT, self._content, "sha256")
 
     def _digest(self, salt: bytes) -> bytes | None:
-        """Return the digest keyed with this salt; None if only one with another salt is known."""
+        """Return the digest keyed with this salt, or None.
+
+        It is None if only one with another salt is known.
+        """
         if self._content is not None:
             return hmac_digest(salt, self._content, "sha256")
         return self.salted[1] if self.salted[0] == salt else None
@@ -87,7 +90,7 @@ class Hidden:
 
 
 def _text(frozen: Any) -> str:  # noqa: PLR0911 - one line a kind
-    """Return a text that two frozen values share if and only if they are equal."""
+    """Return a text that is equal if and only if the values are."""
     kind = type(frozen)
     if kind is Hidden:
         return f"hidden:{frozen._content.hex() if frozen._content else frozen.salted}"  # noqa: SLF001

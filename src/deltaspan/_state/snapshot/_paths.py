@@ -1,4 +1,4 @@
-"""Where in a state something is: the keys that lead to it, and their text."""
+"""Paths: the keys that lead to an entry of a state, and their text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Path(tuple[object, ...]):
-    """The keys that lead from the root of a state to one entry of it, outermost first.
+    """The keys from the root of a state to one entry, outermost first.
 
     A path is the tuple of the *original* keys, so it equals and hashes like that tuple; an index into a
     sequence is an int. Its text is made only when asked for.
@@ -39,12 +39,18 @@ class Path(tuple[object, ...]):
 
     @property
     def text(self) -> str:
-        """The keys as text, joined by `/`; within a key `~` is `~0` and `/` is `~1`, as in RFC 6901."""
+        """The keys as text, joined by `/`.
+
+        Within a key `~` is written `~0` and `/` is written `~1`, as in RFC 6901.
+        """
         return "/".join(map(_escaped, self))
 
     @property
     def member(self) -> object:
-        """What names this entry in an expectation: the original key at the top level, below it the text."""
+        """The name of this entry in an expectation.
+
+        At the top level it is the original key, below it the text.
+        """
         return self[0] if len(self) == 1 else self.text
 
     def __str__(self) -> str:
@@ -64,7 +70,10 @@ def _escaped(key: object) -> str:
 
 
 class Aspect(str):
-    """The name of a change that is not one of content: no key of a state has this type."""
+    """The name of a change that is not a change of content.
+
+    No key of a state has this type.
+    """
 
     __slots__ = ()
 
@@ -83,7 +92,10 @@ _STRUCTURE: Final = object()
 
 
 class _Fields(dict[Any, Any]):
-    """The fields of a record. Seen through a read-only mapping it can still be asked for its class."""
+    """The fields of a record.
+
+    Through a read-only mapping it can still be asked for its class.
+    """
 
     __slots__ = ("name", "structure")
 
@@ -135,7 +147,7 @@ def record(fields: dict[Any, Any], name: str, structure: str | None = None) -> M
 
 
 def structure_of(frozen: Any) -> str | None:
-    """Return what a frame, a series or an array is made of beside its content; None for all else."""
+    """Return the structure of a frame, a series or an array, else None."""
     if type(frozen) is Array:
         return frozen.structure
     if type(frozen) is MappingProxyType:
@@ -144,5 +156,8 @@ def structure_of(frozen: Any) -> str | None:
 
 
 def class_of(frozen: MappingProxyType[Any, Any]) -> str | None:
-    """Return the qualified name of a record's class; None for a plain mapping."""
+    """Return the qualified name of a record's class.
+
+    It is None for a plain mapping.
+    """
     return frozen[_CLASS] if _CLASS in frozen else None  # noqa: SIM401  # only the look-up asks a record

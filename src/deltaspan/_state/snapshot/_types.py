@@ -1,4 +1,6 @@
-"""What a type is, decided once per type: how its values are read, or why they are refused.
+"""The kinds of types, decided once for each type.
+
+A kind says how values are read, or why they are refused.
 
 Third-party types are recognised by what they are called and what they offer; nothing is imported for them.
 """
@@ -69,7 +71,7 @@ _SCALAR_NAMES: Final = frozenset(
 
 
 class Kind(Enum):
-    """How the values of a type are read."""
+    """The ways in which the values of a type are read."""
 
     SCALAR = auto()
     SEQUENCE = auto()
@@ -133,7 +135,10 @@ def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911, PLR0912 - a table of k
 
 
 def has_keys(kind: type) -> bool:
-    """Whether values of this type are read by key, though they do not call themselves mappings."""
+    """Return whether values of this type are read by key.
+
+    They need not be registered as mappings.
+    """
     return all(callable(getattr(kind, name, None)) for name in ("keys", "__getitem__"))
 
 

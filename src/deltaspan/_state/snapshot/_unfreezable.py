@@ -1,4 +1,4 @@
-"""What is raised when a value cannot be frozen, and its one sentence."""
+"""The errors for a value that cannot be frozen, with their one sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Unfreezable(Exception):
 
 
 class Refusal(Exception):
-    """One value that was refused, on its way up through the containers that hold it.
+    """A refused value, on its way up through the containers around it.
 
     Each container adds its key and its identity on the way, so that a copy which succeeds pays nothing for
     paths and cycle detection: a cycle is found as a nesting too deep in which one container occurs twice.
