@@ -29,17 +29,17 @@ from deltaspan.checks import name_of_probe
 from deltaspan.expectations import (
     NOTHING_IGNORED,
     PRE_STATE,
+    BoundPredicate,
     ChangeExpectation,
     Expectation,
     Ignored,
     NoChange,
-    Question,
     States,
     claimed_removals,
     is_predicate,
     predicate_name,
+    read_own_generator,
     with_operands,
-    with_own_generator_read,
 )
 from deltaspan.typing import Attribution, Claim
 
@@ -316,9 +316,9 @@ def _compute(
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
         if is_predicate(path):
             named = {name: known[name] for name in bound.names if name in known}
-            computed[path] = Question(bound.call, named, bound.names, predicate_name(bound.function))
+            computed[path] = BoundPredicate(bound.call, named, bound.names, predicate_name(bound.function))
         else:
-            computed[path] = with_own_generator_read(bound.call(known), bound.function)
+            computed[path] = read_own_generator(bound.call(known), bound.function)
     return computed
 
 

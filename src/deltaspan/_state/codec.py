@@ -18,7 +18,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from deltaspan._interrupts import let_through
-from deltaspan._state.snapshot import Array, Hidden, Path, array, class_of, record, structure_of
+from deltaspan._state.snapshot import Array, Hidden, Path, class_of, make_array, make_record, structure_of
 
 __all__ = ["Unreadable", "Unwritable", "canonical", "decode", "encode"]
 
@@ -223,7 +223,7 @@ def _decode(encoded: Any) -> Any:
     raise Unreadable(f"a value is written as {kind.__name__}, which says nothing of its kind")
 
 
-def _placed(moment: Any, fold: int, offset: int | None) -> Any:
+def _with_zone(moment: Any, fold: int, offset: int | None) -> Any:
     zone = None if offset is None else timezone(timedelta(microseconds=offset))
     return moment.replace(fold=fold, tzinfo=zone)
 
@@ -239,7 +239,7 @@ def _frozen_mapping(written: Any) -> MappingProxyType[Any, Any]:
     if isinstance(written, list):
         return MappingProxyType(_mapping(written))
     structure = written.get("structure")
-    return record(
+    return make_record(
         _mapping(written["fields"]), str(written["record"]), None if structure is None else str(structure)
     )
 
@@ -247,7 +247,7 @@ def _frozen_mapping(written: Any) -> MappingProxyType[Any, Any]:
 def _array_of(structure: Any, *members: Any) -> Array:
     if type(structure) is not str:
         raise Unreadable("the structure of an array is not text")
-    return array(tuple(map(_decode, members)), structure)
+    return make_array(tuple(map(_decode, members)), structure)
 
 
 def _float(text: Any) -> float:
@@ -281,9 +281,9 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "bytes": _bytes,
     "decimal": Decimal,
     "fraction": _ratio_of,
-    "datetime": lambda parts: _placed(datetime.fromisoformat(parts[0]), *parts[1:]),
+    "datetime": lambda parts: _with_zone(datetime.fromisoformat(parts[0]), *parts[1:]),
     "date": date.fromisoformat,
-    "time": lambda parts: _placed(time.fromisoformat(parts[0]), *parts[1:]),
+    "time": lambda parts: _with_zone(time.fromisoformat(parts[0]), *parts[1:]),
     "timedelta": lambda parts: timedelta(*parts),
     "uuid": UUID,
     "frozenset": lambda members: frozenset(map(_decode, members)),

@@ -20,18 +20,25 @@ from deltaspan.expectations import (
     Pattern,
     Satisfying,
     SomeChange,
-    holds_pattern,
+    has_pattern,
     is_of_numbers,
-    written,
-    written_key,
+    parse_key,
+    parse_member,
 )
 
-__all__ = ["Sentence", "checked_key", "checked_member", "checked_patterns", "frozen", "refuse_packed"]
+__all__ = [
+    "ChangeWords",
+    "check_unpacked",
+    "freeze_operand",
+    "validate_key",
+    "validate_member",
+    "validate_members",
+]
 
-C = TypeVar("C", bound="Sentence[Any]")
+C = TypeVar("C", bound="ChangeWords[Any]")
 
 
-class Sentence(Check[S_co]):
+class ChangeWords(Check[S_co]):
     """A claim that the state changes, and the words that fit any state."""
 
     __slots__ = ()
@@ -58,8 +65,8 @@ class Sentence(Check[S_co]):
         if expectation.start is not UNREAD:
             raise DefinitionValueError(f"check {self.metric!r} has a start already: {self!r}")
         if expectation.is_idempotent:
-            raise _refusal_of_both_ends(self, said("from_", state))
-        start = frozen(self.metric, "from_", state)
+            raise _contradictory_ends(self, said("from_", state))
+        start = freeze_operand(self.metric, "from_", state)
         return self._with(replace(expectation, start=start), said("from_", state))
 
     def to(self: C, state: object) -> C:
@@ -73,7 +80,9 @@ class Sentence(Check[S_co]):
         expectation = self._expectation
         if expectation.end is not UNREAD:
             raise DefinitionValueError(f"check {self.metric!r} has an end already: {self!r}")
-        return self._with(replace(expectation, end=frozen(self.metric, "to", state)), said("to", state))
+        return self._with(
+            replace(expectation, end=freeze_operand(self.metric, "to", state)), said("to", state)
+        )
 
     def ending_at(self: C, state: object) -> C:
         """Demand that the post-state equals `state`, by value, changed or not.
@@ -101,12 +110,12 @@ class Sentence(Check[S_co]):
         if expectation.end is not UNREAD:
             raise DefinitionValueError(f"check {self.metric!r} has an end already: {self!r}")
         if expectation.start is not UNREAD:
-            raise _refusal_of_both_ends(self, words)
+            raise _contradictory_ends(self, words)
         movement = expectation.movement
         if isinstance(movement, SomeChange):
             movement = AnyMovement()
-        _refuse_certain_change(movement, f"{self!r} cannot be followed by .{words}", state)
-        end = frozen(self.metric, "ending_at", state)
+        _check_admits_none(movement, f"{self!r} cannot be followed by .{words}", state)
+        end = freeze_operand(self.metric, "ending_at", state)
         return self._with(replace(expectation, end=end, movement=movement, is_idempotent=True), words)
 
     def satisfying(self: C, predicate: Callable[..., object], description: str) -> C:
@@ -140,7 +149,7 @@ class Sentence(Check[S_co]):
             expected rows to satisfy 'only rows above 2 go', but it removed member 1 ({1, 2, 3} → {2, 3})
         """
         words = said("satisfying", predicate, description)
-        return self._moving(Satisfying(predicate, description), words)
+        return self._with_movement(Satisfying(predicate, description), words)
 
     def ignoring(self: C, *patterns: object) -> C:
         """Leave keys, members or paths out entirely, before anything is judged.
@@ -167,12 +176,12 @@ class Sentence(Check[S_co]):
         """
         words = said("ignoring", *patterns)
         expectation = self._expectation
-        if is_of_numbers(expectation.movement) and not callable(_amount(expectation.movement)):
+        if is_of_numbers(expectation.movement) and not callable(_exact_amount(expectation.movement)):
             raise DefinitionValueError(
                 f"{self!r} is about one number, which has no members: it cannot be followed by .{words}"
             )
         ignored = Ignored(
-            (*expectation.ignored.patterns, *checked_patterns(self.metric, "ignoring", patterns))
+            (*expectation.ignored.patterns, *validate_members(self.metric, "ignoring", patterns))
         )
         return self._with(replace(expectation, ignored=ignored), words)
 
@@ -181,30 +190,30 @@ class Sentence(Check[S_co]):
         assert isinstance(self.expectation, ChangeExpectation)  # noqa: S101  # `change` makes no other
         return self.expectation
 
-    def _moving(self: C, movement: Movement, words: str) -> C:
+    def _with_movement(self: C, movement: Movement, words: str) -> C:
         expectation = self._expectation
         earlier = expectation.movement
         if not isinstance(earlier, SomeChange | AnyMovement):
-            hint = ", or use by_between(low, high)" if _both_of_numbers(earlier, movement) else ""
+            hint = ", or use by_between(low, high)" if _are_of_numbers(earlier, movement) else ""
             raise DefinitionValueError(
                 f"check {self.metric!r} says twice how far the state moves: {self!r} cannot be followed by "
                 f".{words}; keep one{hint}"
             )
-        if is_of_numbers(movement) and expectation.ignored.patterns and not callable(_amount(movement)):
+        if is_of_numbers(movement) and expectation.ignored.patterns and not callable(_exact_amount(movement)):
             raise DefinitionValueError(
                 f"{self!r} leaves members out, and one number has none: it cannot be followed by .{words}"
             )
         if expectation.is_idempotent:
-            _refuse_certain_change(movement, f"{self!r} cannot be followed by .{words}", expectation.end)
+            _check_admits_none(movement, f"{self!r} cannot be followed by .{words}", expectation.end)
         return self._with(replace(expectation, movement=movement), words)
 
     def _with(self: C, expectation: ChangeExpectation, words: str) -> C:
         if expectation.keeps_others:
-            _refuse_beside_keeping(self, expectation, words)
+            _check_beside_keeping(self, expectation, words)
         return replace(self, expectation=expectation, words=(*self.words, words))
 
 
-def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, words: str) -> None:
+def _check_beside_keeping(check: Check[Any], expectation: ChangeExpectation, words: str) -> None:
     """Check that `keeping_others` is not combined with a word about all rows.
 
     Raises:
@@ -223,7 +232,7 @@ def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, wo
         )
 
 
-def frozen(metric: str, word: str, state: object) -> Any:
+def freeze_operand(metric: str, word: str, state: object) -> Any:
     """Freeze an operand, or return a callable that computes it unchanged.
 
     Raises:
@@ -235,7 +244,7 @@ def frozen(metric: str, word: str, state: object) -> Any:
         copy = freeze(state)
     except Unfreezable as error:
         raise DefinitionTypeError(f"check {metric!r}: {word} cannot compare with this: {error}") from None
-    if holds_pattern(state):
+    if has_pattern(state):
         raise DefinitionTypeError(
             f"check {metric!r}: {word} compares with a value, and this is or holds a pattern: {state!r}; a "
             f"pattern is a member of its own, in adding, removing, modifying, only and ignoring"
@@ -243,7 +252,7 @@ def frozen(metric: str, word: str, state: object) -> Any:
     return copy
 
 
-def checked_member(metric: str, word: str, member: object) -> object:
+def validate_member(metric: str, word: str, member: object) -> object:
     """Validate one member: a pattern, a value, or a callable that computes members.
 
     Raises:
@@ -253,12 +262,12 @@ def checked_member(metric: str, word: str, member: object) -> object:
     if callable(member):
         return member
     try:
-        return written(member if isinstance(member, Pattern) else frozen(metric, word, member))
+        return parse_member(member if isinstance(member, Pattern) else freeze_operand(metric, word, member))
     except DefinitionValueError as error:
         raise DefinitionValueError(f"check {metric!r}: {word}: {error}") from None
 
 
-def checked_key(metric: str, word: str, key: object) -> object:
+def validate_key(metric: str, word: str, key: object) -> object:
     """Validate one key of a mapping of amounts.
 
     Text spells a path. It is not a pattern.
@@ -267,32 +276,32 @@ def checked_key(metric: str, word: str, key: object) -> object:
         DefinitionTypeError: it is a pattern.
         DefinitionValueError: a brace is left open, or a field is not a plain name.
     """
-    if holds_pattern(key):
+    if has_pattern(key):
         raise DefinitionTypeError(
             f"check {metric!r}: {word} takes an amount for each key, and {key!r} may name several; write the "
             f"keys one by one"
         )
     try:
-        return written_key(key)
+        return parse_key(key)
     except DefinitionValueError as error:
         raise DefinitionValueError(f"check {metric!r}: {word}: {error}") from None
 
 
-def checked_patterns(metric: str, word: str, patterns: tuple[object, ...]) -> tuple[object, ...]:
+def validate_members(metric: str, word: str, patterns: tuple[object, ...]) -> tuple[object, ...]:
     """Validate members and patterns, of which there must be at least one.
 
     Raises:
         DefinitionTypeError: one cannot be compared by value, or they are packed in a list or a set.
         DefinitionValueError: there is none.
     """
-    refuse_packed(metric, word, patterns)
-    checked = tuple(checked_member(metric, word, pattern) for pattern in patterns)
+    check_unpacked(metric, word, patterns)
+    checked = tuple(validate_member(metric, word, pattern) for pattern in patterns)
     if not checked:
         raise DefinitionValueError(f"check {metric!r}: {word}() needs at least one member, key or pattern")
     return checked
 
 
-def refuse_packed(metric: str, word: str, members: tuple[object, ...]) -> None:
+def check_unpacked(metric: str, word: str, members: tuple[object, ...]) -> None:
     """Check that members are not packed in one list or set.
 
     Neither can be a member of a set or a key of a mapping.
@@ -310,14 +319,14 @@ def refuse_packed(metric: str, word: str, members: tuple[object, ...]) -> None:
         )
 
 
-def _refusal_of_both_ends(check: object, words: str) -> DefinitionValueError:
+def _contradictory_ends(check: object, words: str) -> DefinitionValueError:
     return DefinitionValueError(
         f"{check!r} cannot be followed by .{words}: a start and an end say whether the state changes, and "
         f"ending_at() leaves that open; say .from_(...).to(...), or ending_at() alone"
     )
 
 
-def _refuse_certain_change(movement: Movement, said_so: str, end: object) -> None:
+def _check_admits_none(movement: Movement, said_so: str, end: object) -> None:
     """Check that a movement may be none, as `ending_at` requires.
 
     The end may have been there before the action.
@@ -333,10 +342,10 @@ def _refuse_certain_change(movement: Movement, said_so: str, end: object) -> Non
     )
 
 
-def _both_of_numbers(one: Movement, other: Movement) -> bool:
+def _are_of_numbers(one: Movement, other: Movement) -> bool:
     return is_of_numbers(one) and is_of_numbers(other)
 
 
-def _amount(movement: Movement) -> object:
+def _exact_amount(movement: Movement) -> object:
     # A computed amount may turn out to be amounts by key, of which some can be left out.
     return movement.amount if isinstance(movement, By) else None

@@ -21,9 +21,9 @@ __all__ = [
     "Modifiers",
     "Patience",
     "S_co",
-    "checked_seconds",
+    "check_unset",
     "is_context_manager",
-    "refuse_twice",
+    "validate_seconds",
 ]
 
 
@@ -78,7 +78,7 @@ def is_context_manager(lock: Any) -> bool:
     return hasattr(type(lock), "__enter__") or hasattr(type(lock), "__aenter__")
 
 
-def checked_seconds(word: str, seconds: Any) -> float:
+def validate_seconds(word: str, seconds: Any) -> float:
     """Validate a duration in seconds.
 
     Raises:
@@ -92,7 +92,7 @@ def checked_seconds(word: str, seconds: Any) -> float:
     return float(seconds)
 
 
-def refuse_twice(said: Modifiers, word: str, field: str, check: object) -> None:
+def check_unset(said: Modifiers, word: str, field: str, check: object) -> None:
     """Check that a modifier has not been set before.
 
     Raises:
@@ -172,7 +172,7 @@ class Check(Generic[S_co]):
                 f"{self!r} cannot be followed by .eventually(...): a state that is unchanged at first proves "
                 f"nothing later; say .holding_for(seconds)"
             )
-        return self._patient("eventually", seconds, every, holding=False)
+        return self._with_polling("eventually", seconds, every, holding=False)
 
     def holding_for(self: C, seconds: float, *, every: float = 0.1) -> C:
         """Demand that the check holds throughout `seconds` after the action.
@@ -185,7 +185,7 @@ class Check(Generic[S_co]):
         Raises:
             DefinitionValueError: the check is `observe`, which claims nothing.
         """
-        return self._patient("holding_for", seconds, every, holding=True)
+        return self._with_polling("holding_for", seconds, every, holding=True)
 
     def timeout(self: C, seconds: float) -> C:
         """Give up on a read that takes longer than `seconds`.
@@ -198,8 +198,8 @@ class Check(Generic[S_co]):
         Args:
             seconds: the longest that one read may take.
         """
-        refuse_twice(self.modifiers, "timeout", "timeout", self)
-        return self._modified(said("timeout", seconds), timeout=checked_seconds("timeout", seconds))
+        check_unset(self.modifiers, "timeout", "timeout", self)
+        return self._with_modifiers(said("timeout", seconds), timeout=validate_seconds("timeout", seconds))
 
     def exclusively(self: C, lock: Any) -> C:
         """Hold a lock from before the baseline until after the verdict.
@@ -218,7 +218,7 @@ class Check(Generic[S_co]):
             DefinitionTypeError: it is no context manager and no callable.
             DefinitionValueError: it is a semaphore that lets in more than one.
         """
-        refuse_twice(self.modifiers, "exclusively", "lock", self)
+        check_unset(self.modifiers, "exclusively", "lock", self)
         if not (callable(lock) or is_context_manager(lock)):
             raise DefinitionTypeError(
                 f"exclusively takes a lock, which is a context manager, or a callable that returns one, "
@@ -230,7 +230,7 @@ class Check(Generic[S_co]):
             raise DefinitionValueError(
                 f"exclusively takes a lock that one holds at a time, and this semaphore lets {places} in"
             )
-        return self._modified(said("exclusively", lock), lock=lock)
+        return self._with_modifiers(said("exclusively", lock), lock=lock)
 
     def redacted(self: C, by: Callable[[Any], Any] | None = None) -> C:
         """Hide the states of this check in every output.
@@ -246,7 +246,7 @@ class Check(Generic[S_co]):
         Raises:
             DefinitionTypeError: `by` is not callable.
         """
-        refuse_twice(self.modifiers, "redacted", "redaction", self)
+        check_unset(self.modifiers, "redacted", "redaction", self)
         if by is not None and not callable(by):
             raise DefinitionTypeError(
                 f"redacted takes a callable that says what may be shown, not {show(by)}"
@@ -254,7 +254,7 @@ class Check(Generic[S_co]):
         if self.modifiers.showing:
             raise DefinitionValueError(f"{self!r} is showing and cannot be redacted; keep one of the two")
         words = said("redacted") if by is None else said("redacted", by)
-        return self._modified(words, redaction=by or _nothing)
+        return self._with_modifiers(words, redaction=by or _redact)
 
     def showing(self: C) -> C:
         """Show the content that the probe reads: rows, documents and texts, with their values.
@@ -272,10 +272,10 @@ class Check(Generic[S_co]):
             >>> change("version", files.text("VERSION")).to("1.0").showing()
             change('version', text('VERSION')).to('1.0').showing()
         """
-        refuse_twice(self.modifiers, "showing", "showing", self)
+        check_unset(self.modifiers, "showing", "showing", self)
         if self.modifiers.redaction is not None:
             raise DefinitionValueError(f"{self!r} is redacted and cannot be showing; keep one of the two")
-        return self._modified(said("showing"), showing=True)
+        return self._with_modifiers(said("showing"), showing=True)
 
     def or_unchanged_on_error(self: C) -> C:
         """Demand that the action left no trace if it raises or claims failure.
@@ -291,8 +291,8 @@ class Check(Generic[S_co]):
             raise DefinitionValueError(
                 f"{self!r} cannot be followed by .or_unchanged_on_error(): only a change needs it"
             )
-        refuse_twice(self.modifiers, "or_unchanged_on_error", "unchanged_on_error", self)
-        return self._modified(said("or_unchanged_on_error"), unchanged_on_error=True)
+        check_unset(self.modifiers, "or_unchanged_on_error", "unchanged_on_error", self)
+        return self._with_modifiers(said("or_unchanged_on_error"), unchanged_on_error=True)
 
     def sampled(self: C, rate: float) -> C:
         """Read the state only in a share of the runs.
@@ -308,14 +308,14 @@ class Check(Generic[S_co]):
             DefinitionTypeError: it is not a number.
             DefinitionValueError: it is not within 0 and 1.
         """
-        refuse_twice(self.modifiers, "sampled", "sample_rate", self)
+        check_unset(self.modifiers, "sampled", "sample_rate", self)
         if isinstance(rate, bool) or not isinstance(rate, int | float):
             raise DefinitionTypeError(f"sampled takes a share from 0 to 1, not {show(rate)}")
         if not 0 <= rate <= 1:
             raise DefinitionValueError(f"sampled({rate!r}) is not a share from 0 to 1")
-        return self._modified(said("sampled", rate), sample_rate=float(rate))
+        return self._with_modifiers(said("sampled", rate), sample_rate=float(rate))
 
-    def _patient(self: C, word: str, seconds: float, every: float, *, holding: bool) -> C:
+    def _with_polling(self: C, word: str, seconds: float, every: float, *, holding: bool) -> C:
         if isinstance(self.expectation, NoClaim):
             raise DefinitionValueError(
                 f"{self!r} cannot be followed by .{word}(...): it claims nothing that could come to hold"
@@ -326,12 +326,12 @@ class Check(Generic[S_co]):
                 f"holding_for is said, once"
             )
         patience = Patience(
-            checked_seconds(f"{word}: seconds", seconds), checked_seconds(f"{word}: every", every), holding
+            validate_seconds(f"{word}: seconds", seconds), validate_seconds(f"{word}: every", every), holding
         )
         words = said(word, seconds) if every == 0.1 else said(word, seconds, every=every)  # noqa: PLR2004  # the default
-        return self._modified(words, patience=patience)
+        return self._with_modifiers(words, patience=patience)
 
-    def _modified(self: C, words: str, **modifiers: Any) -> C:
+    def _with_modifiers(self: C, words: str, **modifiers: Any) -> C:
         return replace(self, words=(*self.words, words), modifiers=replace(self.modifiers, **modifiers))
 
     def __repr__(self) -> str:
@@ -355,5 +355,5 @@ def _is_word(kind: Any, name: str) -> bool:
     return hasattr(kind, name) or any(_is_word(subclass, name) for subclass in kind.__subclasses__())
 
 
-def _nothing(_: object) -> str:
+def _redact(_: object) -> str:
     return "(redacted)"

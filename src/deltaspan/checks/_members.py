@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
-from deltaspan.checks._change_words import Sentence, checked_member, checked_patterns, refuse_packed
+from deltaspan.checks._change_words import ChangeWords, check_unpacked, validate_member, validate_members
 from deltaspan.checks._check import S_co
 from deltaspan.checks._probe import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -36,7 +36,7 @@ _Where: TypeAlias = Callable[..., object]
 C = TypeVar("C", bound="MemberWords[Collected]")
 
 
-class MemberWords(Sentence[S_co]):
+class MemberWords(ChangeWords[S_co]):
     """The words for the members that a collection gains, loses and changes.
 
     `adding`, `removing` and `modifying` may follow one another, each said once. A kind that is not said must
@@ -88,7 +88,7 @@ class MemberWords(Sentence[S_co]):
             expected tenants to change by adding 'acme', but it also removed 'beta', which was not declared
             ({'beta'} → {'acme'})
         """
-        return self._naming("adding", members, count, where)
+        return self._with_named("adding", members, count, where)
 
     def removing(self: C, *members: object, count: _Count | None = None, where: _Where | None = None) -> C:
         """Demand that members are removed, and that nothing else changes.
@@ -100,7 +100,7 @@ class MemberWords(Sentence[S_co]):
             >>> change("tenants", set).adding("acme").removing(count=2)
             change('tenants', set).adding('acme').removing(count=2)
         """
-        return self._naming("removing", members, count, where)
+        return self._with_named("removing", members, count, where)
 
     def modifying(self: C, *members: object, count: _Count | None = None, where: _Where | None = None) -> C:
         """Demand that what is at these keys is modified, and that nothing else changes.
@@ -118,7 +118,7 @@ class MemberWords(Sentence[S_co]):
             >>> w.report["orders"].passed
             True
         """
-        return self._naming("modifying", members, count, where)
+        return self._with_named("modifying", members, count, where)
 
     def only(self: C, *members: object) -> C:
         """Demand a change, of whatever kind, within these members alone.
@@ -141,7 +141,7 @@ class MemberWords(Sentence[S_co]):
             True
         """
         words = said("only", *members)
-        return self._moving(Only(checked_patterns(self.metric, "only", members)), words)
+        return self._with_movement(Only(validate_members(self.metric, "only", members)), words)
 
     def resizing(self: C, amount: _Count) -> C:
         """Demand that the collection has `amount` more members than before, whichever came and went.
@@ -154,7 +154,7 @@ class MemberWords(Sentence[S_co]):
             DefinitionTypeError: the amount is no whole number.
             DefinitionValueError: another word already says how far.
         """
-        return self._moving(Resizing(amount), said("resizing", amount))
+        return self._with_movement(Resizing(amount), said("resizing", amount))
 
     def allowing_others(self: C) -> C:
         """Let other members change too, in whatever way: only what is declared is judged.
@@ -222,17 +222,17 @@ class MemberWords(Sentence[S_co]):
         kept = self._with(replace(self._expectation, keeps_others=True), words)
         return replace(kept, probe=with_contents())
 
-    def _naming(
+    def _with_named(
         self: C, kind: Kind, members: tuple[object, ...], count: _Count | None, where: _Where | None
     ) -> C:
-        refuse_packed(self.metric, kind, members)
+        check_unpacked(self.metric, kind, members)
         words = said(kind, *members, count=count, where=where)
-        checked = tuple(checked_member(self.metric, kind, member) for member in members)
+        checked = tuple(validate_member(self.metric, kind, member) for member in members)
         named = Named(kind, checked or None, count, where)
-        _refuse_empty_count(self.metric, kind, named)
+        _check_count(self.metric, kind, named)
         earlier = self._expectation.movement
         if not isinstance(earlier, Members):
-            return self._moving(_with_kind(Members(), named), words)
+            return self._with_movement(_with_kind(Members(), named), words)
         if getattr(earlier, kind) is not None:
             raise DefinitionValueError(
                 f"check {self.metric!r} says {kind} twice: {self!r} cannot be followed by .{words}; name all "
@@ -246,7 +246,7 @@ def _with_kind(members: Members, named: Named) -> Members:
     return replace(members, **kind)
 
 
-def _refuse_empty_count(metric: str, kind: Kind, named: Named) -> None:
+def _check_count(metric: str, kind: Kind, named: Named) -> None:
     count, members = named.count, named.members or ()
     if count is None or callable(count):
         return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, TypeAlias, TypeVar, overload
 
-from deltaspan.checks._change_words import Sentence, checked_key
+from deltaspan.checks._change_words import ChangeWords, validate_key
 from deltaspan.checks._check import S_co
 from deltaspan.checks._probe import said
 from deltaspan.exceptions import DefinitionValueError
@@ -26,7 +26,7 @@ N = TypeVar("N", bound="AmountWords[Numeric]")
 M = TypeVar("M", bound="AmountWords[_Numbers]")
 
 
-class AmountWords(Sentence[S_co]):
+class AmountWords(ChangeWords[S_co]):
     """The words for amounts."""
 
     __slots__ = ()
@@ -66,25 +66,27 @@ class AmountWords(Sentence[S_co]):
         """
         words = said("by", amount, tolerance=tolerance)
         if not isinstance(amount, Mapping):
-            return self._moving(By(amount, tolerance), words)
+            return self._with_movement(By(amount, tolerance), words)
         if not amount:
             raise DefinitionValueError("by({}) names no key: use unchanged(...) to say that nothing changes")
-        amounts = {checked_key(self.metric, "by", key): each for key, each in amount.items()}
-        return self._moving(ByKey(amounts, tolerance), words)
+        amounts = {validate_key(self.metric, "by", key): each for key, each in amount.items()}
+        return self._with_movement(ByKey(amounts, tolerance), words)
 
     def by_at_least(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta of `amount` or more.
 
         The arguments and errors are those of `by`.
         """
-        return self._moving(AtLeast(amount, tolerance), said("by_at_least", amount, tolerance=tolerance))
+        return self._with_movement(
+            AtLeast(amount, tolerance), said("by_at_least", amount, tolerance=tolerance)
+        )
 
     def by_at_most(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta of `amount` or less.
 
         A negative delta is less than a positive one. The arguments and errors are those of `by`.
         """
-        return self._moving(AtMost(amount, tolerance), said("by_at_most", amount, tolerance=tolerance))
+        return self._with_movement(AtMost(amount, tolerance), said("by_at_most", amount, tolerance=tolerance))
 
     def by_between(self: N, low: _Amount, high: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta from `low` to `high`, both included.
@@ -92,7 +94,7 @@ class AmountWords(Sentence[S_co]):
         The arguments and errors are those of `by`.
         """
         words = said("by_between", low, high, tolerance=tolerance)
-        return self._moving(Between(low, high, tolerance), words)
+        return self._with_movement(Between(low, high, tolerance), words)
 
     def increasing(
         self: N,
@@ -115,7 +117,7 @@ class AmountWords(Sentence[S_co]):
             DefinitionValueError: an amount is not positive, or two contradict each other.
         """
         words = said("increasing", by=by, at_least=at_least, at_most=at_most, tolerance=tolerance)
-        return self._moving(Increase(by, at_least, at_most, tolerance), words)
+        return self._with_movement(Increase(by, at_least, at_most, tolerance), words)
 
     def decreasing(
         self: N,
@@ -130,4 +132,4 @@ class AmountWords(Sentence[S_co]):
         Its amounts are positive numbers. The arguments and errors are those of `increasing`.
         """
         words = said("decreasing", by=by, at_least=at_least, at_most=at_most, tolerance=tolerance)
-        return self._moving(Decrease(by, at_least, at_most, tolerance), words)
+        return self._with_movement(Decrease(by, at_least, at_most, tolerance), words)

@@ -79,8 +79,8 @@ def probe(
         3
     """
     if function is None:
-        return lambda decorated: _configured(decorated, name, blocking=blocking, content=content, hint=hint)
-    return _configured(function, name, blocking=blocking, content=content, hint=hint)
+        return lambda decorated: _configure(decorated, name, blocking=blocking, content=content, hint=hint)
+    return _configure(function, name, blocking=blocking, content=content, hint=hint)
 
 
 def is_blocking(function: Any) -> bool:
@@ -155,7 +155,7 @@ def _setting(function: Any, setting: str) -> Any:
     return getattr(function, setting, None)
 
 
-def _configured(
+def _configure(
     function: Any, name: str | None, *, blocking: bool, content: bool = False, hint: str | None = None
 ) -> Any:
     # The settings belong to the function, which is what a check will find when it takes the method.

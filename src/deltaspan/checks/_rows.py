@@ -19,12 +19,12 @@ from deltaspan._state.snapshot import MAX_NODES, Unfreezable
 __all__ = [
     "AsyncRowProbe",
     "Field",
+    "IteratorHistory",
     "RowProbe",
-    "Spent",
-    "as_text",
     "is_field",
     "name_of",
     "records_by_key",
+    "tag_text",
     "tags_by_key",
 ]
 
@@ -63,8 +63,8 @@ def tags_by_key(
     read_root = None if root is None else _reader(root, "root", source)
     state: dict[Hashable, object] = {}
     for name, row in _by_key(rows, _reader(key, "key", source), source, "tagged"):
-        own = as_text(read_tag(row))
-        its_root = None if read_root is None else as_text(read_root(row))
+        own = tag_text(read_tag(row))
+        its_root = None if read_root is None else tag_text(read_root(row))
         if content is not None:
             state[name] = (own, its_root, content(row, source))
         else:
@@ -128,7 +128,7 @@ def _by_key(
         yield name, row
 
 
-def as_text(tag: Any) -> str | None:
+def tag_text(tag: Any) -> str | None:
     """Return a tag as normalized text, or None if it is not a tag."""
     if isinstance(tag, bytes | bytearray | memoryview):
         data = bytes(tag)
@@ -183,25 +183,25 @@ def _contents(row: Any) -> str:
     return f"has {len(row)} items" if isinstance(row, tuple | list) else f"is of type {type(row).__name__}"
 
 
-_MAX_HELD: Final = 8
+_MAX_RETAINED: Final = 8
 """How many iterators are remembered that cannot be remembered weakly; held on to, so few."""
 
 
-class Spent:
+class IteratorHistory:
     """Remembers the iterators that one probe gave, for as long as they live.
 
     A fresh one for each read, as a generator function makes them, is as good as a list. A cursor that is run
     again for each read cannot be told from one that is spent, so it is refused as well.
     """
 
-    __slots__ = ("_held", "_seen")
+    __slots__ = ("_retained", "_seen")
 
     def __init__(self) -> None:
         # By identity. An iterator that cannot be remembered weakly is held, in a list of its own.
         self._seen: dict[int, weakref.ref[Any]] = {}
-        self._held: dict[int, list[Any]] = {}
+        self._retained: dict[int, list[Any]] = {}
 
-    def refuse(self, rows: Any, source: str) -> None:
+    def check_unread(self, rows: Any, source: str) -> None:
         """Raise if an iterator was read before, or is known to be exhausted.
 
         Args:
@@ -232,8 +232,8 @@ class Spent:
             own = weakref.ref(rows, forget)
         except TypeError:  # most of Python's own take no weak reference
             held = [rows]
-            is_known = self._held.setdefault(key, held) is not held
-            keep_newest(self._held, _MAX_HELD)
+            is_known = self._retained.setdefault(key, held) is not held
+            keep_newest(self._retained, _MAX_RETAINED)
             return is_known
         known = seen.setdefault(key, own)
         if known is own:
@@ -243,8 +243,8 @@ class Spent:
         seen[key] = own  # the one that was here before is gone, and its callback is still to come
         return False
 
-    def __reduce__(self) -> tuple[type[Spent], tuple[()]]:
-        return Spent, ()  # elsewhere there are other iterators
+    def __reduce__(self) -> tuple[type[IteratorHistory], tuple[()]]:
+        return IteratorHistory, ()  # elsewhere there are other iterators
 
 
 class RowProbe:
@@ -258,19 +258,19 @@ class RowProbe:
     def __init__(self, probe: Callable[..., Any], words: str) -> None:
         self._probe = probe
         self._words = words
-        self._source = _source(probe)
-        self._spent = Spent()
+        self._source = _place_of(probe)
+        self._history = IteratorHistory()
         self.__signature__ = inspect.Signature(parameters_of(probe))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         rows = self._probe(*args, **kwargs)
-        return self._awaited(rows) if isawaitable(rows) else self._read(rows)
+        return self._read_async(rows) if isawaitable(rows) else self._read(rows)
 
-    async def _awaited(self, rows: Awaitable[Any]) -> Any:
+    async def _read_async(self, rows: Awaitable[Any]) -> Any:
         return self._read(await rows)
 
     def _read(self, rows: Any) -> Any:
-        self._spent.refuse(rows, self._source)
+        self._history.check_unread(rows, self._source)
         return self._keyed(rows)
 
     @abstractmethod
@@ -299,7 +299,7 @@ def name_of(value: Any) -> str:
     return name if callable(value) and isinstance(name, str) and name.isidentifier() else repr(value)
 
 
-def _source(probe: Any) -> str:
+def _place_of(probe: Any) -> str:
     """Return the name of the place that rows come from.
 
     It is the table that a probe names, or else the probe's own name.

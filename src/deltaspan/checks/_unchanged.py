@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from deltaspan.checks._change_words import checked_patterns
+from deltaspan.checks._change_words import validate_members
 from deltaspan.checks._check import Check, S_co
 from deltaspan.checks._probe import said
 from deltaspan.expectations import Ignored, NoChange
@@ -35,7 +35,7 @@ class Unchanged(Check[S_co]):
         """
         expectation = self.expectation
         assert isinstance(expectation, NoChange)  # noqa: S101  # `unchanged` makes no other
-        more = checked_patterns(self.metric, "ignoring", patterns)
+        more = validate_members(self.metric, "ignoring", patterns)
         ignored = Ignored((*expectation.ignored.patterns, *more))
         return replace(
             self,

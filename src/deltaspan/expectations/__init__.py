@@ -23,12 +23,12 @@ from deltaspan.expectations._computed import (
     POST_STATE,
     PRE_STATE,
     VALUE,
-    Question,
+    BoundPredicate,
     computed_operands,
     is_predicate,
     predicate_name,
+    read_own_generator,
     with_operands,
-    with_own_generator_read,
 )
 from deltaspan.expectations._ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations._keeping_others import claimed_removals, collateral_words, without_unsigned
@@ -40,11 +40,11 @@ from deltaspan.expectations._only import Only
 from deltaspan.expectations._patterns import (
     MemberTemplate,
     Pattern,
-    holds_pattern,
+    has_pattern,
     is_glob,
+    parse_key,
+    parse_member,
     pattern,
-    written,
-    written_key,
 )
 from deltaspan.expectations._predicates import PredicateRaised, Satisfying
 
@@ -61,6 +61,7 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Between",
+    "BoundPredicate",
     "By",
     "ByKey",
     "ChangeExpectation",
@@ -81,7 +82,6 @@ __all__ = [
     "Only",
     "Pattern",
     "PredicateRaised",
-    "Question",
     "Resizing",
     "Satisfying",
     "SomeChange",
@@ -89,15 +89,15 @@ __all__ = [
     "claimed_removals",
     "collateral_words",
     "computed_operands",
-    "holds_pattern",
+    "has_pattern",
     "is_glob",
     "is_of_numbers",
     "is_predicate",
+    "parse_key",
+    "parse_member",
     "pattern",
     "predicate_name",
+    "read_own_generator",
     "with_operands",
-    "with_own_generator_read",
     "without_unsigned",
-    "written",
-    "written_key",
 ]

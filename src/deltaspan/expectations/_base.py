@@ -17,7 +17,7 @@ __all__ = [
     "NothingClaimed",
     "States",
     "sentence",
-    "unfit",
+    "wrong_kind",
 ]
 
 States: TypeAlias = tuple[object, object]
@@ -146,7 +146,7 @@ _Need = Literal["a number", "a collection", "a mapping"]
 _COLLECTIONS: Final = (frozenset, tuple, MappingProxyType)
 
 
-def unfit(word: str, need: _Need, delta: Delta, states: States) -> Incomparable:
+def wrong_kind(word: str, need: _Need, delta: Delta, states: States) -> Incomparable:
     """Build the error for a delta of the wrong kind.
 
     It says what to write or to return instead.

@@ -11,7 +11,7 @@ from deltaspan._state.render import show, transition, whole
 from deltaspan._state.snapshot import freeze
 from deltaspan._verdicts import FAIL, OBSERVED, PASS, UNREAD, Raised, Verdict, inconclusive
 from deltaspan.expectations._base import Incomparable, Movement, NothingClaimed, States, sentence
-from deltaspan.expectations._ends import instead
+from deltaspan.expectations._ends import describe_state
 from deltaspan.expectations._ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations._keeping_others import NO_ROWS, collateral, collateral_words, kept_sentence
 from deltaspan.expectations._movements import SOME_CHANGE, AnyMovement
@@ -98,7 +98,7 @@ class ChangeExpectation:
             return kept_sentence(metric, f"{self._demand}{ignoring}", happened, delta, harm, holds=holds)
         if holds:
             happened += ignoring
-        held = self._held(states)
+        held = self._already_held(states)
         return sentence(metric, f"{self._demand}{ignoring}", happened, states, holds=holds, held=held)
 
     @property
@@ -110,7 +110,7 @@ class ChangeExpectation:
             return f"{movement.verb} {extent}".rstrip() + self._ends
         return f"{movement.verb}{self._ends}{' ' if extent else ''}{extent}"
 
-    def _held(self, states: States) -> str:
+    def _already_held(self, states: States) -> str:
         """Say that the demanded end was there before the action, if so."""
         if self.end is UNREAD or callable(self.end) or not self.arrives(states[0]):
             return ""
@@ -121,10 +121,11 @@ class ChangeExpectation:
     def _faults(self, delta: Delta, states: States) -> Iterator[str]:
         is_start, is_still = self.starts(states[0]), not delta.changed
         if not is_start:
-            yield f"started {instead(self.start, states[0], self.ignored)}"
+            yield f"started {describe_state(self.start, states[0], self.ignored)}"
         if not self.arrives(states[1]):
             if is_start or not is_still:
-                yield f"{'stayed' if is_still else 'ended'} {instead(self.end, states[1], self.ignored)}"
+                verb = "stayed" if is_still else "ended"
+                yield f"{verb} {describe_state(self.end, states[1], self.ignored)}"
             else:
                 yield "did not change"
             if is_still:
@@ -147,13 +148,13 @@ class ChangeExpectation:
 
     def starts(self, pre_state: object) -> bool:
         """Return whether the baseline is the start that is asked for, if any."""
-        return self.start is UNREAD or self._same(self.start, pre_state)
+        return self.start is UNREAD or self._is_same(self.start, pre_state)
 
     def arrives(self, post_state: object) -> bool:
         """Return whether the post-state is the end that is asked for, if any."""
-        return self.end is UNREAD or self._same(self.end, post_state)
+        return self.end is UNREAD or self._is_same(self.end, post_state)
 
-    def _same(self, expected: object, state: object) -> bool:
+    def _is_same(self, expected: object, state: object) -> bool:
         if not self.ignored.patterns:
             return equal(expected, state)
         expected = freeze(expected, self.ignored.pruning)  # as the state was read

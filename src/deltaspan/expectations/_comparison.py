@@ -11,15 +11,15 @@ from typing import Any, Final
 from deltaspan._state.diff import Delta, NumberDelta, TaggedDelta, is_nan, subtract
 from deltaspan._state.render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations._base import Incomparable, States, unfit
+from deltaspan.expectations._base import Incomparable, States, wrong_kind
 
 __all__ = [
     "amount_of",
-    "checked_amount",
-    "checked_order",
-    "checked_tolerance",
     "compare",
-    "negated",
+    "negate",
+    "validate_amount",
+    "validate_order",
+    "validate_tolerance",
     "zero_like",
 ]
 
@@ -36,7 +36,7 @@ def amount_of(delta: Delta, word: str, states: States) -> Any:
         return delta.amount
     if isinstance(delta, TaggedDelta):
         return delta.amount  # rows are counted
-    raise unfit(word, "a number", delta, states)
+    raise wrong_kind(word, "a number", delta, states)
 
 
 def compare(one: Any, other: Any, tolerance: Any = None) -> int | None:
@@ -56,12 +56,12 @@ def compare(one: Any, other: Any, tolerance: Any = None) -> int | None:
     amount = subtract(one, other)
     if amount is None:
         raise Incomparable(f"the amounts are of kinds that do not compare: {show(one)} and {show(other)}")
-    if tolerance is not None and compare(_size(amount), tolerance) in (-1, 0):
+    if tolerance is not None and compare(_absolute(amount), tolerance) in (-1, 0):
         return 0
     return 1 if amount > zero_like(amount) else -1
 
 
-def negated(amount: Any) -> Any:
+def negate(amount: Any) -> Any:
     """Return `-amount`, exactly: the minus sign rounds a Decimal to the caller's context."""
     return amount.copy_negate() if isinstance(amount, Decimal) else -amount
 
@@ -71,14 +71,14 @@ def zero_like(amount: Any) -> Any:
     return timedelta() if isinstance(amount, timedelta) else 0
 
 
-def _size(amount: Any) -> Any:
+def _absolute(amount: Any) -> Any:
     return amount.copy_abs() if isinstance(amount, Decimal) else abs(amount)
 
 
 # At construction ------------------------------------------------------------------------------------------
 
 
-def checked_amount(word: str, amount: Any) -> None:
+def validate_amount(word: str, amount: Any) -> None:
     """Refuse an amount that is neither a number nor computed.
 
     Raises:
@@ -95,7 +95,7 @@ def checked_amount(word: str, amount: Any) -> None:
         raise DefinitionValueError(f"{word} takes a number, not NaN: no delta could satisfy it")
 
 
-def checked_tolerance(tolerance: Any) -> None:
+def validate_tolerance(tolerance: Any) -> None:
     """Refuse a tolerance that is not a number of zero or more.
 
     Raises:
@@ -104,12 +104,12 @@ def checked_tolerance(tolerance: Any) -> None:
     """
     if tolerance is None:
         return
-    checked_amount("tolerance", tolerance)
+    validate_amount("tolerance", tolerance)
     if not callable(tolerance) and compare(tolerance, zero_like(tolerance)) == -1:
         raise DefinitionValueError(f"tolerance={tolerance!r} must not be negative")
 
 
-def checked_order(said: str, low: Any, high: Any) -> None:
+def validate_order(said: str, low: Any, high: Any) -> None:
     """Refuse a range that holds for no delta.
 
     Raises:
@@ -120,7 +120,7 @@ def checked_order(said: str, low: Any, high: Any) -> None:
         return
     try:
         order = compare(low, high)
-    except Incomparable as fact:
-        raise DefinitionTypeError(f"{said}: {fact}") from None
+    except Incomparable as error:
+        raise DefinitionTypeError(f"{said}: {error}") from None
     if order == 1:
         raise DefinitionValueError(f"{said} holds for no delta: the first is larger; swap them")

@@ -21,7 +21,7 @@ from deltaspan._state.render import show
 from deltaspan._state.snapshot import MAX_NODES, freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._base import States
-from deltaspan.expectations._patterns import Pattern, holds_pattern
+from deltaspan.expectations._patterns import Pattern, has_pattern
 
 __all__ = [
     "BEFORE",
@@ -31,13 +31,13 @@ __all__ = [
     "POST_STATE",
     "PRE_STATE",
     "VALUE",
-    "Question",
+    "BoundPredicate",
     "any_computed",
     "computed_operands",
     "is_predicate",
     "predicate_name",
+    "read_own_generator",
     "with_operands",
-    "with_own_generator_read",
 ]
 
 DELTA: Final = "delta"
@@ -68,11 +68,11 @@ def is_predicate(path: str) -> bool:
 
 def predicate_name(predicate: Any) -> str:
     """Return what a sentence calls a predicate: its own name, if it has one."""
-    name = predicate.name if isinstance(predicate, Question) else getattr(predicate, "__name__", None)
+    name = predicate.name if isinstance(predicate, BoundPredicate) else getattr(predicate, "__name__", None)
     return name if isinstance(name, str) and name.isidentifier() else "the predicate"
 
 
-class Question:
+class BoundPredicate:
     """A predicate bound to the values that its run has for it.
 
     It gets the values of the change when it is asked.
@@ -127,7 +127,7 @@ class Question:
         return bool(answer)
 
 
-def with_own_generator_read(value: object, function: Callable[..., object]) -> object:
+def read_own_generator(value: object, function: Callable[..., object]) -> object:
     """Return a computed value, with the callable's own generator as a list.
 
     Any other iterator may be part of the result, and reading it would empty it for the caller.
@@ -176,19 +176,19 @@ def with_operands(expectation: D, values: Mapping[str, object]) -> D:
         DefinitionError: a value is not what the expectation takes.
         Unfreezable: a value is not a state that could be compared.
     """
-    own = {path: _settled(value) for path, value in values.items() if "." not in path}
+    own = {path: _freeze_computed(value) for path, value in values.items() if "." not in path}
     for field in fields(expectation):  # type: ignore[arg-type]  # every expectation is a dataclass
         inner = {p.partition(".")[2]: v for p, v in values.items() if p.startswith(field.name + ".")}
         if inner:
-            own[field.name] = _filled(getattr(expectation, field.name), inner)
-    remade = getattr(expectation, "remade", None)
-    if remade is not None:
+            own[field.name] = _resolve_items(getattr(expectation, field.name), inner)
+    resolved = getattr(expectation, "resolved", None)
+    if resolved is not None:
         # An amount that turns out to be a mapping makes another kind of movement.
-        return remade(**own)  # type: ignore[no-any-return]
+        return resolved(**own)  # type: ignore[no-any-return]
     return replace(expectation, **own)  # type: ignore[type-var]
 
 
-def _filled(operand: Any, values: Mapping[str, object]) -> object:
+def _resolve_items(operand: Any, values: Mapping[str, object]) -> object:
     if isinstance(operand, tuple):
         filled: list[object] = []
         for index, item in enumerate(operand):
@@ -202,7 +202,7 @@ def _filled(operand: Any, values: Mapping[str, object]) -> object:
             name = _members(values[place])[0] if place in values else key
             if name in entries:
                 raise DefinitionValueError(f"two of its keys are {show(name)} in this run")
-            entries[name] = _settled(values[str(index)]) if str(index) in values else item
+            entries[name] = _freeze_computed(values[str(index)]) if str(index) in values else item
         return MappingProxyType(entries)
     return with_operands(operand, values)
 
@@ -217,19 +217,19 @@ def _members(value: Any) -> list[object]:
         Unfreezable: the value is an iterator. If it is part of the result, the caller is about to read it.
     """
     if callable(value) or isinstance(value, str | bytes | Iterator) or not isinstance(value, Iterable):
-        return [_settled_member(value)]
+        return [_freeze_member(value)]
     members = list(islice(value, MAX_NODES + 1))
     if len(members) > MAX_NODES:
         raise DefinitionValueError(
             f"it computed more than {MAX_NODES} members; write a pattern that matches them, or their count"
         )
-    return list(map(_settled_member, members))
+    return list(map(_freeze_member, members))
 
 
-def _settled_member(value: object) -> object:
+def _freeze_member(value: object) -> object:
     """Return one computed member: text is literal unless it is marked as a pattern."""
     if not isinstance(value, Pattern):
-        return _settled(value)
+        return _freeze_computed(value)
     if value.open_fields:
         name = value.open_fields[0]
         raise DefinitionValueError(
@@ -238,13 +238,13 @@ def _settled_member(value: object) -> object:
     return value
 
 
-def _settled(value: object) -> object:
-    if isinstance(value, Question):
+def _freeze_computed(value: object) -> object:
+    if isinstance(value, BoundPredicate):
         return value
     if callable(value):
         raise DefinitionTypeError(f"it computed {show(value)}, which is to be called again; return the value")
     frozen = freeze(value)
-    if holds_pattern(value):
+    if has_pattern(value):
         raise DefinitionTypeError(
             "it computed a value that holds a pattern, which would be compared as a value; a pattern is a "
             "member of its own"

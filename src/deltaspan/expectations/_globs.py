@@ -73,16 +73,16 @@ def _parts(pattern: str, literals: Mapping[int, str]) -> Iterator[_Part]:
     for token in _TOKEN.finditer(pattern):
         kind, text = token.lastgroup or "plain", literals.get(token.start(), token.group())
         characters = _characters(text) if kind == "set" else None
-        part = _PARTS.get(kind) if characters is None else _one_of(characters)
+        part = _PARTS.get(kind) if characters is None else _in_set(characters)
         if part is None:
             literal += text
             continue
         if literal:
-            yield _spelled(literal)
+            yield _literal(literal)
             literal = ""
         yield part
     if literal:
-        yield _spelled(literal)
+        yield _literal(literal)
 
 
 def _characters(text: str) -> re.Pattern[str] | None:
@@ -98,12 +98,12 @@ def _characters(text: str) -> re.Pattern[str] | None:
         return None
 
 
-def _spelled(literal: str) -> _Part:
+def _literal(literal: str) -> _Part:
     size = len(literal)
     return lambda text, places: {place + size for place in places if text.startswith(literal, place)}
 
 
-def _one_of(characters: re.Pattern[str]) -> _Part:
+def _in_set(characters: re.Pattern[str]) -> _Part:
     return lambda text, places: {place + 1 for place in places if characters.match(text, place)}
 
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta, difference, equal
 from deltaspan._state.render import listed
-from deltaspan._state.snapshot import Path, class_of, record
+from deltaspan._state.snapshot import Path, class_of, make_record
 from deltaspan.expectations._computed import any_computed
 from deltaspan.expectations._paths import Names
-from deltaspan.expectations._patterns import demanded
+from deltaspan.expectations._patterns import demand_text
 from deltaspan.expectations._pruning import PatternPruning
 
 __all__ = ["NOTHING_IGNORED", "Ignored"]
@@ -43,7 +43,7 @@ class Ignored:
     @property
     def words(self) -> str:
         """The clause for a demand, such as ", ignoring 'updated_at'"."""
-        return f", ignoring {listed(self.patterns, demanded)}" if self.patterns else ""
+        return f", ignoring {listed(self.patterns, demand_text)}" if self.patterns else ""
 
     def leave_out(self, delta: Delta) -> Delta:
         """Return the delta without ignored members.
@@ -56,11 +56,11 @@ class Ignored:
         match delta:
             case TaggedDelta():
                 mine, others, untagged = (
-                    _left_of(part, names) for part in (delta, delta.others, delta.untagged)
+                    _prune_delta(part, names) for part in (delta, delta.others, delta.untagged)
                 )
                 return TaggedDelta(mine.added, mine.removed, mine.modified, others, untagged, delta.counted)
             case MappingDelta():
-                return _left_of(delta, names)
+                return _prune_delta(delta, names)
             case SetDelta():
                 return SetDelta(
                     frozenset(member for member in delta.added if not names.of_member(member)),
@@ -81,28 +81,30 @@ class Ignored:
 NOTHING_IGNORED = Ignored()
 
 
-def _left_of(delta: MappingDelta, names: Names) -> MappingDelta:
-    def left(path: Path, value: Any) -> Any:
-        return _without(value, path, names)
+def _prune_delta(delta: MappingDelta, names: Names) -> MappingDelta:
+    def prune(path: Path, value: Any) -> Any:
+        return _prune_value(value, path, names)
 
-    def both_left(path: Path, both: tuple[Any, Any]) -> tuple[Any, Any]:
-        return left(path, both[0]), left(path, both[1])
+    def prune_both(path: Path, both: tuple[Any, Any]) -> tuple[Any, Any]:
+        return prune(path, both[0]), prune(path, both[1])
 
-    modified = _others(delta.modified, names, both_left)
+    modified = _prune_entries(delta.modified, names, prune_both)
     return MappingDelta(
-        _others(delta.added, names, left),
-        _others(delta.removed, names, left),
+        _prune_entries(delta.added, names, prune),
+        _prune_entries(delta.removed, names, prune),
         MappingProxyType({path: both for path, both in modified.items() if not equal(*both)}),
     )
 
 
-def _others(entries: Mapping[Path, V], names: Names, left: Callable[[Path, V], V]) -> Mapping[Path, V]:
+def _prune_entries(
+    entries: Mapping[Path, V], names: Names, prune: Callable[[Path, V], V]
+) -> Mapping[Path, V]:
     return MappingProxyType(
-        {path: left(path, item) for path, item in entries.items() if not names.of_path(path)}
+        {path: prune(path, item) for path, item in entries.items() if not names.of_path(path)}
     )
 
 
-def _without(value: Any, path: Path, names: Names) -> Any:
+def _prune_value(value: Any, path: Path, names: Names) -> Any:
     """Return a whole value without its ignored descendants.
 
     The value is one that was added, removed or replaced as a whole.
@@ -110,12 +112,12 @@ def _without(value: Any, path: Path, names: Names) -> Any:
     kind = type(value)
     if kind is MappingProxyType:
         below = ((key, item, Path((*path, key))) for key, item in value.items())
-        rest = {key: _without(item, at, names) for key, item, at in below if not names.of_path(at)}
+        rest = {key: _prune_value(item, at, names) for key, item, at in below if not names.of_path(at)}
         name = class_of(value)
-        return MappingProxyType(rest) if name is None else record(rest, name)
+        return MappingProxyType(rest) if name is None else make_record(rest, name)
     if kind is tuple:
         return tuple(
-            _without(item, at, names)
+            _prune_value(item, at, names)
             for item, at in ((item, Path((*path, index))) for index, item in enumerate(value))
             if not names.of_path(at)
         )

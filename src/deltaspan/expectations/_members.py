@@ -16,19 +16,19 @@ from deltaspan._state.render import joined, listed, show, shown, transition, wit
 from deltaspan._state.snapshot import Path
 from deltaspan._verdicts import UNREAD
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.expectations._base import Incomparable, NothingClaimed, States, unfit
+from deltaspan.expectations._base import Incomparable, NothingClaimed, States, wrong_kind
 from deltaspan.expectations._computed import (
     BEFORE,
     KEY,
     MEMBER,
     VALUE,
-    Question,
+    BoundPredicate,
     any_computed,
     predicate_name,
 )
 from deltaspan.expectations._movements import NoMovement
 from deltaspan.expectations._paths import Names
-from deltaspan.expectations._patterns import Pattern, demanded, is_glob
+from deltaspan.expectations._patterns import Pattern, demand_text, is_glob
 from deltaspan.expectations._predicates import PredicateRaised
 
 __all__ = [
@@ -72,7 +72,7 @@ class Named:
         kind: which of the three.
         members: values, keys and patterns, frozen; None for any at all. Callables compute some.
         count: how many in total, or None.
-        where: what the user wrote to be asked about each entry, or None; a Question once its run is known.
+        where: the predicate of one entry, or None. In a run it is a BoundPredicate.
     """
 
     kind: Kind
@@ -87,7 +87,7 @@ class Named:
                 f"{self.kind}(count=...) takes a whole number of members, 0 or more, or a callable that "
                 f"computes one, not {show(self.count)}"
             )
-        if self.where is not None and not callable(self.where) and not isinstance(self.where, Question):
+        if self.where is not None and not callable(self.where) and not isinstance(self.where, BoundPredicate):
             raise DefinitionTypeError(
                 f"{self.kind}(where=...) takes a predicate to be called, not {show(self.where)}; "
                 f"write where=lambda member: ..., or name key and value for a mapping"
@@ -106,7 +106,7 @@ class Named:
         elif not self.members:
             said = f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
         else:
-            said = f"{self.kind} {_demanded(self.members)}" + (
+            said = f"{self.kind} {_demand_list(self.members)}" + (
                 "" if self.count is None else f", {counted} {unit} in total"
             )
         return said if self.where is None else f"{said} for which {predicate_name(self.where)} holds"
@@ -145,7 +145,7 @@ class Named:
         fitting: Collection[Any] = entries
         unfit: list[Any] = []
         if self.where is not None:
-            fitting, unfit = self._divided(entries)
+            fitting, unfit = self._partition(entries)
         miscounted = self.count is not None and len(fitting) != self.count
         if self.members is None:
             return _Tally([], (), miscounted or (self.count is None and not fitting), fitting, unfit)
@@ -159,17 +159,17 @@ class Named:
             beyond = []
         return _Tally(missing, beyond, miscounted, fitting, unfit)
 
-    def _divided(self, entries: Collection[Any]) -> tuple[list[Any], list[Any]]:
+    def _partition(self, entries: Collection[Any]) -> tuple[list[Any], list[Any]]:
         fitting: list[Any] = []
         unfit: list[Any] = []
         for entry in entries:
-            (fitting if self._fits(entry, entries) else unfit).append(entry)
+            (fitting if self._matches(entry, entries) else unfit).append(entry)
         return fitting, unfit
 
-    def _fits(self, entry: Any, entries: Collection[Any]) -> bool:
+    def _matches(self, entry: Any, entries: Collection[Any]) -> bool:
         """Ask the predicate about one entry, with the names of its kind."""
         where = self.where
-        if not isinstance(where, Question):
+        if not isinstance(where, BoundPredicate):
             raise PredicateRaised(
                 f"{predicate_name(where)} of {self.kind}(where=...) was asked outside of a run"
             )
@@ -219,19 +219,19 @@ class Named:
         hit: set[int] = set()
         beyond = []
         for entry in entries:
-            if _taken(due, entry):
+            if _take(due, entry):
                 continue
             found = [index for index in self._names.of_value(entry) if _is_marked(self.members[index])]
             hit.update(found)
             if not found:
                 beyond.append(entry)
-        left = [index for index, value in enumerate(values) if _taken(due, value)]
+        left = [index for index, value in enumerate(values) if _take(due, value)]
         return [self.members[index] for index in left if index not in hit], beyond
 
     def fitting(self, entries: Mapping[Path, Any], more: Mapping[Path, Any]) -> list[Path]:
         """Return the paths of `more` that, together with `entries`, would satisfy the demand."""
         due: list[Path] = []
-        rest = [path for path in more if self._could_fit(path, more)]
+        rest = [path for path in more if self._might_match(path, more)]
         if self._names is not None:
             hit: set[int] = set().union(*map(self._names.of_path, entries))
             possible, rest = rest, []
@@ -244,9 +244,9 @@ class Named:
         room = len(rest) if self.count is None else max(0, self.count - len(entries) - len(due))
         return [*due, *rest[:room]]
 
-    def _could_fit(self, path: Path, entries: Mapping[Path, Any]) -> bool:
+    def _might_match(self, path: Path, entries: Mapping[Path, Any]) -> bool:
         try:
-            return self.where is None or self._fits(path, entries)
+            return self.where is None or self._matches(path, entries)
         except PredicateRaised:
             return False
 
@@ -254,13 +254,13 @@ class Named:
         """Say what of the demand itself was not met."""
         past = _PAST[self.kind]
         holds = "" if self.where is None else f" for which {predicate_name(self.where)} holds"
-        missing = self._never_there(entries, delta) if tally.unfit else tally.missing
+        missing = self._missing_anyway(entries, delta) if tally.unfit else tally.missing
         is_said = bool(tally.unfit) and (not others or len(missing) < len(tally.missing))
         if is_said:
             rejected = _names(self.kind, tally.unfit, delta)
             yield f"{past} {rejected}, for which {predicate_name(self.where)} does not hold"
         if missing:
-            yield f"did not {_BARE[self.kind]} {_demanded(missing)}{self._hint(entries)}"
+            yield f"did not {_BARE[self.kind]} {_demand_list(missing)}{self._hint(entries)}"
         elif tally.missing:
             return  # those are there, and the predicate does not hold for them
         elif tally.miscounted and not entries:
@@ -272,7 +272,7 @@ class Named:
         elif tally.miscounted and not is_said:
             yield f"{past} no member{holds}"
 
-    def _never_there(self, entries: Collection[Any], delta: Delta) -> list[object]:
+    def _missing_anyway(self, entries: Collection[Any], delta: Delta) -> list[object]:
         """Return the members that are missing even if the predicate is not asked."""
         if self.members is None:
             return []
@@ -309,7 +309,7 @@ class Members:
 
     verb: ClassVar[str] = "change"
 
-    def remade(self, **values: Any) -> Members | NoMovement:
+    def resolved(self, **values: Any) -> Members | NoMovement:
         """Return a copy with computed operands, or NoMovement if they name no change."""
         made = replace(self, **values)
         return NoMovement() if made.is_nothing else made
@@ -385,9 +385,9 @@ class Members:
         word = next(kind for kind in KINDS if getattr(self, kind) is not None)
         entries = entries_of(delta)
         if entries is None:
-            raise unfit(word, "a collection", delta, states)
+            raise wrong_kind(word, "a collection", delta, states)
         if self.modifying is not None and not isinstance(delta, MappingDelta):
-            raise unfit("modifying", "a mapping", delta, states)
+            raise wrong_kind("modifying", "a mapping", delta, states)
         return entries
 
 
@@ -430,12 +430,12 @@ def _key(entry: object) -> object:
     return entry[0] if isinstance(entry, Path) else entry
 
 
-def _demanded(members: Collection[Any]) -> str:
+def _demand_list(members: Collection[Any]) -> str:
     """List demanded members, with a noun before numbers.
 
     Text needs no noun: its quotes set it apart.
     """
-    text = listed(members, demanded)
+    text = listed(members, demand_text)
     if any_computed(members) or isinstance(next(iter(members)), str | Pattern):
         return text
     return with_noun("member", text, len(members))
@@ -449,7 +449,7 @@ def _is_count(count: object) -> bool:
     return type(count) is int and count >= 0
 
 
-def _taken(due: Counter[Any], member: object) -> bool:
+def _take(due: Counter[Any], member: object) -> bool:
     key = identity(member)
     if due[key] <= 0:
         return False
@@ -490,7 +490,7 @@ class Resizing:
     def holds(self, delta: Delta, states: States) -> bool:
         amount = _resized(delta)
         if amount is None:
-            raise unfit("resizing", "a collection", delta, states)
+            raise wrong_kind("resizing", "a collection", delta, states)
         return bool(amount == self.amount)
 
     def happened(self, delta: Delta) -> str:

@@ -13,11 +13,11 @@ from deltaspan.exceptions import DefinitionValueError
 from deltaspan.expectations._base import States
 from deltaspan.expectations._comparison import (
     amount_of,
-    checked_amount,
-    checked_order,
-    checked_tolerance,
     compare,
-    negated,
+    negate,
+    validate_amount,
+    validate_order,
+    validate_tolerance,
     zero_like,
 )
 from deltaspan.expectations._computed import any_computed
@@ -39,9 +39,9 @@ class _Bounds(NamedTuple):
             self.high is None or compare(amount, self.high, tolerance) in (-1, 0)
         )
 
-    def negated(self) -> _Bounds:
+    def negate(self) -> _Bounds:
         """Return the bounds of the opposite amounts."""
-        low, high = (None if bound is None else negated(bound) for bound in (self.high, self.low))
+        low, high = (None if bound is None else negate(bound) for bound in (self.high, self.low))
         return _Bounds(low, high)
 
     def words(self, tolerance: Any) -> str:
@@ -75,8 +75,8 @@ class _ByAmount(ABC):
     def __post_init__(self) -> None:
         for field_ in fields(self):  # type: ignore[arg-type]  # each kind is a dataclass
             if field_.name != "tolerance":
-                checked_amount(self.word, getattr(self, field_.name))
-        checked_tolerance(self.tolerance)
+                validate_amount(self.word, getattr(self, field_.name))
+        validate_tolerance(self.tolerance)
 
     @property
     def _amounts(self) -> list[Any]:
@@ -122,7 +122,7 @@ class By(_ByAmount):
 
     word: ClassVar[str] = "by"
 
-    def remade(self, **values: Any) -> By | ByKey | NoMovement:
+    def resolved(self, **values: Any) -> By | ByKey | NoMovement:
         """Return a copy with computed operands.
 
         An amount for each key makes a ByKey, and no key at all a NoMovement.
@@ -190,7 +190,7 @@ class Between(_ByAmount):
 
     def __post_init__(self) -> None:
         _ByAmount.__post_init__(self)
-        checked_order(f"by_between({self.low!r}, {self.high!r})", self.low, self.high)
+        validate_order(f"by_between({self.low!r}, {self.high!r})", self.low, self.high)
 
     @property
     def _bounds(self) -> _Bounds:
@@ -224,15 +224,15 @@ class _Directed(_ByAmount):
     def __post_init__(self) -> None:
         for name in ("by", "at_least", "at_most"):
             self._check_positive(name, getattr(self, name))
-        checked_tolerance(self.tolerance)
+        validate_tolerance(self.tolerance)
         if self.by is not None and (self.at_least is not None or self.at_most is not None):
             other = "at_least" if self.at_least is not None else "at_most"
             raise DefinitionValueError(f"{self.word}() takes by= or {other}=, not both: by= is exact already")
         if self.at_least is not None and self.at_most is not None:
             call = f"{self.word}(at_least={self.at_least!r}, at_most={self.at_most!r})"
-            checked_order(call, self.at_least, self.at_most)
+            validate_order(call, self.at_least, self.at_most)
 
-    def remade(self, **values: Any) -> _Directed:
+    def resolved(self, **values: Any) -> _Directed:
         """Return a copy with computed operands."""
         operands = {field_.name: getattr(self, field_.name) for field_ in fields(self)}
         return type(self)(**{**operands, **values, "is_computed": True})
@@ -240,7 +240,7 @@ class _Directed(_ByAmount):
     def _check_positive(self, name: str, amount: Any) -> None:
         if amount is None:
             return
-        checked_amount(f"{self.word}({name}=...)", amount)
+        validate_amount(f"{self.word}({name}=...)", amount)
         lowest = (0, 1) if self.is_computed else (1,)
         if not callable(amount) and compare(amount, zero_like(amount)) not in lowest:
             raise DefinitionValueError(
@@ -262,7 +262,7 @@ class _Directed(_ByAmount):
     @property
     def expected(self) -> object:
         if self.by is not None and not callable(self.by):
-            return self.by if self.sign > 0 else negated(self.by)
+            return self.by if self.sign > 0 else negate(self.by)
         return f"{self.verb} {self.extent}".rstrip()
 
     def holds(self, delta: Delta, states: States) -> bool:
@@ -271,7 +271,7 @@ class _Directed(_ByAmount):
         if sign != self.sign and not (sign == 0 and self._has_zero):
             return False
         # The bounds take the sign, not the delta: a delta may be the one number that has no opposite.
-        return (self._bounds if self.sign > 0 else self._bounds.negated()).contain(amount, self.tolerance)
+        return (self._bounds if self.sign > 0 else self._bounds.negate()).contain(amount, self.tolerance)
 
     @property
     def _has_zero(self) -> bool:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 from deltaspan._state.diff import Delta, MappingDelta, identity, subtract
 from deltaspan._state.render import joined, listed, show, shown, with_noun
 from deltaspan._state.snapshot import Path
-from deltaspan.expectations._base import Incomparable, States, unfit
-from deltaspan.expectations._comparison import checked_amount, checked_tolerance, compare, zero_like
+from deltaspan.expectations._base import Incomparable, States, wrong_kind
+from deltaspan.expectations._comparison import compare, validate_amount, validate_tolerance, zero_like
 from deltaspan.expectations._computed import any_computed
 
 __all__ = ["ByKey"]
@@ -66,8 +66,8 @@ class ByKey:
 
     def __post_init__(self) -> None:
         for key, amount in self.amounts.items():
-            checked_amount(f"by({{{key!r}: ...}})", amount)
-        checked_tolerance(self.tolerance)
+            validate_amount(f"by({{{key!r}: ...}})", amount)
+        validate_tolerance(self.tolerance)
         object.__setattr__(self, "amounts", MappingProxyType(dict(self.amounts)))
         object.__setattr__(self, "_keys", {identity(key): key for key in self.amounts})
 
@@ -91,13 +91,13 @@ class ByKey:
 
     def holds(self, delta: Delta, states: States) -> bool:
         if not isinstance(delta, MappingDelta):
-            raise unfit("by({...})", "a mapping", delta, states)
+            raise wrong_kind("by({...})", "a mapping", delta, states)
         tally = self._tally(delta)
         return not tally.wrong and not tally.beyond
 
     def happened(self, delta: Delta) -> str:
         assert isinstance(delta, MappingDelta)  # noqa: S101  # what is not was not judged
-        return _told(list(_entries(delta))) or "did not change"
+        return _describe(list(_entries(delta))) or "did not change"
 
     def fault(self, delta: Delta, states: States) -> str | None:
         assert isinstance(delta, MappingDelta)  # noqa: S101  # what is not was not judged
@@ -109,7 +109,7 @@ class ByKey:
         if tally.beyond:
             were = "was" if len(tally.beyond) == 1 else "were"
             also = "it " if said else "also "
-            said.append(f"{also}{_told(tally.beyond)}, which {were} not declared")
+            said.append(f"{also}{_describe(tally.beyond)}, which {were} not declared")
         return joined(said) or None
 
     def _tally(self, delta: MappingDelta) -> _Tally:
@@ -158,7 +158,7 @@ def _entries(delta: MappingDelta) -> Iterator[_Entry]:
         yield _Entry(path, subtract(after, before), "modified")
 
 
-def _told(entries: list[_Entry]) -> str:
+def _describe(entries: list[_Entry]) -> str:
     """Say what happened: "changed 'a' by 1, 'b' by 2 and modified 'c'"."""
     said = []
     for how in ("changed", "added", "removed", "modified"):

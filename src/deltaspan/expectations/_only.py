@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta
 from deltaspan._state.render import joined, listed
 from deltaspan._state.snapshot import Path
-from deltaspan.expectations._base import States, unfit
+from deltaspan.expectations._base import States, wrong_kind
 from deltaspan.expectations._computed import any_computed
 from deltaspan.expectations._members import Kind, entries_of, entry_words, kept_order
 from deltaspan.expectations._movements import NoMovement
 from deltaspan.expectations._paths import Names
-from deltaspan.expectations._patterns import demanded
+from deltaspan.expectations._patterns import demand_text
 
 __all__ = ["Only"]
 
@@ -36,14 +36,14 @@ class Only:
         names = None if any_computed(self.members) else Names(self.members, deep=True)
         object.__setattr__(self, "_names", names)
 
-    def remade(self, **values: Any) -> Only | NoMovement:
+    def resolved(self, **values: Any) -> Only | NoMovement:
         """Return a copy with computed operands, or NoMovement if there is no member."""
         made = Only(**values)
         return made if made.members else NoMovement()
 
     @property
     def extent(self) -> str:
-        return f"only in {listed(self.members, demanded)}"
+        return f"only in {listed(self.members, demand_text)}"
 
     @property
     def expected(self) -> str:
@@ -82,7 +82,7 @@ class Only:
     def _beyond(self, delta: Delta, states: States) -> Iterator[tuple[Kind, list[Any]]]:
         entries = entries_of(delta)
         if entries is None:
-            raise unfit("only", "a collection", delta, states)
+            raise wrong_kind("only", "a collection", delta, states)
         assert self._names is not None  # noqa: S101  # computed members are filled in by now
         find: Callable[[Any], object] = self._names.of_member
         if isinstance(delta, MappingDelta):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from deltaspan._state.render import show
-from deltaspan._state.snapshot import class_of, record
+from deltaspan._state.snapshot import class_of, make_record
 from deltaspan._templates import fields_of, filled, parts_of
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._globs import Glob, is_backwards, sets_of
@@ -22,12 +22,12 @@ from deltaspan.expectations._globs import Glob, is_backwards, sets_of
 __all__ = [
     "MemberTemplate",
     "Pattern",
-    "demanded",
-    "holds_pattern",
+    "demand_text",
+    "has_pattern",
     "is_glob",
+    "parse_key",
+    "parse_member",
     "pattern",
-    "written",
-    "written_key",
 ]
 
 _MARKS: Final = re.compile(r"[*?[]")
@@ -55,7 +55,7 @@ class Pattern:
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
             raise DefinitionTypeError(f"pattern takes text such as 'orders/*', not {show(self.text)}")
-        text, places = self._joined(str, str)
+        text, places = self._with_placeholders(str, str)
         for start, characters in sets_of(text):
             if any(start < place < start + len(characters) for place in places):
                 raise DefinitionValueError(
@@ -63,7 +63,7 @@ class Pattern:
                     f"as a set of characters; write the field outside of the brackets"
                 )
         if self.is_marked:
-            _refuse_impossible(self.text, text)
+            _check_possible(self.text, text)
 
     @property
     def open_fields(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Pattern:
 
         Each argument stays within one key.
         """
-        known = {name: _one_key(value) for name, value in self.values}
+        known = {name: _escape_key(value) for name, value in self.values}
         return "".join(
             _TILDE.sub("~0", literal) + ("" if name is None else known[name])
             for literal, name in parts_of(self.text)
@@ -106,11 +106,11 @@ class Pattern:
 
     def of_text(self) -> Glob:
         """Return what matches the text of a path."""
-        return Glob(*self._joined(lambda literal: _TILDE.sub("~0", literal), _one_key))
+        return Glob(*self._with_placeholders(lambda literal: _TILDE.sub("~0", literal), _escape_key))
 
     def of_raw(self) -> Glob:
         """Return what matches a path whose keys are written as they are."""
-        return Glob(*self._joined(str, str))
+        return Glob(*self._with_placeholders(str, str))
 
     def with_values(self, values: Mapping[str, Any]) -> Pattern:
         """Return the pattern with fields filled in.
@@ -124,7 +124,7 @@ class Pattern:
         fresh = tuple((name, filled(f"{{{name}}}", values)) for name in names if name in values)
         return Pattern(self.text, (*self.values, *fresh), self.is_marked)
 
-    def _joined(
+    def _with_placeholders(
         self, write: Callable[[str], str], write_value: Callable[[str], str]
     ) -> tuple[str, dict[int, str]]:
         """Return the text with placeholders for fields, and place → value."""
@@ -145,7 +145,7 @@ class Pattern:
             return (
                 self.path_text if any("/" in literal for literal, _ in parts_of(self.text)) else self.literal
             )
-        known = {name: _MARKS.sub(r"[\g<0>]", _one_key(value)) for name, value in self.values}
+        known = {name: _MARKS.sub(r"[\g<0>]", _escape_key(value)) for name, value in self.values}
         return "".join(
             literal + ("" if name is None else known.get(name, f"{{{name}}}"))
             for literal, name in parts_of(self.text)
@@ -222,14 +222,14 @@ class MemberTemplate:
     def __call__(self, **values: object) -> list[object]:
         """Return the member alone, with its fields filled in."""
         if isinstance(self.member, str):
-            return [_spelled(self.member, values)]
-        return [_with_fields(self.member, lambda text: filled(text, values), values)]
+            return [_fill_path(self.member, values)]
+        return [_fill_fields(self.member, lambda text: filled(text, values), values)]
 
     def __repr__(self) -> str:
-        return show(self.member) if isinstance(self.member, str) else demanded(self.member)
+        return show(self.member) if isinstance(self.member, str) else demand_text(self.member)
 
 
-def written(member: object) -> object:
+def parse_member(member: object) -> object:
     """Parse a written member.
 
     Text is a pattern. If it has fields, the result is a MemberTemplate.
@@ -251,13 +251,13 @@ def written(member: object) -> object:
         names.update(dict.fromkeys(fields_of(text)))
         return text
 
-    _with_fields(member, noted, {})
+    _fill_fields(member, noted, {})
     if names:
         return MemberTemplate(member, tuple(names))
-    return _with_fields(member, lambda text: filled(text, {}), {})
+    return _fill_fields(member, lambda text: filled(text, {}), {})
 
 
-def written_key(key: object) -> object:
+def parse_key(key: object) -> object:
     """Parse a written key.
 
     Text spells a path. If it has fields, the result is a MemberTemplate.
@@ -266,23 +266,23 @@ def written_key(key: object) -> object:
         DefinitionValueError: as for `written`.
     """
     if type(key) is not str:
-        return written(key)
+        return parse_member(key)
     names = fields_of(key)
-    return MemberTemplate(key, names) if names else _spelled(key, {})
+    return MemberTemplate(key, names) if names else _fill_path(key, {})
 
 
-def _spelled(key: str, values: Mapping[str, Any]) -> str:
+def _fill_path(key: str, values: Mapping[str, Any]) -> str:
     """Return the text of a path with its fields filled in.
 
     Each argument stays within one key.
     """
     return "".join(
-        literal + ("" if name is None else _one_key(filled(f"{{{name}}}", values)))
+        literal + ("" if name is None else _escape_key(filled(f"{{{name}}}", values)))
         for literal, name in parts_of(key)
     )
 
 
-def _with_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, Any]) -> Any:
+def _fill_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, Any]) -> Any:
     """Return a member with `fill` applied to the text in it, however deep."""
     kind = type(member)
     if kind is str:
@@ -290,15 +290,15 @@ def _with_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, A
     if kind is Pattern:
         return member.with_values(values)
     if kind is tuple:
-        return tuple(_with_fields(each, fill, values) for each in member)
+        return tuple(_fill_fields(each, fill, values) for each in member)
     if kind is frozenset:
-        return frozenset(_with_fields(each, fill, values) for each in member)
+        return frozenset(_fill_fields(each, fill, values) for each in member)
     if kind is MappingProxyType:
         entries = {
-            _with_fields(key, fill, values): _with_fields(item, fill, values) for key, item in member.items()
+            _fill_fields(key, fill, values): _fill_fields(item, fill, values) for key, item in member.items()
         }
         name = class_of(member)
-        return MappingProxyType(entries) if name is None else record(entries, name)
+        return MappingProxyType(entries) if name is None else make_record(entries, name)
     return member
 
 
@@ -307,7 +307,7 @@ def is_glob(member: object) -> bool:
     return isinstance(member, Pattern) and member.is_glob
 
 
-def holds_pattern(value: object) -> bool:
+def has_pattern(value: object) -> bool:
     """Return whether a value that is not yet frozen contains a pattern.
 
     The pattern would be compared as a value.
@@ -315,17 +315,17 @@ def holds_pattern(value: object) -> bool:
     if isinstance(value, Pattern):
         return True
     if isinstance(value, Mapping):
-        return any(holds_pattern(key) or holds_pattern(item) for key, item in value.items())
-    return isinstance(value, list | tuple | set | frozenset) and any(map(holds_pattern, value))
+        return any(has_pattern(key) or has_pattern(item) for key, item in value.items())
+    return isinstance(value, list | tuple | set | frozenset) and any(map(has_pattern, value))
 
 
-def demanded(member: object) -> str:
+def demand_text(member: object) -> str:
     """Return one member as a demand names it.
 
     Literal text that reads like a pattern is marked as literal.
     """
     if isinstance(member, MemberTemplate):
-        return demanded(member.member)
+        return demand_text(member.member)
     if callable(member):
         return "computed members"
     if isinstance(member, Pattern) and member.is_marked:
@@ -338,11 +338,11 @@ def demanded(member: object) -> str:
     return f"{'literal ' if _MARKS.search(text) else ''}{show(text, _MAX_MEMBER_CHARS)}"
 
 
-def _one_key(text: str) -> str:
+def _escape_key(text: str) -> str:
     return text.replace("~", "~0").replace("/", "~1")
 
 
-def _refuse_impossible(said: str, text: str) -> None:
+def _check_possible(said: str, text: str) -> None:
     fault = None
     if text.startswith("/"):
         fault = "begins with '/', and no path does"

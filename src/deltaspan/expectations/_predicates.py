@@ -10,7 +10,7 @@ from deltaspan._interrupts import let_through
 from deltaspan._state.diff import Delta
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._base import States
-from deltaspan.expectations._computed import Question
+from deltaspan.expectations._computed import BoundPredicate
 
 __all__ = ["PredicateRaised", "Satisfying"]
 
@@ -33,7 +33,7 @@ class Satisfying:
     """A delta that the predicate finds true.
 
     Attributes:
-        predicate: what the user wrote; a Question once its run is known.
+        predicate: what the user wrote; a BoundPredicate once its run is known.
         description: what it demands, in the user's words.
     """
 
@@ -41,7 +41,7 @@ class Satisfying:
     description: str
 
     def __post_init__(self) -> None:
-        if not callable(self.predicate) and not isinstance(self.predicate, Question):
+        if not callable(self.predicate) and not isinstance(self.predicate, BoundPredicate):
             raise DefinitionTypeError(
                 f"satisfying takes a predicate to be called, not {self.predicate!r}; "
                 f"write .satisfying(lambda delta: ..., 'what it demands')"
@@ -68,7 +68,7 @@ class Satisfying:
         return self.description
 
     def holds(self, delta: Delta, states: States) -> bool:
-        if not isinstance(self.predicate, Question):
+        if not isinstance(self.predicate, BoundPredicate):
             raise PredicateRaised(f"the predicate {self.description!r} was asked outside of a run")
         try:
             return self.predicate.holds(delta, states)

@@ -10,7 +10,7 @@ from deltaspan._state.diff._equality import equal, identity
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-__all__ = ["MAX_ALIGNED", "Alignment", "align", "common"]
+__all__ = ["MAX_ALIGNED", "Alignment", "align", "common_length"]
 
 MAX_ALIGNED: Final = 400
 """The most items, of both sequences together, whose contents are searched for those that moved."""
@@ -46,8 +46,8 @@ def align(before: tuple[Any, ...], after: tuple[Any, ...]) -> Alignment:
         before: the items of the baseline, frozen.
         after: the items of the post-state, frozen.
     """
-    head = common(before, after)
-    tail = common(before[head:][::-1], after[head:][::-1])
+    head = common_length(before, after)
+    tail = common_length(before[head:][::-1], after[head:][::-1])
     ends = (len(before) - tail, len(after) - tail)
     pairs: list[tuple[int, int]] = []
     removed: list[int] = []
@@ -62,7 +62,7 @@ def align(before: tuple[Any, ...], after: tuple[Any, ...]) -> Alignment:
     return Alignment(pairs, removed, added)
 
 
-def common(before: Sequence[Any], after: Sequence[Any]) -> int:
+def common_length(before: Sequence[Any], after: Sequence[Any]) -> int:
     """Count with how many equal items two sequences begin."""
     count = 0
     for mine, theirs in zip(before, after, strict=False):

@@ -29,7 +29,7 @@ from deltaspan._state.snapshot import Array, class_of, structure_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-__all__ = ["equal", "identity", "same_class", "same_structure", "unpaired"]
+__all__ = ["cancel_equal", "equal", "identity", "same_class", "same_structure"]
 
 _PLAIN: Final = frozenset({str, int, bytes})
 """Types whose own equality is the answer, told apart from the rest by one look-up."""
@@ -145,7 +145,7 @@ def _equal_mappings(a: Any, b: Any) -> bool:
     strays = [key for key in a if key not in b]
     if not strays:
         return all(_equal(item, b[key]) for key, item in a.items())
-    rest = unpaired(strays, [key for key in b if key not in a])
+    rest = cancel_equal(strays, [key for key in b if key not in a])
     if rest.removed or rest.added:
         return False
     shared = all(_equal(item, b[key]) for key, item in a.items() if key in b)
@@ -155,11 +155,11 @@ def _equal_mappings(a: Any, b: Any) -> bool:
 def _equal_sets(a: Any, b: Any) -> bool:
     if a == b:
         return True
-    rest = unpaired(a - b, b - a)
+    rest = cancel_equal(a - b, b - a)
     return not rest.removed and not rest.added
 
 
-def unpaired(removed: Iterable[Any], added: Iterable[Any]) -> Unpaired:
+def cancel_equal(removed: Iterable[Any], added: Iterable[Any]) -> Unpaired:
     """Cancel members, or keys, that only NaN keeps apart.
 
     Args:

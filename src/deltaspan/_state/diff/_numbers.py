@@ -68,10 +68,10 @@ def _subtract_numbers(post: Any, pre: Any) -> Number | None:
     for number, sign in ((post, 1), (pre, -1)):
         if isinstance(number, float) and not isfinite(number):
             return sign * number
-    return _rounded(Fraction(post) - Fraction(pre))
+    return _round(Fraction(post) - Fraction(pre))
 
 
-def _rounded(exact: Fraction) -> Number:
+def _round(exact: Fraction) -> Number:
     try:
         rounded = float(exact)
     except OverflowError:
@@ -85,8 +85,8 @@ def _subtract_decimals(post: Any, pre: Any) -> Number | None:
         return Decimal("NaN")
     if isinstance(post, Fraction) or isinstance(pre, Fraction):
         return _subtract_fractions(post, pre)
-    post, pre = _decimal(post), _decimal(pre)
-    return _EXACT.subtract(post, pre) if _span(post, pre) <= _MAX_DIGITS else None
+    post, pre = _to_decimal(post), _to_decimal(pre)
+    return _EXACT.subtract(post, pre) if _digits(post, pre) <= _MAX_DIGITS else None
 
 
 def _subtract_fractions(post: Any, pre: Any) -> Number | None:
@@ -94,16 +94,16 @@ def _subtract_fractions(post: Any, pre: Any) -> Number | None:
         if isinstance(number, Decimal):
             if not number.is_finite():
                 return sign * number
-            if _span(number, Decimal(0)) > _MAX_DIGITS:
+            if _digits(number, Decimal(0)) > _MAX_DIGITS:
                 return None
     return Fraction(post) - Fraction(pre)
 
 
-def _decimal(number: Any) -> Decimal:
+def _to_decimal(number: Any) -> Decimal:
     return number if isinstance(number, Decimal) else Decimal(number)
 
 
-def _span(*numbers: Decimal) -> int:
+def _digits(*numbers: Decimal) -> int:
     """Return the number of digits that both numbers and their difference need.
 
     The numbers are written below one another.

@@ -60,10 +60,10 @@ def for_predicate(delta: Delta) -> Any:
 
 
 def _entries(delta: MappingDelta) -> _Entries:
-    return _Entries(_named(delta.added), _named(delta.removed), _named(delta.modified))
+    return _Entries(_by_name(delta.added), _by_name(delta.removed), _by_name(delta.modified))
 
 
-def _named(entries: Mapping[Path, Any]) -> Mapping[Any, Any]:
+def _by_name(entries: Mapping[Path, Any]) -> Mapping[Any, Any]:
     """Key each entry by its key, or below the top level by its path."""
     named = {path.member: item for path, item in entries.items()}
     if len(named) < len(entries):

@@ -77,7 +77,7 @@ class TaggedDelta(MappingDelta):
     def shares(self) -> str:
         """The changes by writer: "1 added by this run, 39 by others"."""
         others, untagged = _changes(self.others), _changes(self.untagged)
-        said = f"{_kinds(self) or 'none'} by this run"
+        said = f"{_count_by_kind(self) or 'none'} by this run"
         said += f", {others} by others" if others else ""
         return f"{said}, {untagged} untagged" if untagged else said
 
@@ -104,9 +104,9 @@ class TaggedDelta(MappingDelta):
         """
         untagged = self.untagged
         return MappingDelta(
-            _where(untagged.added, lambda _, after: _stamp(after)[0] is not None),
+            _select(untagged.added, lambda _, after: _stamp(after)[0] is not None),
             untagged.removed,
-            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is not None and not _is_kept(both)),
+            _select(untagged.modified, lambda _, both: _stamp(both[1])[0] is not None and not _is_kept(both)),
         )
 
     @property
@@ -117,22 +117,22 @@ class TaggedDelta(MappingDelta):
         """
         untagged = self.untagged
         return MappingDelta(
-            _where(untagged.added, lambda _, after: _stamp(after)[0] is None),
+            _select(untagged.added, lambda _, after: _stamp(after)[0] is None),
             untagged.removed,
-            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is None or _is_kept(both)),
+            _select(untagged.modified, lambda _, both: _stamp(both[1])[0] is None or _is_kept(both)),
         )
 
     @property
     def overwritten(self) -> Mapping[Path, tuple[object, object]]:
         """The entries that had another tag, or none, and are this run's now."""
-        return _where(self.modified, lambda _, both: _stamp(both[0])[0] != _stamp(both[1])[0])
+        return _select(self.modified, lambda _, both: _stamp(both[0])[0] != _stamp(both[1])[0])
 
     def credited(self, part: MappingDelta) -> TaggedDelta:
         """Return the delta with a part of the untagged changes credited to this run."""
         rest = MappingDelta(
-            _where(self.untagged.added, lambda path, _: path not in part.added),
-            _where(self.untagged.removed, lambda path, _: path not in part.removed),
-            _where(self.untagged.modified, lambda path, _: path not in part.modified),
+            _select(self.untagged.added, lambda path, _: path not in part.added),
+            _select(self.untagged.removed, lambda path, _: path not in part.removed),
+            _select(self.untagged.modified, lambda path, _: path not in part.modified),
         )
         mine = merged(self.mine, part)
         return TaggedDelta(mine.added, mine.removed, mine.modified, self.others, rest, self.counted)
@@ -159,9 +159,9 @@ def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
     """
     if not isinstance(delta, MappingDelta):
         return delta
-    mine, others, untagged = _Part(), _Part(), _Part()
+    mine, others, untagged = _Entries(), _Entries(), _Entries()
 
-    def whose(value: object) -> _Part:
+    def whose(value: object) -> _Entries:
         owns = owned.owns(*_stamp(value))
         if owns is None:
             return untagged
@@ -189,7 +189,7 @@ def merged(one: MappingDelta, other: MappingDelta) -> MappingDelta:
     )
 
 
-class _Part:
+class _Entries:
     """The entries of one of the three, while they are being told apart."""
 
     __slots__ = ("added", "modified", "removed")
@@ -243,7 +243,7 @@ def _text(tag: Any) -> str | None:
     return tag if tag is None or isinstance(tag, str) else str(tag)
 
 
-def _where(entries: Mapping[Path, V], keep: Callable[[Path, V], bool]) -> Mapping[Path, V]:
+def _select(entries: Mapping[Path, V], keep: Callable[[Path, V], bool]) -> Mapping[Path, V]:
     return MappingProxyType({path: item for path, item in entries.items() if keep(path, item)})
 
 
@@ -251,7 +251,7 @@ def _amount(part: MappingDelta) -> int:
     return len(part.added) - len(part.removed)
 
 
-def _kinds(part: MappingDelta) -> str:
+def _count_by_kind(part: MappingDelta) -> str:
     """Count the changes of rows, kind by kind.
 
     One added and one overwritten row are two changes, though the size grows by one.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["MASK", "hides_itself", "secret_of", "self_shown"]
+__all__ = ["MASK", "hides_itself", "masked_text", "secret_of"]
 
 MASK: Final = "**********"
 """What is shown of a value that says nothing of itself, as pydantic shows it."""
@@ -33,7 +33,7 @@ def hides_itself(kind: type) -> bool:
     )
 
 
-def self_shown(value: Any) -> str:
+def masked_text(value: Any) -> str:
     """Return the text that a value that hides its content shows.
 
     If that text contains the secret, it is a mask.

@@ -22,11 +22,11 @@ MAX_SORTED = 10_000
 
 def items_of(value: Any, shape: Shape, most: int) -> Iterable[Any]:
     if shape == "set":
-        return _ordered(value, most)
+        return _sort(value, most)
     return islice(value.items() if shape == "mapping" else value, most)
 
 
-def _ordered(members: Collection[Any], most: int) -> list[Any]:
+def _sort(members: Collection[Any], most: int) -> list[Any]:
     some = list(members if len(members) <= max(MAX_SORTED, most) else islice(members, most))
     kinds = {*map(type, some)}
     key = None if kinds in ({str}, {int}) else _order

@@ -15,7 +15,7 @@ from typing import Any, Final
 from deltaspan._interrupts import let_through
 from deltaspan._state.render._format import MAX_DEPTH, Leaf, fit_leaf
 from deltaspan._state.render._order import items_of
-from deltaspan._state.render._scalars import TEXTS, Words, as_scalar, encodable, escaped, shape_of
+from deltaspan._state.render._scalars import TEXTS, Words, as_scalar, escape, escape_surrogates, shape_of
 from deltaspan._state.render._sentences import distinct, kinds, transition, whole, with_noun
 from deltaspan._state.render._styles import JSON, PYTHON, json_key, json_leaf
 
@@ -88,7 +88,7 @@ def wire(value: object, max_chars: int) -> bool | int | float | str:
     if isinstance(scalar, float | bool) or (isinstance(scalar, int) and -(2**63) <= scalar < 2**63):
         return scalar
     raw = scalar if isinstance(scalar, TEXTS) else json_leaf(scalar).raw
-    return fit_leaf(Leaf(raw, escaped, 0), max_chars)
+    return fit_leaf(Leaf(raw, escape, 0), max_chars)
 
 
 def plain(value: object) -> Any:
@@ -160,7 +160,7 @@ def plain_value(value: object, above: set[int]) -> Any:
             scalar = as_scalar(value)
             if isinstance(scalar, float) and not math.isfinite(scalar):
                 return json_leaf(scalar).raw
-            return encodable(scalar) if isinstance(scalar, TEXTS) else scalar
+            return escape_surrogates(scalar) if isinstance(scalar, TEXTS) else scalar
         if id(value) in above or len(above) == MAX_DEPTH:
             return "…"
         above.add(id(value))
@@ -173,14 +173,14 @@ def plain_value(value: object, above: set[int]) -> Any:
             above.discard(id(value))
     except Exception as error:
         let_through(error)
-        return encodable(Words.of(value).text)
+        return escape_surrogates(Words.of(value).text)
 
 
 def _plain_mapping(items: Iterable[tuple[object, object]], above: set[int]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     seen: dict[str, int] = {}
     for key, value in items:
-        text = unique = encodable(json_key(key, sys.maxsize))
+        text = unique = escape_surrogates(json_key(key, sys.maxsize))
         while unique in result:
             seen[text] = seen.get(text, 1) + 1
             unique = f"{text} #{seen[text]}"

@@ -22,7 +22,7 @@ from uuid import UUID
 
 from deltaspan._guard import class_name
 from deltaspan._interrupts import let_through
-from deltaspan._state.render._hiding import hides_itself, self_shown
+from deltaspan._state.render._hiding import hides_itself, masked_text
 
 MAX_DECIMAL_BITS = 2126
 """Larger integers (over 640 digits) are hexadecimal text: Python may refuse to write their decimals."""
@@ -133,7 +133,7 @@ def as_scalar(value: object) -> Scalar:
 
 def _scalar_of(value: object, kind: type) -> Scalar:
     if kind not in _SCALARS and hides_itself(kind):
-        return self_shown(value)
+        return masked_text(value)
     for base in kind.__mro__:
         if base in _SCALARS:
             return _SCALARS[base](value)
@@ -149,7 +149,7 @@ def _scalar_of(value: object, kind: type) -> Scalar:
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _LINE_BREAKS_TOO = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-_quoted = json.JSONEncoder(ensure_ascii=False).encode
+_quote = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _text(raw: Text) -> str:
@@ -160,17 +160,17 @@ def _escape(pattern: re.Pattern[str], text: str) -> str:
     return text if text.isprintable() else pattern.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def encodable(raw: Text) -> str:
+def escape_surrogates(raw: Text) -> str:
     return _escape(_SURROGATES, _text(raw))
 
 
-def escaped(raw: Text) -> str:
+def escape(raw: Text) -> str:
     return _escape(_CONTROLS, _text(raw))
 
 
 def json_string(raw: Text) -> str:
     # JSON leaves surrogates and upper control characters as they are; our escape is also JSON's.
-    return _escape(_CONTROLS, _quoted(_text(raw)))
+    return _escape(_CONTROLS, _quote(_text(raw)))
 
 
 def one_line(raw: str) -> str:

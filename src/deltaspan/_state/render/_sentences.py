@@ -66,7 +66,7 @@ def distinct(one: object, other: object) -> tuple[str, str]:
     """
     if type(one) is type(other) and isinstance(one, TEXTS):
         return _excerpts(one, other)
-    return _bounded(one), _bounded(other)
+    return _fit(one), _fit(other)
 
 
 def whole(state: object, max_chars: int = _SHORT) -> str | None:
@@ -105,7 +105,7 @@ def _shape(state: object) -> str | None:
         return None
 
 
-def _bounded(state: Any) -> str:
+def _fit(state: Any) -> str:
     shape = _shape(state)
     if shape is None:
         return PYTHON.fit(state, _MAX_CHARS)

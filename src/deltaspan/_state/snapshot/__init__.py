@@ -13,9 +13,9 @@ from deltaspan._state.snapshot._paths import (
     Array,
     Aspect,
     Path,
-    array,
     class_of,
-    record,
+    make_array,
+    make_record,
     structure_of,
 )
 from deltaspan._state.snapshot._types import SCALARS
@@ -34,11 +34,11 @@ __all__ = [
     "Path",
     "Pruning",
     "Unfreezable",
-    "array",
     "class_of",
     "fields_of",
     "freeze",
     "is_record",
-    "record",
+    "make_array",
+    "make_record",
     "structure_of",
 ]

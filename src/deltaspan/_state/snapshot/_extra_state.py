@@ -25,7 +25,14 @@ from deltaspan._state.snapshot._unfreezable import Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CONTENT", "beside", "by_content", "extends_builtin", "plain_scalar", "shows_what_it_holds"]
+__all__ = [
+    "CONTENT",
+    "check_consistent_iteration",
+    "extends_builtin",
+    "extra_state",
+    "is_content_only",
+    "plain_scalar",
+]
 
 CONTENT: Final = "(content)"
 """Under which name a record holds the content of a container or scalar that has fields too; no attribute."""
@@ -44,10 +51,10 @@ _BY_CONTENT: Final = frozenset(
 
 _OVERRIDABLE: Final = (dict, list, tuple, deque, set, frozenset)
 
-_GONE: Final = object()
+_ABSENT: Final = object()
 
 
-def by_content(kind: type) -> bool:
+def is_content_only(kind: type) -> bool:
     """Return whether the content of values of this type is all their state."""
     return str(kind.__module__).partition(".")[0] in _BY_CONTENT
 
@@ -57,7 +64,7 @@ def extends_builtin(kind: type) -> bool:
     return issubclass(kind, _BUILTIN)
 
 
-def beside(value: Any, content: object) -> dict[Any, object] | None:
+def extra_state(value: Any, content: object) -> dict[Any, object] | None:
     """Return the fields of a value that has state beside its content.
 
     The result is None if the content is all of its state.
@@ -68,19 +75,19 @@ def beside(value: Any, content: object) -> dict[Any, object] | None:
     """
     kind: Any = type(value)
     if extends_builtin(kind):
-        fields = _added(value, kind)
+        fields = _added_fields(value, kind)
         whole = False
     else:
-        fields = {} if by_content(kind) else fields_of(value)
+        fields = {} if is_content_only(kind) else fields_of(value)
         whole = is_record(kind)
-    if not fields or (whole and len(fields) == 1 and _same(content, next(iter(fields.values())))):
+    if not fields or (whole and len(fields) == 1 and _is_same(content, next(iter(fields.values())))):
         return None
     if whole:
         return fields
     return {**fields, CONTENT: content}
 
 
-def shows_what_it_holds(value: Any, shown: object) -> None:
+def check_consistent_iteration(value: Any, shown: object) -> None:
     """Check that a container's own methods show the members that it contains.
 
     Raises:
@@ -88,12 +95,12 @@ def shows_what_it_holds(value: Any, shown: object) -> None:
     """
     kind: Any = type(value)
     base: Any = next((known for known in _OVERRIDABLE if issubclass(kind, known)), None)
-    held: object = _GONE
+    held: object = _ABSENT
     if base is dict:
-        held = _GONE if kind.items in {dict.items, OrderedDict.items} else dict.copy(value)
+        held = _ABSENT if kind.items in {dict.items, OrderedDict.items} else dict.copy(value)
     elif base is not None and kind.__iter__ is not base.__iter__:
         held = (frozenset if issubclass(base, set | frozenset) else tuple)(base.__iter__(value))
-    if held is not _GONE and not _same(shown, held):
+    if held is not _ABSENT and not _is_same(shown, held):
         raise Refusal(
             f"a {base.__name__} that shows other members than it holds ({class_name(kind)})",
             f"return what matters of it as a plain {base.__name__}",
@@ -106,7 +113,7 @@ def plain_scalar(value: Any) -> object:
         return value
     kind: Any = type(value)
     table = _STRIPPED
-    if not by_content(kind) and (kind.__dictoffset__ or _slots_added(kind)):
+    if not is_content_only(kind) and (kind.__dictoffset__ or _slots_added(kind)):
         table = _STRIPPED | _PLAIN
     return next((plain(value) for base, plain in table.items() if issubclass(kind, base)), value)
 
@@ -133,12 +140,12 @@ _PLAIN: Final[dict[type, Callable[[Any], object]]] = {
 """How a value of a subclass that may have attributes becomes one of its base that has none."""
 
 
-def _added(value: Any, kind: Any) -> dict[Any, object]:
+def _added_fields(value: Any, kind: Any) -> dict[Any, object]:
     """Read the fields that subclasses of a built-in add to it."""
     if issubclass(kind, tuple) and getattr(kind, "n_fields", 0) > getattr(kind, "n_sequence_fields", 0):
         # What a `stat_result` says by name alone, such as the time in nanoseconds.
         return dict(value.__reduce__()[1][1])
-    if by_content(kind) or issubclass(kind, Enum):
+    if is_content_only(kind) or issubclass(kind, Enum):
         return {}  # a member of an enumeration is a constant, shared by all who name it
     if not (kind.__dictoffset__ or _slots_added(kind)):
         return {}
@@ -158,14 +165,14 @@ def _slots_added(kind: type) -> frozenset[str]:
     return frozenset(slots_of(kind)) - _slots_known(kind)
 
 
-def _same(content: Any, field: Any) -> bool:
+def _is_same(content: Any, field: Any) -> bool:
     """Return whether a field is the collection that was read as the content."""
     kind = type(field)
     if type(content) is dict:
         return (
             kind in {dict, OrderedDict}
             and len(field) == len(content)
-            and all(field.get(key, _GONE) is item for key, item in content.items())
+            and all(field.get(key, _ABSENT) is item for key, item in content.items())
         )
     if type(content) is frozenset:
         return kind in {set, frozenset} and field == content

@@ -76,10 +76,10 @@ def fields_of(record: Any) -> dict[Any, object]:
         found.update(object.__getattribute__(record, "__dict__"))
     for name in layout.cached & found.keys():
         del found[name]
-    return _unfolded(found) if layout.pydantic else found
+    return _flatten_pydantic(found) if layout.pydantic else found
 
 
-def _unfolded(found: dict[Any, object]) -> dict[Any, object]:
+def _flatten_pydantic(found: dict[Any, object]) -> dict[Any, object]:
     """Merge the folders of pydantic into the fields, without its own notes."""
     fields = {name: value for name, value in found.items() if not str(name).startswith(_NOTES)}
     for folder in ("__pydantic_extra__", "__pydantic_private__"):
@@ -91,7 +91,7 @@ def _unfolded(found: dict[Any, object]) -> dict[Any, object]:
 def _layout(kind: type) -> _Layout:
     slots = slots_of(kind)
     return _Layout(
-        declared=_declared(kind),
+        declared=_declared_fields(kind),
         slots=slots,
         cached=frozenset(
             name
@@ -99,7 +99,7 @@ def _layout(kind: type) -> _Layout:
             for name, item in vars(base).items()
             if isinstance(item, cached_property)
         ),
-        hidden=_hidden(kind),
+        hidden=_hidden_fields(kind),
         pydantic=any(
             base.__name__ == "BaseModel" and base.__module__.startswith("pydantic") for base in kind.__mro__
         ),
@@ -107,14 +107,14 @@ def _layout(kind: type) -> _Layout:
     )
 
 
-def _declared(kind: type) -> tuple[str, ...] | None:
+def _declared_fields(kind: type) -> tuple[str, ...] | None:
     if any("__dataclass_fields__" in vars(base) for base in kind.__mro__):
         return tuple(field.name for field in dataclasses.fields(kind))
     attrs = (vars(base)["__attrs_attrs__"] for base in kind.__mro__ if "__attrs_attrs__" in vars(base))
     return next((tuple(field.name for field in fields) for fields in attrs), None)
 
 
-def _hidden(kind: type) -> frozenset[str]:
+def _hidden_fields(kind: type) -> frozenset[str]:
     # A dataclass and attrs have the mark on the field itself, pydantic has it there or, before 2.0, below it.
     fields = [*_fields_marked(kind, "__dataclass_fields__"), *_fields_marked(kind, "__pydantic_fields__")]
     fields += [(field.name, field) for field in getattr(kind, "__attrs_attrs__", ())]

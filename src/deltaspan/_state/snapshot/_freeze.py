@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._guard import EXHAUSTED, class_name, safe_str
 from deltaspan._interrupts import let_through
-from deltaspan._state.render import MASK, secret_of, self_shown
+from deltaspan._state.render import MASK, masked_text, secret_of
 from deltaspan._state.snapshot._extra_state import (
-    beside,
-    by_content,
+    check_consistent_iteration,
     extends_builtin,
+    extra_state,
+    is_content_only,
     plain_scalar,
-    shows_what_it_holds,
 )
 from deltaspan._state.snapshot._fields import fields_of, hidden_fields, is_record
 from deltaspan._state.snapshot._hidden import Hidden
-from deltaspan._state.snapshot._paths import Array, array, class_of, record, structure_of
+from deltaspan._state.snapshot._paths import Array, class_of, make_array, make_record, structure_of
 from deltaspan._state.snapshot._structure import structure_of_array, structure_of_frame, structure_of_series
-from deltaspan._state.snapshot._types import SCALARS, Kind, has_keys, kind_of, refused
-from deltaspan._state.snapshot._unfreezable import Refusal, Unfreezable, failed
+from deltaspan._state.snapshot._types import SCALARS, Kind, has_keys, kind_of, refusal_of
+from deltaspan._state.snapshot._unfreezable import Refusal, Unfreezable, failed_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -113,7 +113,7 @@ def freeze(value: object, pruning: Pruning | None = None) -> object:
         except Exception as error:
             let_through(error)
             # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
-            raise Unfreezable(failed(value, error).sentence()) from None
+            raise Unfreezable(failed_read(value, error).sentence()) from None
     except EXHAUSTED as error:
         # Nothing is called here that would need more of what has run out.
         raise Unfreezable(_NO_STACK if type(error) is RecursionError else _NO_MEMORY) from None
@@ -183,7 +183,7 @@ class _Walk:
             # An address, a pattern, a time zone: immutable as it is.
             return plain
         try:
-            held = self._held(value, plain, depth)
+            held = self._extra_record(value, plain, depth)
         except Refusal:
             name = class_name(type(value))
             raise Refusal(
@@ -194,19 +194,19 @@ class _Walk:
 
     def read_iterable(self, value: Any, depth: int) -> object:
         if type(value) is Array:
-            return array(self._sequence(value, tuple(value), depth), value.structure)
-        members = _read(value, lambda it: tuple(self._bounded(it)))
-        shows_what_it_holds(value, members)
-        held = self._held(value, members, depth)
+            return make_array(self._sequence(value, tuple(value), depth), value.structure)
+        members = _read(value, lambda it: tuple(self._limited(it)))
+        check_consistent_iteration(value, members)
+        held = self._extra_record(value, members, depth)
         return self._sequence(value, members, depth) if held is None else held
 
     def read_set(self, value: Any, depth: int) -> object:
         if issubclass(type(value), set | frozenset):
             members = _read(value, lambda it: frozenset(iter(it)))
-            shows_what_it_holds(value, members)
+            check_consistent_iteration(value, members)
         else:
-            members = _read(value, lambda it: frozenset(self._bounded(it)))
-        held = self._held(value, members, depth)
+            members = _read(value, lambda it: frozenset(self._limited(it)))
+        held = self._extra_record(value, members, depth)
         return members if held is None else held
 
     def read_mapping(self, value: Any, depth: int) -> object:
@@ -214,42 +214,42 @@ class _Walk:
         if type(value) is MappingProxyType:
             frozen = self._mapping(value, fields, depth)
             name = class_of(value)
-            return frozen if name is None else record(fields, name, structure_of(value))
-        shows_what_it_holds(value, fields)
-        held = self._held(value, fields, depth)
+            return frozen if name is None else make_record(fields, name, structure_of(value))
+        check_consistent_iteration(value, fields)
+        held = self._extra_record(value, fields, depth)
         return self._mapping(value, fields, depth) if held is None else held
 
     def read_collection(self, value: Any, depth: int) -> object:
         kind = type(value)
-        if is_record(kind) and not by_content(kind) and _read(value, fields_of):
+        if is_record(kind) and not is_content_only(kind) and _read(value, fields_of):
             return self.read_record(value, depth)
         return self.read_mapping(value, depth) if has_keys(kind) else self.read_iterable(value, depth)
 
-    def _held(self, value: Any, content: object, depth: int) -> object:
+    def _extra_record(self, value: Any, content: object, depth: int) -> object:
         """Freeze the record of a value with state beside its content, or return None."""
-        fields = _read(value, lambda it: beside(it, content))
-        return None if fields is None else self._recorded(value, fields, depth)
+        fields = _read(value, lambda it: extra_state(it, content))
+        return None if fields is None else self._freeze_record(value, fields, depth)
 
-    def _recorded(self, value: Any, fields: dict[Any, Any], depth: int) -> object:
+    def _freeze_record(self, value: Any, fields: dict[Any, Any], depth: int) -> object:
         kind = type(value)
         self._mapping(value, fields, depth)
         for name in hidden_fields(kind):
             if name in fields and type(fields[name]) is not Hidden:
                 fields[name] = Hidden.of(fields[name], MASK)
-        return record(fields, f"{kind.__module__}.{kind.__qualname__}")
+        return make_record(fields, f"{kind.__module__}.{kind.__qualname__}")
 
     def read_record(self, value: Any, depth: int) -> object:
-        return self._recorded(value, _read(value, fields_of), depth)
+        return self._freeze_record(value, _read(value, fields_of), depth)
 
     def read_hidden(self, value: Any, depth: int) -> object:
         held = self.copy(_read(value, secret_of), depth + 1)
-        return Hidden.of(held, _read(value, self_shown))
+        return Hidden.of(held, _read(value, masked_text))
 
     def read_bytes(self, value: Any, depth: int) -> object:
         if isinstance(value, memoryview) and (value.format != "B" or value.ndim != 1):
             return self.read_array(value, depth)  # bytes say neither what they are nor in what shape
         content = _read(value, lambda it: memoryview(it).tobytes())
-        held = self._held(value, content, depth)
+        held = self._extra_record(value, content, depth)
         return content if held is None else held
 
     def read_array(self, value: Any, depth: int) -> object:
@@ -258,33 +258,35 @@ class _Walk:
             # Before millions of numbers become millions of objects.
             raise Refusal(*_TOO_MANY)
         result = _read(value, lambda it: it.tolist())
-        if type(result) is type(value) and not by_content(type(value)):
+        if type(result) is type(value) and not is_content_only(type(value)):
             name = class_name(type(value))
             raise Refusal(f"a {name} whose tolist() returns a {name}", "return plain values")
         if type(result) is list:
-            result = array(tuple(result), _read(value, structure_of_array))
-        held = self._held(value, result, depth)
-        return self._converted(value, result, depth) if held is None else held
+            result = make_array(tuple(result), _read(value, structure_of_array))
+        held = self._extra_record(value, result, depth)
+        return self._freeze_converted(value, result, depth) if held is None else held
 
     def read_series(self, value: Any, depth: int) -> object:
         unique = _read(value, lambda it: it.index.is_unique)
         content = _read(value, lambda it: it.to_dict() if unique else it.tolist())
-        return self._structured(value, content, _read(value, structure_of_series), depth)
+        return self._freeze_structured(value, content, _read(value, structure_of_series), depth)
 
     def read_frame(self, value: Any, depth: int) -> object:
-        return self._structured(value, _read(value, _frame_rows), _read(value, structure_of_frame), depth)
+        return self._freeze_structured(
+            value, _read(value, _frame_rows), _read(value, structure_of_frame), depth
+        )
 
-    def _structured(self, value: object, content: Any, structure: str, depth: int) -> object:
+    def _freeze_structured(self, value: object, content: Any, structure: str, depth: int) -> object:
         if isinstance(content, dict):
             kind = type(value)
             self._mapping(value, content, depth)
-            return record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
-        return array(self._sequence(value, tuple(content), depth), structure)
+            return make_record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
+        return make_array(self._sequence(value, tuple(content), depth), structure)
 
     def read_refused(self, value: Any, _depth: int) -> object:
-        raise refused(type(value))
+        raise refusal_of(type(value))
 
-    def _converted(self, value: object, result: object, depth: int) -> object:
+    def _freeze_converted(self, value: object, result: object, depth: int) -> object:
         kind = type(result)
         if kind in SCALARS or kind is type(value):
             # A scalar type that has no Python counterpart, such as a long double, converts to itself.
@@ -295,15 +297,15 @@ class _Walk:
         if type(mapping) is MappingProxyType:
             return dict(mapping)
         if not hasattr(type(mapping), "items"):
-            return {key: mapping[key] for key in self._bounded(mapping.keys())}
-        pairs = list(self._bounded(mapping.items()))
+            return {key: mapping[key] for key in self._limited(mapping.keys())}
+        pairs = list(self._limited(mapping.items()))
         fresh = dict(pairs)
         if len(fresh) < len(pairs):
             found = f"a mapping with several items of one key ({class_name(type(mapping))})"
             raise Refusal(found, "return its items as a list")
         return fresh
 
-    def _bounded(self, members: Iterable[T]) -> Iterable[T]:
+    def _limited(self, members: Iterable[T]) -> Iterable[T]:
         """Limit an iterable that may be endless.
 
         One item too many is enough for the limit to be noticed.
@@ -399,12 +401,12 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
             # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
             let_through(error)
             if "during iteration" not in safe_str(error):
-                raise failed(value, error) from None
+                raise failed_read(value, error) from None
             if attempt == _TRIES - 1:
-                raise failed(value, error, "return a copy made under its lock") from None
+                raise failed_read(value, error, "return a copy made under its lock") from None
         except Exception as error:
             let_through(error)
-            raise failed(value, error) from None
+            raise failed_read(value, error) from None
     raise AssertionError  # pragma: no cover - the last try returned or raised
 
 

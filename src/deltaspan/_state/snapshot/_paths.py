@@ -14,9 +14,9 @@ __all__ = [
     "Array",
     "Aspect",
     "Path",
-    "array",
     "class_of",
-    "record",
+    "make_array",
+    "make_record",
     "structure_of",
 ]
 
@@ -43,7 +43,7 @@ class Path(tuple[object, ...]):
 
         Within a key `~` is written `~0` and `/` is written `~1`, as in RFC 6901.
         """
-        return "/".join(map(_escaped, self))
+        return "/".join(map(_escape, self))
 
     @property
     def member(self) -> object:
@@ -57,7 +57,7 @@ class Path(tuple[object, ...]):
         return self.text
 
 
-def _escaped(key: object) -> str:
+def _escape(key: object) -> str:
     try:
         text = str.__str__(str(key))
     except EXHAUSTED:
@@ -125,17 +125,19 @@ class Array(tuple[Any, ...]):  # noqa: SLOT001 - a tuple of any length has no ro
     structure: str
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return array, (tuple(self), self.structure)
+        return make_array, (tuple(self), self.structure)
 
 
-def array(members: tuple[Any, ...], structure: str) -> Array:
+def make_array(members: tuple[Any, ...], structure: str) -> Array:
     """Return frozen members as those of an array with this structure."""
     made = Array(members)
     made.structure = structure
     return made
 
 
-def record(fields: dict[Any, Any], name: str, structure: str | None = None) -> MappingProxyType[Any, Any]:
+def make_record(
+    fields: dict[Any, Any], name: str, structure: str | None = None
+) -> MappingProxyType[Any, Any]:
     """Return frozen fields as a record of the class with this name.
 
     Args:

@@ -39,11 +39,11 @@ from weakref import ProxyTypes, ReferenceType
 from deltaspan._guard import EXHAUSTED, class_name
 from deltaspan._interrupts import let_through
 from deltaspan._state.render import hides_itself
-from deltaspan._state.snapshot._extra_state import by_content
+from deltaspan._state.snapshot._extra_state import is_content_only
 from deltaspan._state.snapshot._fields import is_declared, is_record, is_transparent
 from deltaspan._state.snapshot._unfreezable import Refusal
 
-__all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refused"]
+__all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refusal_of"]
 
 SCALARS: Final = frozenset(
     {
@@ -127,7 +127,7 @@ def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911, PLR0912 - a table of k
     if issubclass(kind, Sequence):
         return Kind.SEQUENCE
     if issubclass(kind, Collection):
-        readable = is_transparent(kind) or by_content(kind) or has_keys(kind)
+        readable = is_transparent(kind) or is_content_only(kind) or has_keys(kind)
         return Kind.COLLECTION if readable else Kind.REFUSED
     if not issubclass(kind, Iterable | AsyncIterable) and is_record(kind):
         return Kind.RECORD
@@ -166,10 +166,10 @@ _CONNECTED_METHODS = ("execute", "commit", "cursor", "request", "close", "aclose
 _ORM_MARKS = frozenset({"__mapper__", "_sa_class_manager", "DoesNotExist"})
 
 
-def refused(kind: type) -> Refusal:
+def refusal_of(kind: type) -> Refusal:
     """Build the refusal of a value of this type."""
     try:
-        found, instead = _refusal(kind) or _unread(kind)
+        found, instead = _refusal(kind) or _unreadable(kind)
     except Exception as error:
         let_through(error)
         found, instead = _opaque(kind)
@@ -206,7 +206,7 @@ def _refusal(kind: type) -> tuple[str, str] | None:  # noqa: C901, PLR0911 - a t
     return None
 
 
-def _unread(kind: type) -> tuple[str, str]:
+def _unreadable(kind: type) -> tuple[str, str]:
     if issubclass(kind, Collection):
         return f"an opaque collection ({class_name(kind)})", _MEMBERS
     if hasattr(kind, "__iter__") or hasattr(kind, "__aiter__"):

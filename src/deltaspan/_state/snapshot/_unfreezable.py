@@ -5,7 +5,7 @@ from __future__ import annotations
 from deltaspan._guard import class_name, safe_str
 from deltaspan._state.snapshot._paths import Path
 
-__all__ = ["Refusal", "Unfreezable", "failed"]
+__all__ = ["Refusal", "Unfreezable", "failed_read"]
 
 _MAX_ERROR_TEXT = 100
 
@@ -64,7 +64,7 @@ class Refusal(Exception):
         return f"found {found}{' at ' if path else ''}{path}: {instead} instead"
 
 
-def failed(value: object, error: Exception, instead: str = "return plain values") -> Refusal:
+def failed_read(value: object, error: Exception, instead: str = "return plain values") -> Refusal:
     """Build the refusal of a value that raised when it was read."""
     text = " ".join(safe_str(error, "").split())[:_MAX_ERROR_TEXT]
     reason = f"{class_name(type(error))}: {text}" if text else class_name(type(error))
