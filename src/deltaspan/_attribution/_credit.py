@@ -150,7 +150,7 @@ def _of_fail(
 ) -> str | None:
     if isinstance(expectation, NoChange) or not expectation.starts(states[0]):
         return None
-    mute, movement, ends = delta.mute, expectation.movement, expectation.end is not UNREAD
+    mute, movement, ends = delta.unattributable, expectation.movement, expectation.end is not UNREAD
     if not (ends or mute.changed) or not could_hold(movement, delta, states):
         return None
     if ends and not expectation.arrives(states[1]):
@@ -206,7 +206,7 @@ def _could_end(expectation: ChangeExpectation, delta: TaggedDelta, pre_state: ob
 
 def _by(delta: TaggedDelta) -> str:
     """Say what is known of who wrote what is untagged."""
-    mute = delta.mute
+    mute = delta.unattributable
     unknown = MappingDelta(mute.added, MappingProxyType({}), mute.modified)
     words = []
     if delta.credited(unknown).untagged.changed:
@@ -230,7 +230,7 @@ def could_hold(movement: Movement, delta: TaggedDelta, states: States) -> bool:
     Where words name or count rows, the part of it that would serve them is looked for: others may have done
     the rest. A predicate is asked about none of it and all of it.
     """
-    mute = delta.mute
+    mute = delta.unattributable
     fewest, most = delta.amount - len(mute.removed), delta.amount + len(mute.added)
     if isinstance(movement, Resizing):
         return bool(fewest <= movement.amount <= most)

@@ -12,7 +12,7 @@ from deltaspan._engine._reads import Read
 from deltaspan._guard import EXHAUSTED, class_name, describe
 from deltaspan._interrupts import let_through
 from deltaspan._reports import CheckReport, Hinted
-from deltaspan._state.diff import Delta, Owned, TaggedDelta, difference, split, without_contents
+from deltaspan._state.diff import Delta, Ownership, TaggedDelta, difference, split, without_contents
 from deltaspan._state.render import kinds, transition
 from deltaspan._state.snapshot import Unfreezable
 from deltaspan._verdicts import (
@@ -25,7 +25,7 @@ from deltaspan._verdicts import (
     Verdict,
     inconclusive,
 )
-from deltaspan.checks import name_of_probe
+from deltaspan.checks import probe_name
 from deltaspan.expectations import (
     NOTHING_IGNORED,
     PRE_STATE,
@@ -35,10 +35,10 @@ from deltaspan.expectations import (
     Ignored,
     NoChange,
     States,
-    claimed_removals,
     is_predicate,
     predicate_name,
     read_own_generator,
+    removals_of_others,
     with_operands,
 )
 from deltaspan.typing import Attribution, Claim
@@ -61,7 +61,7 @@ def judge(
     overlap: Overlap,
     causal_tag: str,
     left: int | None = None,
-    owned: Owned | None = None,
+    owned: Ownership | None = None,
     claim: Claim | None = None,
 ) -> CheckReport:
     """Judge one check of one run and report it.
@@ -124,7 +124,7 @@ def _judged(
     error: BaseException | None,
     overlap: Overlap,
     left: int | None,
-    owned: Owned | None,
+    owned: Ownership | None,
     claim: Claim | None,
 ) -> tuple[Verdict, Delta | None, Expectation, Attribution]:
     expectation: Expectation = plan.expectation
@@ -182,7 +182,7 @@ def _settled(
     return with_operands(expectation, computed) if computed else expectation
 
 
-def _delta_of(plan: CheckPlan, pre: Read, post: Read, owned: Owned | None) -> Delta:
+def _delta_of(plan: CheckPlan, pre: Read, post: Read, owned: Ownership | None) -> Delta:
     delta = difference(pre.value, post.value, is_flat=plan.has_whole_values)
     if owned is not None:
         delta = split(delta, owned, counted=plan.counts_rows)
@@ -228,7 +228,7 @@ def _fault(plan: CheckPlan, when: str, reason: Any, error: BaseException) -> Ver
         return inconclusive("probe_timeout", f"{when} {error}", fault)
     if issubclass(kind, NotLocked):
         return inconclusive(reason, str(error), fault)
-    name = name_of_probe(plan.probe.function)
+    name = probe_name(plan.probe.function)
     probe = f"the probe {name}" if name else "the probe"
     return inconclusive(reason, f"{when} {probe} raised {describe(error)}", fault)
 
@@ -277,7 +277,7 @@ def _beside_others(
 ) -> tuple[Delta, Verdict, Attribution]:
     """Do the same where rows of others are to be kept: what no run signed is held against the action."""
     rest: Any = expectation.ignored.leave_out(delta)
-    claimed = claimed_removals(expectation.movement, rest)
+    claimed = removals_of_others(expectation.movement, rest)
     verdict = expectation.judge(delta.credited(claimed), *states)
     doubt = None
     if not plan.ignores_rivals:

@@ -50,7 +50,7 @@ class DescendantTracker:
         self._above = {root, *above} - {tag}
         self._parents: Mapping[str, str] = {}
 
-    def owns(self, tag: str | None, root: str | None) -> bool | None:
+    def is_ours(self, tag: str | None, root: str | None) -> bool | None:
         """Return whether what is stamped so was made by the run or a descendant; None when nobody can tell.
 
         That is so without a tag, and for a tag of the same outermost run that another process made: the run

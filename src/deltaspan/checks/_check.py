@@ -11,7 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from deltaspan._state.render import show
-from deltaspan.checks._probe import said
+from deltaspan.checks._probe import call_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import Expectation, NoChange, NoClaim
 
@@ -32,9 +32,9 @@ class Patience:
     """The repeated reading of a post-state after the action.
 
     Attributes:
-        seconds: for how long, from the end of the action.
+        seconds: the time to read for, from the end of the action.
         every: the pause between two reads, in seconds.
-        holding: True when it must hold throughout; False when it must come to hold.
+        holding: whether the check must hold throughout, rather than come to hold.
     """
 
     seconds: float
@@ -49,12 +49,12 @@ class Modifiers:
     Fields keep their defaults until the modifier is used.
 
     Attributes:
-        patience: looks at the post-state again.
+        patience: reads the post-state again.
         timeout: the longest that one read may take, in seconds.
         lock: a context manager that is held around the window, or a callable that returns one.
-        redaction: turns a state into what may be shown of it.
+        redaction: turns a state into the value that is shown instead.
         showing: whether content that the probe reads is shown.
-        unchanged_on_error: when the action raises, its state must not have changed.
+        unchanged_on_error: whether the state must be unchanged if the action raises.
         sample_rate: the share of runs in which the state is read, from 0 to 1.
     """
 
@@ -92,15 +92,15 @@ def validate_seconds(word: str, seconds: Any) -> float:
     return float(seconds)
 
 
-def check_unset(said: Modifiers, word: str, field: str, check: object) -> None:
+def check_unset(modifiers: Modifiers, word: str, field: str, check: object) -> None:
     """Check that a modifier has not been set before.
 
     Raises:
-        DefinitionValueError: it was.
+        DefinitionValueError: it has been set.
     """
     defaults = {each.name: each.default for each in fields(Modifiers)}
-    if getattr(said, field) != defaults[field]:
-        raise DefinitionValueError(f"{check!r} cannot be followed by .{word}: it says so already")
+    if getattr(modifiers, field) != defaults[field]:
+        raise DefinitionValueError(f".{word}(...) was already set on {check!r}; set it once")
 
 
 S_co = TypeVar("S_co", covariant=True)
@@ -117,8 +117,8 @@ class Check(Generic[S_co]):
         metric: `[A-Za-z0-9_.-]{1,64}`; names the state in reports and telemetry.
         probe: reads the state; its parameters name what it needs.
         expectation: judges the delta.
-        words: the source text of the words said so far, for `repr`.
-        modifiers: what was said beside the claim.
+        words: the source text of each word, for `repr`.
+        modifiers: the modifiers beside the claim.
     """
 
     metric: str
@@ -142,7 +142,7 @@ class Check(Generic[S_co]):
 
     @property
     def name(self) -> str:
-        """The check's name: `{metric}_delta`."""
+        """The name of the check: `{metric}_delta`."""
         return f"{self.metric}_delta"
 
     def eventually(self: C, seconds: float, *, every: float = 0.1) -> C:
@@ -150,17 +150,17 @@ class Check(Generic[S_co]):
 
         The action is never run again. The post-state is read once at the end of the action, then every
         `every` seconds, and a last time when `seconds` have passed. A probe that fails meanwhile is read
-        again too; the last read decides. In a sync action the pauses block, and with them an event loop that
-        runs there. With `or_unchanged_on_error`, an action that raised, or claims failure,
-        must leave no trace for as long.
+        again too. The last read decides. In a sync action the pauses block the thread, and an event loop that
+        runs there. With `or_unchanged_on_error`, an action that raised, or claims failure, must leave the
+        state unchanged for as long.
 
         Args:
-            seconds: how long to wait at most, from the end of the action.
-            every: from one read to the next, in seconds; a read that takes longer skips some.
+            seconds: the longest wait, from the end of the action.
+            every: the time from one read to the next, in seconds. A longer read skips some.
 
         Raises:
-            DefinitionValueError: the check is `unchanged` (say `holding_for`) or `observe`, which claims
-                nothing.
+            DefinitionValueError: the check is `unchanged` (use `holding_for`) or `observe`, which makes no
+                claim.
 
         Example:
             >>> from deltaspan import change
@@ -178,12 +178,12 @@ class Check(Generic[S_co]):
         """Demand that the check holds throughout `seconds` after the action.
 
         Args:
-            seconds: for how long, from the end of the action; the first read that refutes it, or fails, ends
-                the wait.
-            every: from one read to the next, in seconds; a read that takes longer skips some.
+            seconds: the time to hold, from the end of the action. The first read that refutes the check, or
+                fails, ends the wait.
+            every: the time from one read to the next, in seconds. A longer read skips some.
 
         Raises:
-            DefinitionValueError: the check is `observe`, which claims nothing.
+            DefinitionValueError: the check is `observe`, which makes no claim.
         """
         return self._with_polling("holding_for", seconds, every, holding=True)
 
@@ -192,14 +192,16 @@ class Check(Generic[S_co]):
 
         The check is then `inconclusive: probe_timeout`.
 
-        A probe that answers without awaiting is read in another thread for this, with the context carried. A
-        thread that hangs is left behind: it does not keep the process alive.
+        A sync probe is then read in another thread, in the same context. A thread that hangs is abandoned. It
+        does not keep the process alive.
 
         Args:
             seconds: the longest that one read may take.
         """
         check_unset(self.modifiers, "timeout", "timeout", self)
-        return self._with_modifiers(said("timeout", seconds), timeout=validate_seconds("timeout", seconds))
+        return self._with_modifiers(
+            call_text("timeout", seconds), timeout=validate_seconds("timeout", seconds)
+        )
 
     def exclusively(self: C, lock: Any) -> C:
         """Hold a lock from before the baseline until after the verdict.
@@ -207,16 +209,16 @@ class Check(Generic[S_co]):
         The delta is then this action's alone, if every writer takes the lock.
 
         Args:
-            lock: any context manager, sync or async, that can be entered more than once: a lock of
-                `threading` or `asyncio`, a file lock, an advisory lock of Redis or PostgreSQL. Or a callable
-                that returns one and names what it needs of the action's parameters. Every writer must take
-                the same lock, or it proves nothing. Runs nested in the holder do not take it again. In an
-                async action, a generator and a window by hand a blocking lock is held by a thread of its own:
-                there the action must not take it again itself, not even an RLock.
+            lock: a reusable context manager, sync or async, or a callable that returns one. Examples are a
+                lock of `threading` or `asyncio`, a file lock, and an advisory lock of Redis or PostgreSQL.
+                The callable may take the action's parameters. Every writer must take the same lock, or it
+                proves nothing. Runs nested in the holder do not take it again. In an async action, a
+                generator or a window by hand, a thread of its own holds a blocking lock. There the action
+                must not take the lock again itself, not even an RLock.
 
         Raises:
-            DefinitionTypeError: it is no context manager and no callable.
-            DefinitionValueError: it is a semaphore that lets in more than one.
+            DefinitionTypeError: the lock is neither a context manager nor a callable.
+            DefinitionValueError: the lock is a semaphore that allows more than one holder.
         """
         check_unset(self.modifiers, "exclusively", "lock", self)
         if not (callable(lock) or is_context_manager(lock)):
@@ -224,24 +226,25 @@ class Check(Generic[S_co]):
                 f"exclusively takes a lock, which is a context manager, or a callable that returns one, "
                 f"not {show(lock)}"
             )
-        # A semaphore that is held says less; then nothing can be told.
+        # The value of a semaphore that is held is lower, so only a free one can be refused.
         places = getattr(lock, "_value", 1) if isinstance(lock, _SEMAPHORES) else 1
         if places > 1:
             raise DefinitionValueError(
-                f"exclusively takes a lock that one holds at a time, and this semaphore lets {places} in"
+                f"exclusively takes a lock with one holder at a time, but this semaphore allows {places}; "
+                f"use a lock"
             )
-        return self._with_modifiers(said("exclusively", lock), lock=lock)
+        return self._with_modifiers(call_text("exclusively", lock), lock=lock)
 
     def redacted(self: C, by: Callable[[Any], Any] | None = None) -> C:
         """Hide the states of this check in every output.
 
         No report, event, log, sentence or exception shows them.
 
-        The verdict is reached on the true states. What is shown instead is `(redacted)`.
+        The verdict uses the true states. Outputs show `(redacted)` instead.
 
         Args:
-            by: turns a frozen state into what may be shown of it, such as `len`; what it raises leaves
-                `(redacted)`.
+            by: turns a frozen state into the value that is shown instead, such as `len`. If it raises,
+                `(redacted)` is shown.
 
         Raises:
             DefinitionTypeError: `by` is not callable.
@@ -249,19 +252,18 @@ class Check(Generic[S_co]):
         check_unset(self.modifiers, "redacted", "redaction", self)
         if by is not None and not callable(by):
             raise DefinitionTypeError(
-                f"redacted takes a callable that says what may be shown, not {show(by)}"
+                f"redacted takes a callable that returns what may be shown, not {show(by)}"
             )
         if self.modifiers.showing:
             raise DefinitionValueError(f"{self!r} is showing and cannot be redacted; keep one of the two")
-        words = said("redacted") if by is None else said("redacted", by)
+        words = call_text("redacted") if by is None else call_text("redacted", by)
         return self._with_modifiers(words, redaction=by or _redact)
 
     def showing(self: C) -> C:
         """Show the content that the probe reads: rows, documents and texts, with their values.
 
-        Without it, reports and telemetry name what changed in them by key and path, and show no value. What a
-        function of your own returns is shown in any case, unless `probe(content=True)` says that it is
-        content.
+        Without it, reports and telemetry name changes by key and path, and show no value. The state that your
+        own function returns is always shown, unless `probe(content=True)` marks it as content.
 
         Raises:
             DefinitionValueError: the check is redacted.
@@ -275,24 +277,25 @@ class Check(Generic[S_co]):
         check_unset(self.modifiers, "showing", "showing", self)
         if self.modifiers.redaction is not None:
             raise DefinitionValueError(f"{self!r} is redacted and cannot be showing; keep one of the two")
-        return self._with_modifiers(said("showing"), showing=True)
+        return self._with_modifiers(call_text("showing"), showing=True)
 
     def or_unchanged_on_error(self: C) -> C:
-        """Demand that the action left no trace if it raises or claims failure.
+        """Demand an unchanged state if the action raises or claims failure.
 
-        Without it a check has no verdict if the action raises. If `claim=` says that the action claims
+        Without it, a check has no verdict if the action raises. If `claim=` says that the action claims
         failure, the check is judged like any other, so an honest failure is a `fail` of `change`. With it,
         both pass if the state is unchanged, and both fail if it changed.
 
         Raises:
-            DefinitionValueError: the check is judged then anyway (`unchanged`) or claims nothing (`observe`).
+            DefinitionValueError: the check is `unchanged`, which is judged anyway, or `observe`, which makes
+                no claim.
         """
         if isinstance(self.expectation, NoChange | NoClaim):
             raise DefinitionValueError(
-                f"{self!r} cannot be followed by .or_unchanged_on_error(): only a change needs it"
+                f"{self!r} cannot be followed by .or_unchanged_on_error(): it applies only to change(...)"
             )
         check_unset(self.modifiers, "or_unchanged_on_error", "unchanged_on_error", self)
-        return self._with_modifiers(said("or_unchanged_on_error"), unchanged_on_error=True)
+        return self._with_modifiers(call_text("or_unchanged_on_error"), unchanged_on_error=True)
 
     def sampled(self: C, rate: float) -> C:
         """Read the state only in a share of the runs.
@@ -305,30 +308,30 @@ class Check(Generic[S_co]):
             rate: the share, from 0 (never) to 1 (always).
 
         Raises:
-            DefinitionTypeError: it is not a number.
-            DefinitionValueError: it is not within 0 and 1.
+            DefinitionTypeError: the rate is not a number.
+            DefinitionValueError: the rate is not within 0 and 1.
         """
         check_unset(self.modifiers, "sampled", "sample_rate", self)
         if isinstance(rate, bool) or not isinstance(rate, int | float):
             raise DefinitionTypeError(f"sampled takes a share from 0 to 1, not {show(rate)}")
         if not 0 <= rate <= 1:
             raise DefinitionValueError(f"sampled({rate!r}) is not a share from 0 to 1")
-        return self._with_modifiers(said("sampled", rate), sample_rate=float(rate))
+        return self._with_modifiers(call_text("sampled", rate), sample_rate=float(rate))
 
     def _with_polling(self: C, word: str, seconds: float, every: float, *, holding: bool) -> C:
         if isinstance(self.expectation, NoClaim):
             raise DefinitionValueError(
-                f"{self!r} cannot be followed by .{word}(...): it claims nothing that could come to hold"
+                f"{self!r} cannot be followed by .{word}(...): it makes no claim to wait for; use change(...)"
             )
         if self.modifiers.patience is not None:
             raise DefinitionValueError(
-                f"{self!r} cannot be followed by .{word}(...): one of eventually and "
-                f"holding_for is said, once"
+                f"{self!r} cannot be followed by .{word}(...): only one of "
+                f"eventually and holding_for can be set; keep one"
             )
         patience = Patience(
             validate_seconds(f"{word}: seconds", seconds), validate_seconds(f"{word}: every", every), holding
         )
-        words = said(word, seconds) if every == 0.1 else said(word, seconds, every=every)  # noqa: PLR2004  # the default
+        words = call_text(word, seconds) if every == 0.1 else call_text(word, seconds, every=every)  # noqa: PLR2004  # the default
         return self._with_modifiers(words, patience=patience)
 
     def _with_modifiers(self: C, words: str, **modifiers: Any) -> C:
@@ -337,7 +340,7 @@ class Check(Generic[S_co]):
     def __repr__(self) -> str:
         return ".".join(self.words)
 
-    if not TYPE_CHECKING:  # to a type checker a word that is not there must stay an error
+    if not TYPE_CHECKING:  # a type checker must report a word that the check does not have
 
         def __getattr__(self, name: str) -> Any:
             text = f"{type(self).__name__!r} object has no attribute {name!r}"

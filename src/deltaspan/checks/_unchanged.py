@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from deltaspan.checks._change_words import validate_members
 from deltaspan.checks._check import Check, S_co
-from deltaspan.checks._probe import said
+from deltaspan.checks._probe import call_text
 from deltaspan.expectations import Ignored, NoChange
 
 __all__ = ["Unchanged"]
@@ -40,5 +40,5 @@ class Unchanged(Check[S_co]):
         return replace(
             self,
             expectation=replace(expectation, ignored=ignored),
-            words=(*self.words, said("ignoring", *patterns)),
+            words=(*self.words, call_text("ignoring", *patterns)),
         )

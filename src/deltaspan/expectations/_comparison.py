@@ -1,4 +1,4 @@
-"""Comparing amounts of any numeric kind, exactly, whatever decimal context the caller has set."""
+"""Exact comparison of amounts of any numeric kind, in any decimal context."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def compare(one: Any, other: Any, tolerance: Any = None) -> int | None:
 
 
 def negate(amount: Any) -> Any:
-    """Return `-amount`, exactly: the minus sign rounds a Decimal to the caller's context."""
+    """Return `-amount` exactly. The minus sign would round a Decimal to the context."""
     return amount.copy_negate() if isinstance(amount, Decimal) else -amount
 
 
 def zero_like(amount: Any) -> Any:
-    """Return nothing, of the amount's kind."""
+    """Return zero of the amount's kind."""
     return timedelta() if isinstance(amount, timedelta) else 0
 
 
@@ -79,10 +79,10 @@ def _absolute(amount: Any) -> Any:
 
 
 def validate_amount(word: str, amount: Any) -> None:
-    """Refuse an amount that is neither a number nor computed.
+    """Check that an amount is a number or is computed.
 
     Raises:
-        DefinitionTypeError: the amount is of another kind; bool is not a number.
+        DefinitionTypeError: the amount is of another kind. A bool is not a number.
         DefinitionValueError: the amount is NaN, which no delta satisfies.
     """
     if callable(amount):
@@ -92,11 +92,11 @@ def validate_amount(word: str, amount: Any) -> None:
             f"{word} takes a number, a timedelta, or a callable that computes one, not {show(amount)}"
         )
     if is_nan(amount):
-        raise DefinitionValueError(f"{word} takes a number, not NaN: no delta could satisfy it")
+        raise DefinitionValueError(f"{word} takes a number, not NaN, which no delta satisfies")
 
 
 def validate_tolerance(tolerance: Any) -> None:
-    """Refuse a tolerance that is not a number of zero or more.
+    """Check that a tolerance is a number of zero or more.
 
     Raises:
         DefinitionTypeError: the tolerance is of another kind.
@@ -109,18 +109,18 @@ def validate_tolerance(tolerance: Any) -> None:
         raise DefinitionValueError(f"tolerance={tolerance!r} must not be negative")
 
 
-def validate_order(said: str, low: Any, high: Any) -> None:
-    """Refuse a range that holds for no delta.
+def validate_order(call: str, low: Any, high: Any) -> None:
+    """Check that some delta lies within a range.
 
     Raises:
-        DefinitionTypeError: its two ends do not compare.
-        DefinitionValueError: its lower end is the larger.
+        DefinitionTypeError: the two ends do not compare.
+        DefinitionValueError: the lower end is the larger one.
     """
     if callable(low) or callable(high):
         return
     try:
         order = compare(low, high)
     except Incomparable as error:
-        raise DefinitionTypeError(f"{said}: {error}") from None
+        raise DefinitionTypeError(f"{call}: {error}") from None
     if order == 1:
-        raise DefinitionValueError(f"{said} holds for no delta: the first is larger; swap them")
+        raise DefinitionValueError(f"{call} holds for no delta: the first is larger; swap them")

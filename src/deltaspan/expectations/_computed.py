@@ -2,8 +2,8 @@
 
 They are found when a check is planned and resolved when it is judged.
 
-An operand is a field of an expectation or of a part of it, a member of a tuple of members, or a value of a
-mapping. Each has a path, such as `movement.amount` or `movement.adding.members.0`.
+An operand is a field of an expectation or of a part of it, an item of a tuple of members, or a key or value
+of a mapping. Each has a path, such as `movement.amount` or `movement.adding.members.0`.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ MEMBER: Final = "member"
 KEY: Final = "key"
 VALUE: Final = "value"
 BEFORE: Final = "before"
-"""What a predicate may name of one member of a set or a sequence, or of one entry of a mapping."""
+"""The names that a predicate may use for one member of a collection, or one entry of a mapping."""
 
 _KEY_OF: Final = "key of "
-"""Before the position of an item of a mapping: its key is computed, not its value."""
+"""The prefix of an item's position, if the key of the item is computed, and not its value."""
 
 _PREDICATES: Final = frozenset({"predicate", "where"})
 
@@ -67,7 +67,7 @@ def is_predicate(path: str) -> bool:
 
 
 def predicate_name(predicate: Any) -> str:
-    """Return what a sentence calls a predicate: its own name, if it has one."""
+    """Return the name of a predicate for sentences: its own, if it has one."""
     name = predicate.name if isinstance(predicate, BoundPredicate) else getattr(predicate, "__name__", None)
     return name if isinstance(name, str) and name.isidentifier() else "the predicate"
 
@@ -79,9 +79,9 @@ class BoundPredicate:
 
     Args:
         ask: calls the predicate with values by name.
-        known: the values that the run had for the names it asks for.
-        names: all that it names.
-        name: what a sentence calls it.
+        known: the values of the run for its parameters.
+        names: the names of all its parameters.
+        name: its name in sentences.
     """
 
     __slots__ = ("_answers", "_ask", "_known", "name", "names")
@@ -112,7 +112,7 @@ class BoundPredicate:
         Args:
             kind: adding, removing or modifying.
             entry: a member, or the path of an entry.
-            given: what it may name of the entry.
+            given: the values of the entry, by name.
         """
         key = (kind, identity(entry))
         if key not in self._answers:
@@ -123,24 +123,24 @@ class BoundPredicate:
         answer = self._ask({**self._known, **given})
         if isawaitable(answer) or isinstance(answer, Generator | AsyncGenerator):
             discard(answer)
-            raise TypeError("the predicate returned something that is still to be run; answer at once")
+            raise TypeError("the predicate returned an awaitable or a generator; return the answer itself")
         return bool(answer)
 
 
 def read_own_generator(value: object, function: Callable[..., object]) -> object:
     """Return a computed value, with the callable's own generator as a list.
 
-    Any other iterator may be part of the result, and reading it would empty it for the caller.
+    Any other iterator may be part of the result. Reading it would exhaust it for the caller.
 
     Args:
-        value: what the callable returned.
+        value: the value that the callable returned.
         function: the callable.
     """
     if not isinstance(value, Generator):
         return value
     code: Any = getattr(function, "__code__", None)
-    made: Any = getattr(value, "gi_code", None)
-    if code is None or not (made is code or any(made is const for const in code.co_consts)):
+    running: Any = getattr(value, "gi_code", None)
+    if code is None or not (running is code or any(running is const for const in code.co_consts)):
         return value
     return list(islice(value, MAX_NODES + 1))
 
@@ -166,26 +166,26 @@ def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any
 
 
 def with_operands(expectation: D, values: Mapping[str, object]) -> D:
-    """Return the expectation with computed operands replaced by their values, validated as at construction.
+    """Return the expectation with values in place of computed operands, validated again.
 
     Args:
         expectation: one with computed operands.
-        values: what was computed, by the paths that `computed_operands` gave.
+        values: the computed values, by the paths that `computed_operands` yielded.
 
     Raises:
-        DefinitionError: a value is not what the expectation takes.
-        Unfreezable: a value is not a state that could be compared.
+        DefinitionError: the expectation does not take a value.
+        Unfreezable: a value cannot be compared as a state.
     """
-    own = {path: _freeze_computed(value) for path, value in values.items() if "." not in path}
+    resolved = {path: _freeze_computed(value) for path, value in values.items() if "." not in path}
     for field in fields(expectation):  # type: ignore[arg-type]  # every expectation is a dataclass
         inner = {p.partition(".")[2]: v for p, v in values.items() if p.startswith(field.name + ".")}
         if inner:
-            own[field.name] = _resolve_items(getattr(expectation, field.name), inner)
-    resolved = getattr(expectation, "resolved", None)
-    if resolved is not None:
-        # An amount that turns out to be a mapping makes another kind of movement.
-        return resolved(**own)  # type: ignore[no-any-return]
-    return replace(expectation, **own)  # type: ignore[type-var]
+            resolved[field.name] = _resolve_items(getattr(expectation, field.name), inner)
+    make = getattr(expectation, "resolved", None)
+    if make is not None:
+        # A computed amount may be a mapping, which makes another kind of movement.
+        return make(**resolved)  # type: ignore[no-any-return]
+    return replace(expectation, **resolved)  # type: ignore[type-var]
 
 
 def _resolve_items(operand: Any, values: Mapping[str, object]) -> object:
@@ -214,7 +214,7 @@ def _members(value: Any) -> list[object]:
 
     Raises:
         DefinitionError: there are too many members, or one of them cannot be a member.
-        Unfreezable: the value is an iterator. If it is part of the result, the caller is about to read it.
+        Unfreezable: the value is an iterator. It may be part of the result, which the caller will read.
     """
     if callable(value) or isinstance(value, str | bytes | Iterator) or not isinstance(value, Iterable):
         return [_freeze_member(value)]
@@ -227,7 +227,7 @@ def _members(value: Any) -> list[object]:
 
 
 def _freeze_member(value: object) -> object:
-    """Return one computed member: text is literal unless it is marked as a pattern."""
+    """Freeze one computed member. Text is literal unless it is marked as a pattern."""
     if not isinstance(value, Pattern):
         return _freeze_computed(value)
     if value.open_fields:
@@ -242,7 +242,7 @@ def _freeze_computed(value: object) -> object:
     if isinstance(value, BoundPredicate):
         return value
     if callable(value):
-        raise DefinitionTypeError(f"it computed {show(value)}, which is to be called again; return the value")
+        raise DefinitionTypeError(f"it computed {show(value)}, which is a callable; return the value itself")
     frozen = freeze(value)
     if has_pattern(value):
         raise DefinitionTypeError(

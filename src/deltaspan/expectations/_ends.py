@@ -15,12 +15,12 @@ __all__ = ["describe_state"]
 def describe_state(expected: object, actual: object, ignored: Ignored) -> str:
     """Describe a state, to follow "started" or "ended", such as "at 3".
 
-    A state that is not short is told by what of it differs.
+    A long state is described by its differences.
 
     Args:
-        expected: the state that was asked for, frozen.
-        actual: the state that there was.
-        ignored: what is left out of both.
+        expected: the demanded state, frozen.
+        actual: the actual state, frozen.
+        ignored: the members that are left out of both.
     """
     text = whole(actual)
     if text is not None:

@@ -20,10 +20,10 @@ from deltaspan.expectations._only import Only
 
 __all__ = [
     "NO_ROWS",
-    "claimed_removals",
     "collateral",
     "collateral_words",
     "kept_sentence",
+    "removals_of_others",
     "without_unsigned",
 ]
 
@@ -32,7 +32,7 @@ _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 NO_ROWS: Final = MappingDelta(_NONE, _NONE, _NONE)
 
 
-def claimed_removals(movement: Movement, delta: TaggedDelta) -> MappingDelta:
+def removals_of_others(movement: Movement, delta: TaggedDelta) -> MappingDelta:
     """Return the missing rows of others that the action claims to have removed."""
     gone = delta.unsigned.removed
     claimed: Any = ()

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
-from deltaspan.checks import said
+from deltaspan.checks import call_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._base.requests import Steps, probe_of
@@ -222,7 +222,7 @@ def _probe(
             f"{type(collection).__name__}"
         )
     given = options.pop("filter", None)
-    words = said(f"mongodb.{word}", *([] if given is None else [given]), **options)
+    words = call_text(f"mongodb.{word}", *([] if given is None else [given]), **options)
     separator = "" if words.endswith("()") else ", "
     words = words.replace("(", f"({collection.full_name}{separator}", 1)
     content = word == "documents" and options.get("fields") is None

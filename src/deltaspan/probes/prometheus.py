@@ -27,7 +27,7 @@ from typing import Any, Final, overload
 
 from typing_extensions import Unpack
 
-from deltaspan.checks import said
+from deltaspan.checks import call_text
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._http._answer import AnswerError
@@ -103,7 +103,7 @@ def value(
             raise AnswerError(_NOTHING)
         return _plain(next(iter(found.values()), 0.0))
 
-    words = said("prometheus.value", source.shown, query, missing_ok=missing_ok or None)
+    words = call_text("prometheus.value", source.shown, query, missing_ok=missing_ok or None)
     return http_probe(source, client, steps, words, needs)
 
 
@@ -159,7 +159,7 @@ def series(
             raise AnswerError(_NOTHING)
         return {labels: _plain(number) for labels, number in found.items()}
 
-    words = said("prometheus.series", source.shown, query, missing_ok=missing_ok or None)
+    words = call_text("prometheus.series", source.shown, query, missing_ok=missing_ok or None)
     return http_probe(source, client, steps, words, needs)
 
 
@@ -238,7 +238,7 @@ def counter(
             if total is not None:
                 return _plain(total)
 
-    words = said("prometheus.counter", source.shown, selector, missing_ok=missing_ok or None)
+    words = call_text("prometheus.counter", source.shown, selector, missing_ok=missing_ok or None)
     return http_probe(source, client, steps, words, needs)
 
 

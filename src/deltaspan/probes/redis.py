@@ -41,7 +41,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar, overload
 
 from deltaspan._templates import fields_of, filled, is_of_one_length, places_of
-from deltaspan.checks import source
+from deltaspan.checks import source_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._base.regexes import is_literal_place_of_glob
@@ -241,7 +241,7 @@ def _probe(
 
     settings = client.connection_pool.connection_kwargs
     secrets = [str(settings[name]) for name in ("password", "ssl_password") if settings.get(name)]
-    words = f"redis.{word}({', '.join(('client', *map(source, templates)))})"
+    words = f"redis.{word}({', '.join(('client', *map(source_text, templates)))})"
     content = word == "values"
     return probe_of(read, words, fields_of(*templates), secrets, is_async=is_async, content=content)
 

@@ -38,7 +38,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from deltaspan._templates import fields_of, filled, is_of_one_length, places_of
-from deltaspan.checks import said
+from deltaspan.checks import call_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._base.secrets import secrets_of
@@ -277,7 +277,7 @@ def _probe(
                 f"the prefix {name!r} ends with an argument, so that of 'acme' would read 'acme2' too: end "
                 f"it with what ends the name, as in '{{{field}}}/'"
             )
-    shown = said(f"s3.{word}", bucket, *([name] if name else []), missing_ok=missing_ok or None)
+    shown = call_text(f"s3.{word}", bucket, *([name] if name else []), missing_ok=missing_ok or None)
     return StateProbe(
         lambda **given: read(filled(bucket, given), filled(name, given)),
         shown.replace("(", "(client, ", 1),

@@ -72,6 +72,6 @@ def test_it_finds_the_part_that_would_make_it_true_if_there_is_one(check, pre, p
     delta = split(difference(*both), ME, counted=False)
     movement = check._expectation.movement
 
-    tried = any(holds(movement, delta.credited(part), both) for part in parts(delta.mute))
+    tried = any(holds(movement, delta.credited(part), both) for part in parts(delta.unattributable))
 
     assert could_hold(movement, delta, both) == tried

@@ -257,7 +257,7 @@ def test_a_list_or_a_set_of_members_is_to_be_unpacked(word, members, kind, whole
     assert isinstance(caught.value, TypeError)
     assert str(caught.value) == (
         f"check 'x': {word} takes members one by one, not a {kind} of them; unpack it: {word}(*members), "
-        f"or say {word}({whole}(...)) where one member is itself a {kind}"
+        f"or write {word}({whole}(...)) if one member is itself a {kind}"
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deltaspan._state.diff._deltas import Delta
     from deltaspan._state.snapshot import Path
 
-__all__ = ["Owned", "TaggedDelta", "merged", "split", "without_contents"]
+__all__ = ["Ownership", "TaggedDelta", "merged", "split", "without_contents"]
 
 V = TypeVar("V")
 
@@ -24,10 +24,10 @@ _WITH_CONTENT: Final = 3
 """How many items the value of a row has: tag and root, or tag, root and a fingerprint of its content."""
 
 
-class Owned(Protocol):
+class Ownership(Protocol):
     """Knows what a run may be credited with."""
 
-    def owns(self, tag: str | None, root: str | None) -> bool | None:
+    def is_ours(self, tag: str | None, root: str | None) -> bool | None:
         """Return whether a row with this tag and root is this run's.
 
         Rows of descendants are the run's too.
@@ -84,20 +84,20 @@ class TaggedDelta(MappingDelta):
     @property
     def tally(self) -> str:
         """The shares, and what to ask about those that nobody signed."""
-        said, mute = self.shares, self.mute
+        said, unattributable = self.shares, self.unattributable
         mine, untagged = _changes(self), _changes(self.untagged)
-        unknown = len(mute.added) + len(mute.modified)
+        unknown = len(unattributable.added) + len(unattributable.modified)
         asked = []
-        if mute.removed:
+        if unattributable.removed:
             asked.append("what was removed does not say by whom")
         if unknown:
             asked.append(f"{unknown} of this run, by a process that this one does not know")
-        if untagged > _changes(mute) and not mine:
+        if untagged > _changes(unattributable) and not mine:
             asked.append("did the stamp run? What this run writes must carry its causal tag")
         return f"{said}: {', and '.join(asked)}" if asked else said
 
     @property
-    def mute(self) -> MappingDelta:
+    def unattributable(self) -> MappingDelta:
         """The untagged changes that no stamp could have attributed.
 
         A row that is gone says nothing, and a process that this one does not know cannot be asked.
@@ -146,7 +146,7 @@ class TaggedDelta(MappingDelta):
         return MappingDelta(part.added, part.removed, part.modified).value
 
 
-def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
+def split(delta: Delta, ownership: Ownership, *, counted: bool) -> Delta:
     """Split the delta of two tagged states by the writers of the rows.
 
     A delta of other states is returned unchanged.
@@ -154,7 +154,7 @@ def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
     Args:
         delta: the difference of two mappings of key → tag, key → (tag, root), or key → (tag, root,
             fingerprint).
-        owned: knows what is mine.
+        ownership: says which rows are the run's.
         counted: whether rows are counted, or else named.
     """
     if not isinstance(delta, MappingDelta):
@@ -162,10 +162,10 @@ def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
     mine, others, untagged = _Entries(), _Entries(), _Entries()
 
     def whose(value: object) -> _Entries:
-        owns = owned.owns(*_stamp(value))
-        if owns is None:
+        is_ours = ownership.is_ours(*_stamp(value))
+        if is_ours is None:
             return untagged
-        return mine if owns else others
+        return mine if is_ours else others
 
     for path, after in delta.added.items():
         whose(after).added[path] = _without_content(after)

@@ -1,7 +1,7 @@
-"""Freezing: from whatever a probe read to a deep, immutable snapshot of plain values.
+"""Freezing: from the value that a probe read to a deep, immutable snapshot.
 
-`_walk.py` copies, `_kinds.py` says what a type is, `_fields.py` reads the fields of a record, `_refusal.py`
-owns the sentence for what cannot be copied, `_paths.py` says where in a state something is.
+`_freeze.py` copies, `_types.py` classifies types, `_fields.py` reads the fields of a record, `_paths.py`
+names the entries of a state, `_unfreezable.py` builds the sentence for a value that cannot be copied.
 """
 
 from deltaspan._state.snapshot._fields import fields_of, is_record

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from typing import Any, Literal, overload
 
-from deltaspan.checks import said
+from deltaspan.checks import call_text
 from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._files._lines import Log
@@ -62,7 +62,7 @@ def text(
         codecs.lookup(encoding)
     except LookupError as error:
         raise DefinitionValueError(f"text of {place!r}: {error}") from None
-    words = said(
+    words = call_text(
         "text", place, encoding=None if encoding == "utf-8" else encoding, missing_ok=missing_ok or None
     )
 
@@ -131,6 +131,6 @@ def lines(
     """
     place = Place(path)
     most = checked_limit(limit)
-    words = said("lines", place, missing_ok=missing_ok or None)
+    words = call_text("lines", place, missing_ok=missing_ok or None)
     log = Log(words, most, missing_ok=missing_ok)
     return StateProbe(lambda **arguments: log.read(place.path(arguments)), words, place.names, content=True)
