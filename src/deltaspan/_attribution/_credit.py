@@ -253,7 +253,7 @@ def could_hold(movement: Movement, delta: TaggedDelta, states: States) -> bool:
 def _fitting(
     named: Named | None, entries: Mapping[Path, Any], more: Mapping[Path, Any]
 ) -> Mapping[Path, Any]:
-    return _of(more, [] if named is None else named.fitting(entries, more))
+    return _of(more, [] if named is None else named.matching(entries, more))
 
 
 def _of(entries: Mapping[Path, Any], paths: Collection[Path]) -> Mapping[Path, Any]:

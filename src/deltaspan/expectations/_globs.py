@@ -2,8 +2,8 @@
 
 The time grows at most as the length of the pattern times that of the text.
 
-A regular expression tries each way to divide the text among the stars, which are exponentially many. Here
-each part of a pattern is asked once: from these places in the text, to which places can you lead?
+A regular expression tries each way to divide the text among the stars, and there are exponentially many. Here
+each part of a pattern runs once. It maps the places in the text that it may start from to those it may reach.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 __all__ = ["Glob", "is_backwards", "sets_of"]
 
 _Part: TypeAlias = Callable[[str, set[int]], set[int]]
-"""Takes a text and the places that the parts before it lead to; returns the places that it leads to."""
+"""Maps a text, and the places that the parts before it reach, to the places that it reaches."""
 
 _TOKEN: Final = re.compile(
     r"""
@@ -31,11 +31,11 @@ _NONE: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 class Glob:
-    """A pattern, prepared to be matched with whole texts.
+    """A pattern that is prepared to match whole texts.
 
     Args:
-        pattern: the pattern, as `matching` describes them.
-        literals: place in the pattern → text that is matched there as it is, instead of the character there.
+        pattern: the pattern, as `_paths.py` describes it.
+        literals: place in the pattern → literal text that replaces the character at that place.
     """
 
     __slots__ = ("_parts",)
@@ -118,7 +118,7 @@ def _part(text: str, places: set[int]) -> set[int]:
     found: set[int] = set()
     end = -1
     for place in sorted(places):
-        if place > end:  # else the stretch before it reached it, and went on as far as it can
+        if place > end:  # else the stretch before it has covered it already
             end = text.find("/", place)
             end = len(text) if end < 0 else end
             found.update(range(place, end + 1))

@@ -25,9 +25,9 @@ class Ignored:
     """The keys, members or paths that are left out before a delta is judged.
 
     Attributes:
-        patterns: patterns, and members that are not text; callables compute some.
-        pruning: leaves out of a state, before it is copied, what the patterns name that no callable computes.
-            What computed patterns name is left out of the delta alone.
+        patterns: patterns, members that are not text, and callables that compute members.
+        pruning: leaves the members that no callable computes out of a state, before it is copied. Computed
+            members are left out of the delta alone.
     """
 
     patterns: tuple[object, ...] = ()

@@ -2,8 +2,8 @@
 
 The action may change its own rows, and none of theirs.
 
-Rows that carry the tag of another run are credited to that run. What no run signed is held against the
-action: a row that is gone, a row without a tag, a row that changed and kept the tag that it had.
+Rows that carry the tag of another run are credited to that run. Changes that no run signed are held against
+the action: a row that is gone, a row without a tag, a changed row that kept its tag.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def removals_of_others(movement: Movement, delta: TaggedDelta) -> MappingDelta:
     gone = delta.unsigned.removed
     claimed: Any = ()
     if isinstance(movement, Members) and movement.removing is not None:
-        claimed = movement.removing.fitting(delta.removed, gone)
+        claimed = movement.removing.matching(delta.removed, gone)
     elif isinstance(movement, Only):
         claimed = movement.within(gone)
     return MappingDelta(_NONE, MappingProxyType({path: gone[path] for path in claimed}), _NONE)
@@ -47,9 +47,9 @@ def collateral(movement: Movement, delta: TaggedDelta) -> MappingDelta:
     """Return the changes of kept rows, and new rows without a tag.
 
     Args:
-        movement: what is claimed of the action's own rows. Words that name rows judge by themselves which
-            rows of others it may take over.
-        delta: what changed, ignored rows left out, claimed removals credited.
+        movement: the claim about the action's own rows. Words that name rows decide which rows of others the
+            action may take over.
+        delta: the delta without ignored rows, with claimed removals credited.
     """
     if isinstance(movement, Members | Only):
         return delta.unsigned
@@ -57,7 +57,7 @@ def collateral(movement: Movement, delta: TaggedDelta) -> MappingDelta:
 
 
 def without_unsigned(delta: TaggedDelta) -> TaggedDelta:
-    """Return what would have changed if all that no run signed were as before."""
+    """Return the delta without the changes that no run signed."""
     credited = delta.credited(delta.unsigned)
     return TaggedDelta(
         delta.added, delta.removed, delta.modified, delta.others, credited.untagged, delta.counted
@@ -72,12 +72,12 @@ def kept_sentence(
     It says what was expected, what happened to whose rows, and what helps.
 
     Args:
-        metric: the name of what was measured.
-        demand: what follows "expected … to".
-        happened: what follows the metric, or "but it".
-        delta: what changed.
-        harm: of that, what is held against the action beside its claim.
-        holds: whether all of it is as expected.
+        metric: the name of the state.
+        demand: the words that follow "expected … to".
+        happened: the words that follow the metric, or "but it".
+        delta: the delta.
+        harm: the part of the delta that is held against the action beside its claim.
+        holds: whether the whole delta is as expected.
     """
     if holds:
         return f"{metric} {happened} and kept other rows, as expected; {delta.shares}"
@@ -99,14 +99,14 @@ def collateral_words(delta: MappingDelta) -> str:
 
     An example is "removed row 7, overwrote row 8 and added row 9 without a tag".
     """
-    said = []
+    phrases = []
     if delta.removed:
-        said.append(f"removed {_rows(delta.removed)}")
+        phrases.append(f"removed {_rows(delta.removed)}")
     if delta.modified:
-        said.append(f"overwrote {_rows(delta.modified)}")
+        phrases.append(f"overwrote {_rows(delta.modified)}")
     if delta.added:
-        said.append(f"added {_rows(delta.added)} without a tag")
-    return joined(said)
+        phrases.append(f"added {_rows(delta.added)} without a tag")
+    return joined(phrases)
 
 
 def _rows(paths: Mapping[Any, Any]) -> str:

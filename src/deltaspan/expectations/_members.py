@@ -55,23 +55,23 @@ class _Tally(NamedTuple):
     missing: list[object]
     beyond: Collection[Any]
     miscounted: bool
-    fitting: Collection[Any]
-    """Those for which the predicate holds; all without one."""
-    unfit: Collection[Any]
+    matching: Collection[Any]
+    """The entries for which the predicate holds, or all of them without one."""
+    rejected: Collection[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
     """The members that must be added, removed or modified.
 
-    Only what the predicate finds true counts, if there is one. With a count, members that are given in full
-    are among those counted and the rest may be any; where one of them is a glob pattern all must be named.
-    Without members any will do: as many as counted, or one.
+    If there is a predicate, only entries for which it is true count. With a count, members that are given in
+    full are among those counted, and the rest may be any. If one of them is a glob pattern, all must be
+    named. Without members any entries satisfy the demand: as many as counted, or at least one.
 
     Attributes:
-        kind: which of the three.
-        members: values, keys and patterns, frozen; None for any at all. Callables compute some.
-        count: how many in total, or None.
+        kind: adding, removing or modifying.
+        members: values, keys and patterns, frozen, and callables that compute some. None accepts any.
+        count: the total number, a callable that computes it, or None.
         where: the predicate of one entry, or None. In a run it is a BoundPredicate.
     """
 
@@ -102,14 +102,14 @@ class Named:
         counted = "a computed number of" if callable(self.count) else self.count
         unit = "member" if self.count == 1 else "members"
         if self.is_nothing:
-            said = f"{self.kind} no member"
+            text = f"{self.kind} no member"
         elif not self.members:
-            said = f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
+            text = f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
         else:
-            said = f"{self.kind} {_demand_list(self.members)}" + (
+            text = f"{self.kind} {_demand_list(self.members)}" + (
                 "" if self.count is None else f", {counted} {unit} in total"
             )
-        return said if self.where is None else f"{said} for which {predicate_name(self.where)} holds"
+        return text if self.where is None else f"{text} for which {predicate_name(self.where)} holds"
 
     @property
     def is_nothing(self) -> bool:
@@ -133,38 +133,38 @@ class Named:
 
     @property
     def _deep(self) -> bool:
-        # What was modified under a key modified what is at the key; added under it, it did not add the key.
+        # A change below a key modifies the value at the key. An addition below it does not add the key.
         return self.kind == "modifying"
 
     def tally(self, entries: Collection[Any], delta: Delta) -> _Tally:
-        """Compare the entries of this kind with what was named.
+        """Compare the entries of this kind with the named members.
 
         Raises:
             PredicateRaised: the predicate raised instead of answering.
         """
-        fitting: Collection[Any] = entries
-        unfit: list[Any] = []
+        matching: Collection[Any] = entries
+        rejected: list[Any] = []
         if self.where is not None:
-            fitting, unfit = self._partition(entries)
-        miscounted = self.count is not None and len(fitting) != self.count
+            matching, rejected = self._partition(entries)
+        miscounted = self.count is not None and len(matching) != self.count
         if self.members is None:
-            return _Tally([], (), miscounted or (self.count is None and not fitting), fitting, unfit)
+            return _Tally([], (), miscounted or (self.count is None and not matching), matching, rejected)
         if isinstance(delta, SequenceDelta):
-            missing, beyond = self._each_once(fitting)
+            missing, beyond = self._each_once(matching)
         else:
-            missing, beyond = self._all(fitting, delta)
+            missing, beyond = self._all(matching, delta)
         if self.count is not None and not (
             isinstance(delta, MappingDelta) and any(map(is_glob, self.members))
         ):
             beyond = []
-        return _Tally(missing, beyond, miscounted, fitting, unfit)
+        return _Tally(missing, beyond, miscounted, matching, rejected)
 
     def _partition(self, entries: Collection[Any]) -> tuple[list[Any], list[Any]]:
-        fitting: list[Any] = []
-        unfit: list[Any] = []
+        matching: list[Any] = []
+        rejected: list[Any] = []
         for entry in entries:
-            (fitting if self._matches(entry, entries) else unfit).append(entry)
-        return fitting, unfit
+            (matching if self._matches(entry, entries) else rejected).append(entry)
+        return matching, rejected
 
     def _matches(self, entry: Any, entries: Collection[Any]) -> bool:
         """Ask the predicate about one entry, with the names of its kind."""
@@ -211,7 +211,7 @@ class Named:
         return [member for index, member in enumerate(self.members) if index not in hit], beyond
 
     def _each_once(self, entries: Collection[Any]) -> tuple[list[object], list[Any]]:
-        """In a sequence each occurrence counts: a member named once is added once."""
+        """Compare entries one by one, because each occurrence in a sequence counts."""
         assert self.members is not None  # noqa: S101  # `tally` asked
         assert self._names is not None  # noqa: S101  # computed members are filled in by now
         values = [member.literal if isinstance(member, Pattern) else member for member in self.members]
@@ -228,7 +228,7 @@ class Named:
         left = [index for index, value in enumerate(values) if _take(due, value)]
         return [self.members[index] for index in left if index not in hit], beyond
 
-    def fitting(self, entries: Mapping[Path, Any], more: Mapping[Path, Any]) -> list[Path]:
+    def matching(self, entries: Mapping[Path, Any], more: Mapping[Path, Any]) -> list[Path]:
         """Return the paths of `more` that, together with `entries`, would satisfy the demand."""
         due: list[Path] = []
         rest = [path for path in more if self._might_match(path, more)]
@@ -251,24 +251,24 @@ class Named:
             return False
 
     def faults(self, entries: Collection[Any], delta: Delta, tally: _Tally, *, others: bool) -> Iterator[str]:
-        """Say what of the demand itself was not met."""
+        """Describe the parts of the demand that were not met."""
         past = _PAST[self.kind]
         holds = "" if self.where is None else f" for which {predicate_name(self.where)} holds"
-        missing = self._missing_anyway(entries, delta) if tally.unfit else tally.missing
-        is_said = bool(tally.unfit) and (not others or len(missing) < len(tally.missing))
+        missing = self._missing_anyway(entries, delta) if tally.rejected else tally.missing
+        is_said = bool(tally.rejected) and (not others or len(missing) < len(tally.missing))
         if is_said:
-            rejected = _names(self.kind, tally.unfit, delta)
+            rejected = _names(self.kind, tally.rejected, delta)
             yield f"{past} {rejected}, for which {predicate_name(self.where)} does not hold"
         if missing:
             yield f"did not {_BARE[self.kind]} {_demand_list(missing)}{self._hint(entries)}"
         elif tally.missing:
-            return  # those are there, and the predicate does not hold for them
+            return  # they are there, but the predicate does not hold for them
         elif tally.miscounted and not entries:
             yield f"{past} no member"
-        elif tally.miscounted and tally.fitting:
-            unit = "member" if len(tally.fitting) == 1 else "members"
-            named = _names(self.kind, tally.fitting, delta)
-            yield f"{past} {len(tally.fitting)} {unit}{holds} ({named})"
+        elif tally.miscounted and tally.matching:
+            unit = "member" if len(tally.matching) == 1 else "members"
+            named = _names(self.kind, tally.matching, delta)
+            yield f"{past} {len(tally.matching)} {unit}{holds} ({named})"
         elif tally.miscounted and not is_said:
             yield f"{past} no member{holds}"
 
@@ -299,7 +299,7 @@ class Members:
         adding: what must be added, or None.
         removing: what must be removed, or None.
         modifying: what must be modified, or None.
-        others: whether other members may change too, in whatever way.
+        others: whether other members may change too, in any way.
     """
 
     adding: Named | None = None
@@ -311,8 +311,8 @@ class Members:
 
     def resolved(self, **values: Any) -> Members | NoMovement:
         """Return a copy with computed operands, or NoMovement if they name no change."""
-        made = replace(self, **values)
-        return NoMovement() if made.is_nothing else made
+        members = replace(self, **values)
+        return NoMovement() if members.is_nothing else members
 
     @property
     def is_nothing(self) -> bool:
@@ -329,8 +329,8 @@ class Members:
 
     @property
     def expected(self) -> str:
-        said = joined(named.words for named in self._all_named)
-        return f"{said}, allowing others" if self.others else said
+        text = joined(named.words for named in self._all_named)
+        return f"{text}, allowing others" if self.others else text
 
     @property
     def admits_none(self) -> bool:
@@ -348,7 +348,7 @@ class Members:
             tally = named.tally(entries, delta)
             if tally.missing or tally.miscounted:
                 return False
-            if not self.others and (tally.beyond or tally.unfit):
+            if not self.others and (tally.beyond or tally.rejected):
                 return False
         return self.others or not isinstance(delta, SequenceDelta) or kept_order(delta)
 
@@ -406,14 +406,14 @@ def entries_of(delta: Delta) -> list[tuple[Kind, Collection[Any]]] | None:
 
 
 def entry_words(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
-    """Say what was done to some entries of a delta: "added 'a', 'b'"."""
+    """Describe the change of some entries of a delta: "added 'a', 'b'"."""
     noun = "row" if isinstance(delta, TaggedDelta) else "key" if isinstance(delta, MappingDelta) else "member"
     return f"{_PAST[kind]} {with_noun(noun, _names(kind, entries, delta), len(entries))}"
 
 
 def _names(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
     if not isinstance(delta, MappingDelta):
-        # What is left of a set has lost its order.
+        # The remaining members of a set have no order.
         return listed(frozenset(entries) if isinstance(delta, SetDelta) else entries)
     if kind != "modifying":
         return listed(entries, lambda path: shown(path.member))
@@ -515,14 +515,14 @@ def _entries(paths: Any) -> int:
 
 
 _MAX_PAIRS: Final = 1_000_000
-"""How many pairs of equal members are followed, beyond ten for each member; more would take minutes."""
+"""The most pairs of equal members, beyond ten for each member. More would take minutes."""
 
 
 def kept_order(delta: SequenceDelta) -> bool:
     """Return whether the members that stayed are in the same order.
 
-    They do if the longest sequence that both states have in common holds all of them. Which of several equal
-    members was removed is left open. It is found by patience sorting (Hunt and Szymanski, 1977).
+    They are if the longest common subsequence of both states contains all of them. Any of several equal
+    members may be the one that was removed. The method is patience sorting (Hunt and Szymanski, 1977).
 
     Raises:
         Incomparable: members repeat so often that the answer would take minutes.

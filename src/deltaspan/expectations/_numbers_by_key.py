@@ -19,7 +19,7 @@ __all__ = ["ByKey"]
 
 
 class _Entry(NamedTuple):
-    """One entry that changed: by how much if it is a number, else how."""
+    """One changed entry, with its amount if it is a number."""
 
     path: Path
     amount: Any
@@ -45,15 +45,14 @@ class _Tally(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ByKey:
-    """Each key by its amount, and every other key as it was.
+    """A change of each key by its amount, and of no other key.
 
-    A declared key that is not there counts as 0; one that is not declared may neither come nor go, not even
-    as 0.
+    An absent declared key counts as 0. An undeclared key may neither come nor go, not even as 0.
 
     Attributes:
-        amounts: key → amount, at least one. A key is an original key at the top level, or the text of a path;
-            one with fields is computed.
-        tolerance: largest absolute deviation of each of them that still holds.
+        amounts: key → amount, at least one. A key is an original key at the top level, or the text of a path.
+            A key with fields is computed.
+        tolerance: the largest absolute deviation of each amount that still holds.
         others: whether other keys may change too.
     """
 
@@ -96,21 +95,21 @@ class ByKey:
         return not tally.wrong and not tally.beyond
 
     def happened(self, delta: Delta) -> str:
-        assert isinstance(delta, MappingDelta)  # noqa: S101  # what is not was not judged
+        assert isinstance(delta, MappingDelta)  # noqa: S101  # no other delta was judged
         return _describe(list(_entries(delta))) or "did not change"
 
     def fault(self, delta: Delta, states: States) -> str | None:
-        assert isinstance(delta, MappingDelta)  # noqa: S101  # what is not was not judged
+        assert isinstance(delta, MappingDelta)  # noqa: S101  # no other delta was judged
         tally = self._tally(delta)
-        said = []
+        phrases = []
         if tally.wrong:
             wrong = listed(tally.wrong, lambda pair: f"{shown(pair[0])} by {show(pair[1])}")
-            said.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
+            phrases.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
         if tally.beyond:
             were = "was" if len(tally.beyond) == 1 else "were"
-            also = "it " if said else "also "
-            said.append(f"{also}{_describe(tally.beyond)}, which {were} not declared")
-        return joined(said) or None
+            also = "it " if phrases else "also "
+            phrases.append(f"{also}{_describe(tally.beyond)}, which {were} not declared")
+        return joined(phrases) or None
 
     def _tally(self, delta: MappingDelta) -> _Tally:
         found: dict[object, Any] = {}
@@ -159,13 +158,13 @@ def _entries(delta: MappingDelta) -> Iterator[_Entry]:
 
 
 def _describe(entries: list[_Entry]) -> str:
-    """Say what happened: "changed 'a' by 1, 'b' by 2 and modified 'c'"."""
-    said = []
+    """Describe the changes: "changed 'a' by 1, 'b' by 2 and modified 'c'"."""
+    phrases = []
     for how in ("changed", "added", "removed", "modified"):
         some = [entry for entry in entries if how == ("changed" if entry.counted else entry.how)]
         if some:
-            said.append(f"{how} {with_noun('key', listed(some, _named), len(some))}")
-    return joined(said)
+            phrases.append(f"{how} {with_noun('key', listed(some, _named), len(some))}")
+    return joined(phrases)
 
 
 def _named(entry: _Entry) -> str:

@@ -24,7 +24,7 @@ class Only:
     """At least one change, of any kind, and none beyond these members.
 
     Attributes:
-        members: values, keys and patterns, frozen; callables compute some.
+        members: values, keys and patterns, frozen, and callables that compute some.
     """
 
     members: tuple[object, ...]
@@ -38,8 +38,8 @@ class Only:
 
     def resolved(self, **values: Any) -> Only | NoMovement:
         """Return a copy with computed operands, or NoMovement if there is no member."""
-        made = Only(**values)
-        return made if made.members else NoMovement()
+        only = Only(**values)
+        return only if only.members else NoMovement()
 
     @property
     def extent(self) -> str:
@@ -66,13 +66,13 @@ class Only:
         if not delta.changed:
             return "did not change"
         beyond = [(kind, entries) for kind, entries in self._beyond(delta, states) if entries]
-        said = [entry_words(kind, entries, delta) for kind, entries in beyond]
+        phrases = [entry_words(kind, entries, delta) for kind, entries in beyond]
         strays = sum(len(entries) for _, entries in beyond)
         if not _in_order(delta):
-            said.append("reordered its members")
+            phrases.append("reordered its members")
             strays += 1
         also = "also " if strays < _changes(delta) else ""
-        return f"{also}{joined(said)}, which {'lies' if strays == 1 else 'lie'} outside"
+        return f"{also}{joined(phrases)}, which {'lies' if strays == 1 else 'lie'} outside"
 
     def within(self, paths: Collection[Path]) -> list[Path]:
         """Return those of the paths that lie within the members."""

@@ -1,8 +1,8 @@
 """Resolution of members: the values, and the paths of entries, that they name.
 
-A member that is not text is compared by value, with the members of a set or a sequence, or with the original
-keys of a mapping. A Pattern, which is text that an author writes, is a glob over the path of an entry. The
-keys of a path are joined by `/`:
+A member that is not text compares by value with the members of a set or a sequence, or with the original keys
+of a mapping. A Pattern, which is text that an author writes, is a glob over the path of an entry. The keys of
+a path are joined by `/`:
 
     *       any part of one key           orders/*/status
     **      any number of keys, or none   **/status, orders/3/**
@@ -46,7 +46,7 @@ class _Placed(NamedTuple):
     top_level: bool
     every_key: bool
     raw_is_key: bool
-    """Whether an argument with a `/` in it stands in the pattern, which then is no path of raw keys."""
+    """Whether the pattern has an argument with a `/`, so that it is not a path of raw keys."""
 
 
 class Names:
@@ -104,7 +104,7 @@ class Names:
 
         The collection is a set or a sequence.
 
-        Those that equal it, and those that are marked as patterns and match its text.
+        They are those that equal it, and those that are marked as patterns and match its text.
         """
         found = self._values.get(identity(member), [])
         if not self._marked or not isinstance(member, str):
@@ -128,12 +128,12 @@ class Names:
             found.update(self._values.get(identity(path[0]), ()))
         if not self._texts and not self._globs:
             return found
-        spelled = isinstance(path[0], str)  # what a key of another kind is written as does not name it
-        if len(path) == 1 and not spelled:
+        is_text = isinstance(path[0], str)  # the text of another kind of key does not name it
+        if len(path) == 1 and not is_text:
             found.update(glob.place for glob in self._globs if glob.every_key)
             return found
         text = path.text
-        top = text.partition("/")[0] if self._deep and spelled else None
+        top = text.partition("/")[0] if self._deep and is_text else None
         raw = text.replace("~1", "/").replace("~0", "~") if "~" in text else None
         found.update(self._texts.get(text, ()))
         if top is not None:

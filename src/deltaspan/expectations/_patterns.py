@@ -1,7 +1,7 @@
 """Patterns and templates: the text that an author writes as a member.
 
 Text that an author writes as a member becomes a Pattern here, once, when the check is made. A plain `str` in
-an expectation is therefore always literal: it was computed in the run.
+an expectation is therefore always literal, because it was computed in the run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 _MARKS: Final = re.compile(r"[*?[]")
 _TILDE: Final = re.compile(r"~(?![01])")
 _FIELD: Final = "\0"
-"""Stands for a field while a text is read; where it stands is known, so a text may hold one of its own."""
+"""Replaces a field while a text is parsed. Its place is known, so a text may also contain the character."""
 
 _MAX_MEMBER_CHARS: Final = 60
 
@@ -44,8 +44,8 @@ class Pattern:
 
     Attributes:
         text: the pattern as it was written, fields included.
-        values: name → text of each field that is filled in; such text is matched literally.
-        is_marked: whether it was written as `pattern(...)`; other text that an author writes is one as well.
+        values: name → text of each field that is filled in. The text is matched literally.
+        is_marked: whether it was written as `pattern(...)`, and not as plain text.
     """
 
     text: str
@@ -105,11 +105,11 @@ class Pattern:
         return any("/" in value for _, value in self.values)
 
     def of_text(self) -> Glob:
-        """Return what matches the text of a path."""
+        """Return the glob that matches the text of a path."""
         return Glob(*self._with_placeholders(lambda literal: _TILDE.sub("~0", literal), _escape_key))
 
     def of_raw(self) -> Glob:
-        """Return what matches a path whose keys are written as they are."""
+        """Return the glob that matches a path whose keys are not escaped."""
         return Glob(*self._with_placeholders(str, str))
 
     def with_values(self, values: Mapping[str, Any]) -> Pattern:
@@ -118,7 +118,8 @@ class Pattern:
         Fields that have a value keep it.
 
         Raises:
-            TypeError: a value has no plain text; ValueError likewise for empty text.
+            TypeError: a value has no plain text.
+            ValueError: the text of a value is empty.
         """
         names = self.open_fields
         fresh = tuple((name, filled(f"{{{name}}}", values)) for name in names if name in values)
@@ -188,15 +189,15 @@ def pattern(text: str, /, **values: object) -> Pattern:
         >>> pattern("orders/*/status")
         pattern('orders/*/status')
     """
-    made = Pattern(text)
-    stray = sorted(values.keys() - set(made.open_fields))
+    template = Pattern(text)
+    stray = sorted(values.keys() - set(template.open_fields))
     if stray:
         raise DefinitionValueError(
             f"pattern({text!r}) has no field {{{stray[0]}}}; write the field into the text, or leave "
             f"{stray[0]}= out"
         )
     try:
-        return made.with_values(values)
+        return template.with_values(values)
     except TypeError as error:
         raise DefinitionTypeError(f"pattern({text!r}): {error}") from None
     except ValueError as error:
@@ -207,8 +208,8 @@ class MemberTemplate:
     """A written member with fields, computed from the action's arguments.
 
     Args:
-        member: a Pattern, a frozen value that holds text with fields, or text, which spells a path.
-        names: the fields, each once.
+        member: a Pattern, a frozen value that contains text with fields, or text, which spells a path.
+        names: the names of the fields, each once.
     """
 
     __slots__ = ("__signature__", "member")
@@ -238,7 +239,7 @@ def parse_member(member: object) -> object:
         member: a frozen value, or a Pattern.
 
     Raises:
-        DefinitionTypeError: a pattern is part of a value.
+        DefinitionTypeError: a value contains a pattern.
         DefinitionValueError: a brace is left open, or a field is more than a plain name.
     """
     if isinstance(member, str) and type(member) is str:
@@ -342,7 +343,7 @@ def _escape_key(text: str) -> str:
     return text.replace("~", "~0").replace("/", "~1")
 
 
-def _check_possible(said: str, text: str) -> None:
+def _check_possible(pattern_text: str, text: str) -> None:
     fault = None
     if text.startswith("/"):
         fault = "begins with '/', and no path does"
@@ -360,4 +361,4 @@ def _check_possible(said: str, text: str) -> None:
         elif is_backwards(characters):
             fault = f"has {characters}, a range that is written backwards"
     if fault is not None:
-        raise DefinitionValueError(f"pattern({said!r}) cannot match anything: it {fault}")
+        raise DefinitionValueError(f"pattern({pattern_text!r}) cannot match anything: it {fault}")

@@ -20,7 +20,7 @@ class PatternPruning:
     """A pruning of all entries that some patterns name, with their descendants.
 
     Args:
-        patterns: patterns, and keys that are not text; none is computed.
+        patterns: patterns, and keys that are not text. None is computed.
     """
 
     __slots__ = ("_deepest", "_last_keys", "_names", "_shallow")
@@ -36,7 +36,7 @@ class PatternPruning:
             default=0,
         )
         self._deepest = inf if across else self._shallow
-        # If the patterns that reach everywhere end in a plain key, one look-up passes by nearly all keys.
+        # If the patterns with `**` end in a plain key, one look-up rules out nearly all keys.
         lasts = [text.rpartition("/")[2] for text in across]
         self._last_keys = None if any(map(_MARKS.search, lasts)) else frozenset(lasts)
 

@@ -138,7 +138,7 @@ REFUSED = {
     ),
     "a predicate without a description": (
         lambda: CHECK.satisfying(created, " "), ValueError,
-        "satisfying needs a description: it is all that a report can say of a predicate",
+        "satisfying needs a description, because a report can say nothing else about a predicate",
     ),
     "a description that is no text": (
         lambda: CHECK.satisfying(created, None), TypeError,

@@ -38,7 +38,7 @@ class Delta(Protocol):
         ...
 
     def words(self) -> str:
-        """Say what happened, to follow "but it": `changed by 0`, `did not change`."""
+        """Describe the change, to follow "but it": `changed by 0`, `did not change`."""
         ...
 
 
@@ -48,14 +48,14 @@ class NumberDelta:
 
     Attributes:
         amount: post-state minus baseline, exact for all but floats.
-        changed: whether the states differ; the amount is zero if and only if they do not.
+        changed: whether the states differ. The amount is zero if and only if they do not.
     """
 
     amount: Number
     changed: bool
 
     def __init__(self, amount: Number, changed: bool) -> None:  # noqa: FBT001 - the fields, in their order
-        # One is made for every number that is checked: this takes a third of what a generated __init__ takes.
+        # Each check of a number makes one. This takes a third of the time of a generated __init__.
         _set_amount(self, amount)
         _set_changed(self, changed)
 
@@ -77,7 +77,7 @@ class ValueDelta:
 
     Attributes:
         changed: whether the states differ.
-        how: what happened, in words, where more can be said.
+        how: a description of the change, or nothing.
     """
 
     changed: bool
@@ -187,15 +187,15 @@ def _modified(entry: tuple[Path, tuple[object, object]]) -> str:
 class SequenceDelta:
     """The difference of two sequences, which have an order and may have duplicates.
 
-    Between what both begin with and what both end with there is one stretch that differs. The same stretches
-    give the members that were added and removed, each as often as the two states differ in it, in order.
+    Between their common beginning and their common end, one stretch differs. The members of that stretch give
+    the added and the removed members, each as often as the two states differ in it, in order.
 
     Attributes:
         added: members that the post-state has more often, in its order.
         removed: members that the baseline had more often, in its order.
         before: the stretch of the baseline that differs.
-        after: the stretch of the post-state that is there instead.
-        tail: how many members follow the stretch in both.
+        after: the stretch of the post-state in its place.
+        tail: the number of members that follow the stretch in both.
     """
 
     added: tuple[object, ...]

@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["difference"]
 
 _PLAIN: Final = frozenset({str, int, float, bool, bytes, date, timedelta, UUID})
-"""Types of which two values that Python finds equal are equal; only the others need a closer look."""
+"""Types whose values are equal if Python says so. Only other types need a closer look."""
 
 
 _NESTING: Final = frozenset({MappingProxyType, tuple, Array})
-"""Types whose values are compared by what they hold, so that an entry lies below them."""
+"""Types whose values are compared by their members, so that entries lie below them."""
 
 MAX_ITEMS: Final = 10_000
 """The most items of one nested sequence that are named one by one.
 
-With more the sequence is one modified entry: to name a million numbers takes more than to keep them."""
+With more, the sequence is one modified entry: a million names take more room than a million numbers."""
 
 
 def difference(pre: object, post: object, *, is_flat: bool = False) -> Delta:
@@ -55,7 +55,7 @@ def difference(pre: object, post: object, *, is_flat: bool = False) -> Delta:
     Args:
         pre: the baseline, as `freeze` returned it.
         post: the post-state, as `freeze` returned it.
-        is_flat: whether what two mappings hold is compared as wholes, and not by path.
+        is_flat: whether the values of two mappings are compared as wholes, and not by path.
 
     Raises:
         RecursionError: the stack has no room for the comparison.
@@ -75,7 +75,7 @@ def difference(pre: object, post: object, *, is_flat: bool = False) -> Delta:
         raise
     except Exception as error:
         let_through(error)
-        # Some member's own comparison or hash raises: no members can be told, but equality always can.
+        # A member's own comparison or hash raises. Members cannot be compared, but equality is still known.
         return ValueDelta(changed=not equal(pre, post))
 
 
@@ -98,7 +98,7 @@ def _difference(pre: Any, post: Any, *, is_flat: bool) -> Delta:  # noqa: PLR091
         return ValueDelta(changed)
     if changed:
         return NumberDelta(amount, changed=True)
-    # NaN - NaN and inf - inf are no numbers, yet nothing changed.
+    # NaN - NaN and inf - inf are not numbers, yet nothing changed.
     return NumberDelta(_zero(amount), changed=False)
 
 
@@ -144,7 +144,7 @@ class _Changes:
         return len(self.added) + len(self.removed) + len(self.modified)
 
     def update(self, changes: _Changes) -> None:
-        """Take over the entries that were found below."""
+        """Add the entries that were found below."""
         self.added.update(changes.added)
         self.removed.update(changes.removed)
         self.modified.update(changes.modified)
@@ -192,7 +192,7 @@ def _descend(
 
 
 def _compare(before: Any, after: Any, keys: tuple[object, ...], changes: _Changes) -> None:
-    """Compare two values that stand for one another."""
+    """Compare two values at the same place."""
     kind = type(before)
     if kind is type(after) and not changes.is_flat:
         if kind is MappingProxyType and same_class(before, after):
@@ -237,7 +237,7 @@ def _compare_sequences(
 ) -> None:
     """Find the items that were added, removed and modified.
 
-    What was removed is named by its index in the baseline, all else by its index in the post-state.
+    A removed item is named by its index in the baseline, any other by its index in the post-state.
     """
     try:
         below = _Changes()
@@ -279,7 +279,7 @@ def _compare_in_place(
 
     The result says whether no alignment could be expected to find fewer changes.
 
-    In nearly all documents it finds that nothing changed, or one item, so that no content need be searched.
+    In nearly all documents nothing or one item changed, so that no content need be searched.
     """
     changed: list[int] = []
     scalars = 0

@@ -1,17 +1,17 @@
 """Equality of two frozen values: by value, for any two values.
 
-It is Python's equality, but for this:
+It is Python's equality, with these exceptions:
 
 - A bool is not a number: True and 1 differ.
 - NaN equals itself, of whatever numeric type, and wherever it is nested.
-- Sets and keys are trusted: which members two sets share, and which keys two mappings, is Python's answer,
+- Sets and keys are trusted. Python decides which members two sets share, and which keys two mappings share,
   apart from NaN. So {True} and {1} are equal.
-- Records of different classes differ; a record and a plain mapping are compared by fields.
-- Arrays and frames of different structure differ, and so do frames whose rows are in another order. One that
-  has a structure and one that has none are compared by content.
+- Records of different classes differ. A record and a plain mapping are compared by fields.
+- Arrays and frames of different structure differ. Frames whose rows are in another order differ as well. A
+  value with a structure and one without are compared by content.
 - Two aware datetimes are equal if they are the same instant.
-- What raises when it is compared is not equal, unless it is the same object. A stack or a memory without
-  room is no answer: RecursionError and MemoryError go on to the caller.
+- Values whose comparison raises are not equal, unless they are the same object. RecursionError and
+  MemoryError are not an answer and go on to the caller.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["cancel_equal", "equal", "identity", "same_class", "same_structure"]
 
 _PLAIN: Final = frozenset({str, int, bytes})
-"""Types whose own equality is the answer, told apart from the rest by one look-up."""
+"""Types whose own equality is the answer, found by one look-up."""
 
 _NAN: Final = object()
 
@@ -124,11 +124,11 @@ def _equal_leaves(a: Any, b: Any) -> bool:
     if is_nan(a):
         return _nan_kind(a) == _nan_kind(b) and is_nan(b)
     if isinstance(a, datetime) and isinstance(b, datetime):
-        return _equal_moments(a, b)
+        return _equal_instants(a, b)
     return bool(a == b)
 
 
-def _equal_moments(a: datetime, b: datetime) -> bool:
+def _equal_instants(a: datetime, b: datetime) -> bool:
     mine, other = instant(a), instant(b)
     return bool(a == b) if mine is None or other is None else bool(mine == other)
 
@@ -160,14 +160,14 @@ def _equal_sets(a: Any, b: Any) -> bool:
 
 
 def cancel_equal(removed: Iterable[Any], added: Iterable[Any]) -> Unpaired:
-    """Cancel members, or keys, that only NaN keeps apart.
+    """Cancel members, or keys, that are equal except for NaN.
 
     Args:
-        removed: what Python found in the baseline alone.
-        added: what it found in the post-state alone.
+        removed: the members that Python found in the baseline alone.
+        added: the members that it found in the post-state alone.
 
     Returns:
-        What is left of both, and the pairs (of the baseline, of the post-state) that are equal after all.
+        The rest of both, and the pairs (of the baseline, of the post-state) that are equal after all.
     """
     removed, added = list(removed), list(added)
     if not removed or not added or _free_of_nan(removed) or _free_of_nan(added):
@@ -247,6 +247,6 @@ def _identity_of_leaf(value: Any) -> Hashable:
         raise
     except Exception as error:
         let_through(error)
-        # It cannot be counted by value; the same object is the same value at least.
+        # It cannot be counted by value. The same object has at least the same value.
         return (_NAN, id(value))
     return value  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Subtraction and addition of whatever counts as a number, exact for all but floats."""
+"""Exact subtraction of numbers and points in time, for all but floats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXACT_FLOAT = 2**53
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
-# The caller's context may have any precision, and may trap; this one rounds nothing that is let through.
+# The caller's context may have any precision, and may trap. This one never rounds.
 _EXACT = Context(prec=_MAX_DIGITS + 10, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
@@ -76,7 +76,7 @@ def _round(exact: Fraction) -> Number:
         rounded = float(exact)
     except OverflowError:
         return exact
-    # A difference too small for a float is a difference still.
+    # A difference that is too small for a float is still a difference.
     return rounded if bool(rounded) == bool(exact) else exact
 
 
@@ -129,6 +129,6 @@ def _subtract_times(post: Any, pre: Any) -> timedelta | None:
             after, before = instant(post), instant(pre)
             return amount if after is None or before is None else after - before
     except (TypeError, OverflowError):
-        # Naive and aware, a date and a datetime; a difference beyond what a timedelta holds.
+        # Naive and aware, a date and a datetime, or a difference beyond the range of a timedelta.
         return None
     return amount

@@ -21,18 +21,18 @@ V = TypeVar("V")
 
 _WITH_ROOT: Final = 2
 _WITH_CONTENT: Final = 3
-"""How many items the value of a row has: tag and root, or tag, root and a fingerprint of its content."""
+"""The number of items in the value of a row: tag and root, or tag, root and fingerprint."""
 
 
 class Ownership(Protocol):
-    """Knows what a run may be credited with."""
+    """Decides which rows a run is credited with."""
 
     def is_ours(self, tag: str | None, root: str | None) -> bool | None:
         """Return whether a row with this tag and root is this run's.
 
         Rows of descendants are the run's too.
 
-        None when nobody here can tell.
+        The result is None if this process cannot tell.
         """
         ...
 
@@ -44,10 +44,10 @@ class TaggedDelta(MappingDelta):
     As a mapping's delta it contains the run's own entries alone.
 
     Attributes:
-        others: the entries that carry the tag of somebody else.
-        untagged: the entries that carry no tag, those that vanished without having been mine, and those that
-            carry the tag of a process of this run of which it is not known whose run it was.
-        counted: whether rows are counted, or else named.
+        others: the entries with the tag of another run.
+        untagged: the entries without a tag, the removed entries that were not this run's, and the entries
+            with the tag of a process of this run whose own run is not known.
+        counted: whether rows are counted, rather than named.
     """
 
     others: MappingDelta
@@ -56,12 +56,12 @@ class TaggedDelta(MappingDelta):
 
     @property
     def mine(self) -> MappingDelta:
-        """The entries that carry my tag, or a descendant's."""
+        """The entries with the tag of this run, or of a descendant."""
         return MappingDelta(self.added, self.removed, self.modified)
 
     @property
     def amount(self) -> int:
-        """By how many rows that are mine the state grew."""
+        """The number of this run's rows by which the state grew."""
         return _amount(self)
 
     @property
@@ -77,30 +77,30 @@ class TaggedDelta(MappingDelta):
     def shares(self) -> str:
         """The changes by writer: "1 added by this run, 39 by others"."""
         others, untagged = _changes(self.others), _changes(self.untagged)
-        said = f"{_count_by_kind(self) or 'none'} by this run"
-        said += f", {others} by others" if others else ""
-        return f"{said}, {untagged} untagged" if untagged else said
+        text = f"{_count_by_kind(self) or 'none'} by this run"
+        text += f", {others} by others" if others else ""
+        return f"{text}, {untagged} untagged" if untagged else text
 
     @property
     def tally(self) -> str:
-        """The shares, and what to ask about those that nobody signed."""
-        said, unattributable = self.shares, self.unattributable
+        """The shares, with a hint about unsigned rows."""
+        shares, unattributable = self.shares, self.unattributable
         mine, untagged = _changes(self), _changes(self.untagged)
         unknown = len(unattributable.added) + len(unattributable.modified)
-        asked = []
+        hints = []
         if unattributable.removed:
-            asked.append("what was removed does not say by whom")
+            hints.append("what was removed does not say by whom")
         if unknown:
-            asked.append(f"{unknown} of this run, by a process that this one does not know")
+            hints.append(f"{unknown} of this run, by a process that this one does not know")
         if untagged > _changes(unattributable) and not mine:
-            asked.append("did the stamp run? What this run writes must carry its causal tag")
-        return f"{said}: {', and '.join(asked)}" if asked else said
+            hints.append("did the stamp run? What this run writes must carry its causal tag")
+        return f"{shares}: {', and '.join(hints)}" if hints else shares
 
     @property
     def unattributable(self) -> MappingDelta:
         """The untagged changes that no stamp could have attributed.
 
-        A row that is gone says nothing, and a process that this one does not know cannot be asked.
+        A row that is gone has no tag, and the run of an unknown process is not known.
         """
         untagged = self.untagged
         return MappingDelta(
@@ -155,26 +155,26 @@ def split(delta: Delta, ownership: Ownership, *, counted: bool) -> Delta:
         delta: the difference of two mappings of key → tag, key → (tag, root), or key → (tag, root,
             fingerprint).
         ownership: says which rows are the run's.
-        counted: whether rows are counted, or else named.
+        counted: whether rows are counted, rather than named.
     """
     if not isinstance(delta, MappingDelta):
         return delta
     mine, others, untagged = _Entries(), _Entries(), _Entries()
 
-    def whose(value: object) -> _Entries:
+    def part_of(value: object) -> _Entries:
         is_ours = ownership.is_ours(*_stamp(value))
         if is_ours is None:
             return untagged
         return mine if is_ours else others
 
     for path, after in delta.added.items():
-        whose(after).added[path] = _without_content(after)
+        part_of(after).added[path] = _without_content(after)
     for path, before in delta.removed.items():
-        # That it was another's does not say who removed it.
-        (mine if whose(before) is mine else untagged).removed[path] = _without_content(before)
+        # The tag of a removed row does not say who removed it.
+        (mine if part_of(before) is mine else untagged).removed[path] = _without_content(before)
     for path, both in delta.modified.items():
-        part = whose(both[1])
-        # Of a row that kept the tag of another, its content changed, and whoever did that did not sign it.
+        part = part_of(both[1])
+        # If a row kept the tag of another run, its content changed without a new tag.
         stamps = (_without_content(both[0]), _without_content(both[1]))
         (untagged if part is others and _is_kept(stamps) else part).modified[path] = stamps
     return TaggedDelta(*mine.views, MappingDelta(*others.views), MappingDelta(*untagged.views), counted)
@@ -190,7 +190,7 @@ def merged(one: MappingDelta, other: MappingDelta) -> MappingDelta:
 
 
 class _Entries:
-    """The entries of one of the three, while they are being told apart."""
+    """The entries of one part of the delta, while it is being split."""
 
     __slots__ = ("added", "modified", "removed")
 
