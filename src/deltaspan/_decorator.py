@@ -39,7 +39,7 @@ from deltaspan._engine import (
     unverified,
 )
 from deltaspan._guard import say
-from deltaspan._reports import hand_out, is_collecting
+from deltaspan._reports import is_collecting, publish_report
 from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.typing import Contention, Policy, ReportHook
@@ -311,7 +311,7 @@ def _enabled_for(plan: Plan) -> Callable[[], bool]:
             return True
         if not settings().enabled:
             if is_collecting():
-                hand_out(unverified(plan, SKIPPED))
+                publish_report(unverified(plan, SKIPPED))
             if wants_to_raise and not said:
                 said = True
                 say(

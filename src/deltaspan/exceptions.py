@@ -2,16 +2,16 @@
 
     DeltaspanError
     ├── DefinitionError                 a check, window or decorator was written wrongly
-    │   ├── DefinitionTypeError         (also a TypeError) a thing of the wrong kind
+    │   ├── DefinitionTypeError         (also a TypeError) an argument of the wrong kind
     │   └── DefinitionValueError        (also a ValueError) a value that contradicts itself or another
     ├── WindowStateError                (also a ValueError) a window's steps in the wrong order
     ├── SourceError                     telemetry that was to be read could not be
     ├── ProbeError                      a state could not be read, or is too large to be
-    ├── DeltaCheckFailed                a check failed and `on_failure="raise"` asked to hear it
-    └── DeltaInconclusive               a check has no verdict and `on_inconclusive="raise"` asked to hear it
+    ├── DeltaCheckFailed                a check failed and `on_failure="raise"` is set
+    └── DeltaInconclusive               a check has no verdict and `on_inconclusive="raise"` is set
 
-The first two are found when code is loaded or a window is built. The last two are raised only after
-everything is recorded, and never in place of an exception of the action's own.
+Definition errors are raised when code is loaded or a window is built. The last two are raised only after
+everything is recorded, and never in place of an exception of the action.
 """
 
 from __future__ import annotations
@@ -39,35 +39,43 @@ class DeltaspanError(Exception):
 
 
 class DefinitionError(DeltaspanError):
-    """A check, a window or a decorator is defined wrongly; found before any action runs."""
+    """A wrong definition of a check, a window or a decorator.
+
+    It is raised before any action runs.
+    """
 
 
 class DefinitionTypeError(DefinitionError, TypeError):
-    """Something of the wrong kind was given: a probe that is not callable, an unknown parameter name."""
+    """An argument of the wrong kind, such as a probe that is not callable."""
 
 
 class DefinitionValueError(DefinitionError, ValueError):
-    """A value contradicts itself or another: `by` with `by_at_least`, a metric named twice."""
+    """A value that contradicts itself or another, such as a metric named twice."""
 
 
 class WindowStateError(DeltaspanError, ValueError):
-    """A window's steps were taken in the wrong order, such as verifying before a baseline."""
+    """A step of a window in the wrong order, such as `verify` without baseline."""
 
 
 class SourceError(DeltaspanError):
-    """Telemetry could not be read: a file is missing or is no OTLP/JSON, a Jaeger does not answer."""
+    """Telemetry that could not be read.
+
+    A file is missing or is not OTLP/JSON, or a Jaeger does not answer.
+    """
 
 
 class ProbeError(DeltaspanError):
-    """A probe of `deltaspan.probes` could not read its state, or it is larger than the probe's limit.
+    """A state that a probe of `deltaspan.probes` could not read.
 
-    Its text is the system's own, without passwords and tokens; nothing is chained to it. A check never raises
-    it: it makes the check inconclusive.
+    The system did not answer, or the state is larger than the limit of the probe.
+
+    Its text is the text of the system, without passwords and tokens. No other exception is chained to it. A
+    check never raises it, but becomes inconclusive.
     """
 
 
 class _VerdictError(DeltaspanError):
-    """What both verdict errors carry: the whole report, and what the action returned."""
+    """The base of both verdict errors, with the report and the result."""
 
     def __init__(self, report: Report, result: Any = None) -> None:
         super().__init__(f"{report.action}: {report.explanation}")
@@ -75,7 +83,7 @@ class _VerdictError(DeltaspanError):
         self.result = result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Reports hold values of any kind; an exception that crosses a process keeps its sentence at least.
+        # Reports hold values of any kind. An exception that crosses a process keeps at least its sentence.
         return (_restore, (type(self), str(self), _portable(self.report), _portable(self.result)))
 
 
@@ -98,8 +106,9 @@ class DeltaCheckFailed(_VerdictError):
     """A delta check failed and the policy for failures is `raise`.
 
     Attributes:
-        report: the ActionReport of the run, complete; None in another process if it cannot be pickled.
-        result: what the action returned before its delta was judged; the action did run. Likewise.
+        report: the ActionReport of the run, complete. In another process it is None if it cannot be pickled.
+        result: the value that the action returned before its delta was judged. The action did run. In another
+            process it is None if it cannot be pickled.
     """
 
 
@@ -110,5 +119,5 @@ class DeltaInconclusive(_VerdictError):
 
     Attributes:
         report: the ActionReport of the run, complete.
-        result: what the action returned; the action did run.
+        result: the value that the action returned. The action did run.
     """

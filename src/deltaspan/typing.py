@@ -1,4 +1,4 @@
-"""Types shared by every layer, and the protocols that a user may implement: one method each."""
+"""Types shared by every layer, and protocols that a user may implement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 Number: TypeAlias = int | float | Decimal | Fraction | timedelta
-"""What a numeric delta can be; the difference of two datetimes is a timedelta."""
+"""The types of a numeric delta. The difference of two datetimes is a timedelta."""
 
 Outcome: TypeAlias = Literal["pass", "fail", "inconclusive", "observed", "skipped"]
 Reason: TypeAlias = Literal[
@@ -43,9 +43,9 @@ Reason: TypeAlias = Literal[
 ]
 Attribution: TypeAlias = Literal["causal_tag", "exclusive", "scoped", "window"]
 Origin: TypeAlias = Literal["this_action", "another_action", "unknown"]
-"""Who is held to have made a change; `Attribution` is how that is known."""
+"""The origin of a change. `Attribution` is the evidence for it."""
 Claim: TypeAlias = Literal["success", "failure"]
-"""What an action says of itself."""
+"""The claim of an action about its own success."""
 Contention: TypeAlias = Literal["inconclusive", "ignore"]
 Policy: TypeAlias = Literal["record", "warn", "raise"]
 
@@ -64,7 +64,7 @@ class Probe(Protocol[S_co]):
 
 
 class Report(Protocol):
-    """The report of one run, as an error carries it; an `ActionReport`."""
+    """The `ActionReport` of one run, as an error carries it."""
 
     @property
     def action(self) -> str:
@@ -73,7 +73,7 @@ class Report(Protocol):
 
     @property
     def causal_tag(self) -> str | None:
-        """The tag of the run, canonical UUID text; None if it was skipped."""
+        """The tag of the run, canonical UUID text, or None if skipped."""
         ...
 
     @property
@@ -105,7 +105,10 @@ class Report(Protocol):
 
 
 class ReportHook(Protocol):
-    """Receives the report of each finished run; what it raises is logged and goes no further."""
+    """A callable that receives the report of each finished run.
+
+    If it raises, the error is logged and goes no further.
+    """
 
     # Any, not ActionReport: reports are made of these types.
     def __call__(self, report: Any, /) -> object: ...
@@ -120,16 +123,19 @@ class Delta(Protocol):
 
     @property
     def changed(self) -> bool:
-        """Whether the two states differ."""
+        """True if the two states differ."""
         ...
 
 
 class MembersDelta(Delta, Protocol):
-    """What changed in a set or in a sequence."""
+    """The difference of two sets or two sequences."""
 
     @property
     def added(self) -> Collection[Any]:
-        """The members that only the post-state has: a frozenset, or of a sequence a tuple in order."""
+        """The members that only the post-state has.
+
+        Of a set it is a frozenset, of a sequence a tuple in order.
+        """
         ...
 
     @property
@@ -139,7 +145,7 @@ class MembersDelta(Delta, Protocol):
 
 
 class EntriesDelta(Delta, Protocol):
-    """What changed in a mapping or a document.
+    """The difference of two mappings or two documents.
 
     An entry at the top level is named by its key. One further down is named by its path, such as
     `"orders/3/status"`. A removed item of a sequence has the index that it had, any other the one that it
@@ -163,7 +169,10 @@ class EntriesDelta(Delta, Protocol):
 
 
 class RowsDelta(EntriesDelta, Protocol):
-    """What changed in rows read with `tagged(...)`; `added`, `removed` and `modified` are this run's own."""
+    """The difference of two reads of rows with `tagged(...)`.
+
+    `added`, `removed` and `modified` are this run's own.
+    """
 
     @property
     def amount(self) -> int:
@@ -172,10 +181,10 @@ class RowsDelta(EntriesDelta, Protocol):
 
     @property
     def others(self) -> EntriesDelta:
-        """What carries the tag of somebody else."""
+        """The rows with the tag of another run."""
         ...
 
     @property
     def untagged(self) -> EntriesDelta:
-        """What carries no tag, or does not say who removed it."""
+        """The rows without a tag, and rows that an unknown run removed."""
         ...

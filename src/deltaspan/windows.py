@@ -24,7 +24,7 @@ from deltaspan._engine import (
     unverified,
     write_unopened,
 )
-from deltaspan._reports import ActionReport, hand_out
+from deltaspan._reports import ActionReport, publish_report
 from deltaspan._verdicts import UNREAD, Verdict
 from deltaspan._workers import later, prepare
 from deltaspan.causal_tag import causal_headers
@@ -165,7 +165,7 @@ class Window:
 
     def _skipped(self, verdict: Verdict) -> ActionReport:
         report = unverified(self._plan, verdict)
-        hand_out(report)
+        publish_report(report)
         return report
 
     def _refuse_async(self, how: str) -> None:

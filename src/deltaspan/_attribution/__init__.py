@@ -10,10 +10,10 @@ from deltaspan._attribution._contention import (
     open_window,
     retire_window,
 )
-from deltaspan._attribution._credit import doubt_beside_others, doubt_of
+from deltaspan._attribution._credit import credit_problem, credit_problem_beside_others
 from deltaspan._attribution._locks import Locks, LockSource
 from deltaspan._attribution._places import place_of
-from deltaspan._attribution._strangers import warn_of_strangers
+from deltaspan._attribution._strangers import warn_of_unverified_writers
 from deltaspan._attribution._tagged import Tagged, tagged, tagged_rows
 
 __all__ = [
@@ -26,12 +26,12 @@ __all__ = [
     "Scope",
     "Tagged",
     "close_window",
-    "doubt_beside_others",
-    "doubt_of",
+    "credit_problem",
+    "credit_problem_beside_others",
     "open_window",
     "place_of",
     "retire_window",
     "tagged",
     "tagged_rows",
-    "warn_of_strangers",
+    "warn_of_unverified_writers",
 ]

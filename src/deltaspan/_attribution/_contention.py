@@ -1,11 +1,13 @@
-"""Which windows overlapped: a delta of a shared scope proves a change, not who made it.
+"""The registry of open windows, which finds the windows that overlapped one.
 
-Two windows of one metric are apart only if their scopes bind the same names and differ in a value. All others
-may be in the same place. The registry keeps counts and the latest arrivals, never lists that have to be
-searched, so that a window costs the same among ten and among ten thousand.
+A delta of a shared scope proves a change, and does not prove who made it.
 
-Everything that changes the registry is a step of `_steps`, so that a signal handler or a finalizer that calls
-an action in the midst of one does not wait for its own thread.
+Two windows of one metric do not overlap only if their scopes bind the same names and differ in a value. All
+others may be in the same place. The registry keeps counts and the latest arrivals, and no list that must be
+searched, so that the cost of a window does not depend on the number of open windows.
+
+Each change of the registry is a step of `_steps`. So a signal handler or a finalizer that calls an action
+during a step does not wait for its own thread.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _MOST_RECENT: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a check's probe reads: a metric, and the arguments that narrow it down.
+    """The scope of a check: its metric and the arguments that narrow it down.
 
     Attributes:
         metric: the name of the metric.
@@ -60,7 +62,7 @@ class Rival:
         action: the action's name.
         tag: its causal tag, canonical UUID text.
         seconds: for how long both were open, in seconds.
-        doubt: why the two scopes may be the same; empty where they are equal.
+        doubt: why the two scopes may be the same; empty if they are equal.
     """
 
     action: str
@@ -72,17 +74,17 @@ class Rival:
 class Overlap:
     """The windows that overlapped one, of runs that are neither above nor below it.
 
-    Their names are looked up when they are asked for: most windows that overlap are never named.
+    Their names are looked up when they are read, because most windows that overlap are never named.
 
     Args:
         writer_count: how many of them claim to change the scope.
         run_count: how many there are with any claim at all, writers included.
-        writers: some of the writers that are known already, such as those that another process named.
+        writers: some of the writers that are known already, such as those of another process.
         runs: some of all of them, likewise.
-        sighting: where their names are found in this process.
+        rival_names: the source of their names in this process.
     """
 
-    __slots__ = ("_runs", "_sighting", "_writers", "run_count", "writer_count")
+    __slots__ = ("_rival_names", "_runs", "_writers", "run_count", "writer_count")
 
     def __init__(
         self,
@@ -90,24 +92,24 @@ class Overlap:
         run_count: int = 0,
         writers: tuple[Rival, ...] = (),
         runs: tuple[Rival, ...] = (),
-        sighting: _Sighting | None = None,
+        rival_names: _RivalNames | None = None,
     ) -> None:
         self.writer_count = writer_count
         self.run_count = run_count
         self._writers = writers
         self._runs = runs
-        self._sighting = sighting
+        self._rival_names = rival_names
 
     @property
     def writers(self) -> tuple[Rival, ...]:
         """Some of the runs that claim to change the scope."""
-        found = () if self._sighting is None else self._sighting.rivals(writers_only=True)
+        found = () if self._rival_names is None else self._rival_names.rivals(writers_only=True)
         return (*self._writers, *found)[:MOST_NAMED]
 
     @property
     def runs(self) -> tuple[Rival, ...]:
         """Some of the runs with any claim at all."""
-        found = () if self._sighting is None else self._sighting.rivals(writers_only=False)
+        found = () if self._rival_names is None else self._rival_names.rivals(writers_only=False)
         return (*self._runs, *found)[:MOST_NAMED]
 
     def joined(self, more: Overlap) -> Overlap:
@@ -127,7 +129,9 @@ ALONE: Final = Overlap()
 
 
 class Entry:
-    """One open window in one scope; lives as long as the window.
+    """One open window in one scope.
+
+    It lives as long as the window.
 
     Args:
         scope: what is read.
@@ -149,8 +153,8 @@ class Entry:
         self.seat: _Seat | None = None  # None while it is alone in its metric
 
 
-class _Sighting(NamedTuple):
-    """Where the names of overlapping windows are found.
+class _RivalNames(NamedTuple):
+    """The source of the names of overlapping windows.
 
     Attributes:
         entry: the window that they overlapped.
@@ -171,14 +175,14 @@ class _Sighting(NamedTuple):
     def rivals(self, *, writers_only: bool) -> tuple[Rival, ...]:
         """Return those that are neither above the window nor below it."""
         entry = self.entry
-        line = _line(entry.tag)
+        line = _lineage(entry.tag)
         met, recent = (
             (self.met_writers, self.recent_writers) if writers_only else (self.met_runs, self.recent_runs)
         )
         found = {other.tag.id: other for other in met if other.tag.id not in line}
         for arrivals in recent:
             for other in reversed(arrivals):
-                if other.number > entry.number and entry.tag.id not in _line(other.tag):
+                if other.number > entry.number and entry.tag.id not in _lineage(other.tag):
                     found.setdefault(other.tag.id, other)
         return tuple(self.rival(other) for other in islice(found.values(), MOST_NAMED))
 
@@ -187,7 +191,7 @@ class _Sighting(NamedTuple):
         own = self.entry
         ended_at = min(other.ended_at or self.closed_at, self.closed_at)
         seconds = max(ended_at - max(own.started_at, other.started_at), 0.0)
-        return Rival(other.action, other.tag.id, seconds, _doubt(own.scope, other.scope))
+        return Rival(other.action, other.tag.id, seconds, _describe_doubt(own.scope, other.scope))
 
 
 class _Counted:
@@ -226,7 +230,7 @@ class _Counted:
 
 
 class _Room(_Counted):
-    """Windows that one may meet: those of equal scope, or all that bind other names than it does.
+    """Windows that may overlap one: of equal scope, or with other bound names.
 
     Attributes:
         recent: the latest arrivals, the newest last.
@@ -250,7 +254,7 @@ class _Room(_Counted):
 
 
 class _Place(_Room):
-    """The windows of equal scope; made when a second one opens.
+    """The windows of equal scope, from the second one on.
 
     Attributes:
         members: those that have come and not left; one that has retired is no longer open but still a member.
@@ -264,7 +268,9 @@ class _Place(_Room):
 
 
 class _Group(_Room):
-    """The windows of a metric whose scopes bind the same names; two of them are apart if a value differs.
+    """The windows of a metric whose scopes bind the same names.
+
+    Two of them do not contend if a value differs.
 
     Attributes:
         places: the windows of each scope, or the only one there, as nearly always. Empty where no value is
@@ -283,7 +289,7 @@ class _Group(_Room):
 
 
 class _Metric(_Counted):
-    """The windows of one metric; made when a second one opens.
+    """The windows of one metric, from the second one on.
 
     Attributes:
         groups: the windows that bind the same names, by these.
@@ -301,7 +307,7 @@ class _Metric(_Counted):
 
 
 class _Seat:
-    """Where a window is counted, and what it has met.
+    """The counters of one window, and the windows that were open when it came.
 
     Attributes:
         metric: all windows of its metric.
@@ -331,29 +337,32 @@ _metrics: Final[dict[str, Entry | _Metric]] = {}
 
 
 def open_window(entry: Entry) -> None:
-    """Open a window in its scope; whoever made the entry can close it, however far this came."""
+    """Open a window in its scope.
+
+    The caller can close it even if an interrupt ends this call early.
+    """
     _steps.run(_open, entry)
 
 
 def retire_window(entry: Entry) -> Overlap:
     """End a window for others, and return which windows overlapped until now.
 
-    It still notes who comes later, until `close_window`.
+    Windows that open later still count, until `close_window`.
     """
     now = time.perf_counter()
-    return _told(_retire, entry, now)
+    return _run_step(_retire, entry, now)
 
 
 def close_window(entry: Entry) -> Overlap:
     """Close a window, and return which windows overlapped."""
     now = time.perf_counter()
-    return _told(_leave, entry, now)
+    return _run_step(_leave, entry, now)
 
 
-def _told(step: Callable[[Entry, list[Overlap], float], None], entry: Entry, now: float) -> Overlap:
+def _run_step(step: Callable[[Entry, list[Overlap], float], None], entry: Entry, now: float) -> Overlap:
     found: list[Overlap] = []
     if not _steps.run(step, entry, found, now):
-        # In the midst of another step of this thread, which alone can change anything now.
+        # Another step of this thread is interrupted, and nothing else can change the registry now.
         return _overlap(entry, now)
     return found[0]
 
@@ -386,7 +395,7 @@ def _seat(entry: Entry, metric: _Metric) -> None:
         group = metric.groups[names] = _Group()
     seat = entry.seat = _Seat(metric, group)
     room = group.room_of(scope)
-    met, met_writers = _meet(entry, seat, room)
+    met, met_writers = _count_open(entry, seat, room)
     metric.members.add(entry)
     if room is None:
         group.places[scope.places] = entry
@@ -398,7 +407,7 @@ def _seat(entry: Entry, metric: _Metric) -> None:
     metric.add(entry)
     group.add(entry)
     entry.number = metric.arrived
-    arrived, arrived_writers = _arrived(entry, seat)
+    arrived, arrived_writers = _count_arrived(entry, seat)
     seat.passed += arrived - met
     seat.passed_writers += arrived_writers - met_writers
 
@@ -428,8 +437,8 @@ def _retire(entry: Entry, found: list[Overlap], now: float) -> None:
 
 
 def _count_above(entry: Entry, seat: _Seat) -> None:
-    """Let ancestors that are open count from now on: they go on, and later reads see what they write."""
-    known = map(seat.metric.runs.get, set(_line(entry.tag)) - {entry.tag.id})
+    """Count open ancestors from now on, because later reads see what they write."""
+    known = map(seat.metric.runs.get, set(_lineage(entry.tag)) - {entry.tag.id})
     seat.above = [run for run in known if run is not None and entry.scope.may_meet(run.scope)]
     seat.passed -= len(seat.above)
     seat.passed_writers -= sum(run.writes for run in seat.above)
@@ -471,15 +480,15 @@ def _leave(entry: Entry, found: list[Overlap], now: float) -> None:
 # What they find -------------------------------------------------------------------------------------------
 
 
-def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, int]:
-    """Return how many are open already, and how many of them write, its ancestors left out."""
+def _count_open(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, int]:
+    """Return how many runs and writers are open already, without its ancestors."""
     metric, group, scope = seat.metric, seat.group, entry.scope
     met, met_writers = len(metric.runs) - len(group.runs), len(metric.writers) - len(group.writers)
     if isinstance(room, _Room):
         met, met_writers = met + len(room.runs), met_writers + len(room.writers)
     elif room is not None:
         met, met_writers = met + 1, met_writers + room.writes
-    line, all_write = _line(entry.tag), met == met_writers
+    line, all_write = _lineage(entry.tag), met == met_writers
     for tag in line:
         ancestor = metric.runs.get(tag)
         if ancestor is not None and scope.may_meet(ancestor.scope):
@@ -503,13 +512,13 @@ def _meet(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, i
 def _overlap(entry: Entry, now: float) -> Overlap:
     seat = entry.seat
     if seat is None:
-        return ALONE if _metrics.get(entry.scope.metric) is entry else _searched(entry, now)
-    arrived, arrived_writers = _arrived(entry, seat)
+        return ALONE if _metrics.get(entry.scope.metric) is entry else _search_overlap(entry, now)
+    arrived, arrived_writers = _count_arrived(entry, seat)
     runs, writers = arrived - seat.passed, arrived_writers - seat.passed_writers
     if runs <= 0:
         return ALONE
     rooms = _rooms_of(seat, seat.group.room_of(entry.scope))
-    sighting = _Sighting(
+    rival_names = _RivalNames(
         entry,
         now,
         seat.met_writers,
@@ -517,13 +526,13 @@ def _overlap(entry: Entry, now: float) -> Overlap:
         [each.recent_writers.copy() for each in rooms],
         [each.recent.copy() for each in rooms],
     )
-    above = tuple(map(sighting.rival, seat.above))
-    above_writers = tuple(map(sighting.rival, (run for run in seat.above if run.writes)))
-    return Overlap(writers, runs, above_writers, above, sighting)
+    above = tuple(map(rival_names.rival, seat.above))
+    above_writers = tuple(map(rival_names.rival, (run for run in seat.above if run.writes)))
+    return Overlap(writers, runs, above_writers, above, rival_names)
 
 
-def _arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
-    """Return how many have come so far that the window may meet, itself included, and how many write."""
+def _count_arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
+    """Return how many runs and writers in its reach have arrived, itself included."""
     metric, group = seat.metric, seat.group
     room = group.room_of(entry.scope)
     if room is group:
@@ -537,18 +546,21 @@ def _arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
     )
 
 
-def _searched(entry: Entry, now: float) -> Overlap:
-    """Find whom a window overlaps that opens and closes in the midst of a step, and so was never counted."""
+def _search_overlap(entry: Entry, now: float) -> Overlap:
+    """Return the overlap of a window that opened and closed within another step.
+
+    Such a window was never counted.
+    """
     there = _metrics.get(entry.scope.metric)
     known = there.runs.values() if isinstance(there, _Metric) else () if there is None else (there,)
-    line = _line(entry.tag)
+    line = _lineage(entry.tag)
     runs = [other for other in known if other.tag.id not in line and entry.scope.may_meet(other.scope)]
     writers = [other for other in runs if other.writes]
-    return Overlap(len(writers), len(runs), sighting=_Sighting(entry, now, writers, runs, (), ()))
+    return Overlap(len(writers), len(runs), rival_names=_RivalNames(entry, now, writers, runs, (), ()))
 
 
-def _line(tag: CausalTag) -> Collection[str]:
-    """Return a run's own tag and those above it, as far as they are known here."""
+def _lineage(tag: CausalTag) -> Collection[str]:
+    """Return the tag of a run and the known tags above it."""
     # Its own tag too: a window that was handed over may be open twice. Parent and root are known by name even
     # where the run between is another process's.
     if tag.parent_id is None:
@@ -564,7 +576,7 @@ def _line(tag: CausalTag) -> Collection[str]:
 
 
 def _rooms_of(seat: _Seat, room: Entry | _Room | None) -> list[_Room]:
-    """Return where a window may meet others: in its own room, and wherever other names are bound."""
+    """Return the rooms of windows that may overlap: its own, and other bound names."""
     groups = seat.metric.groups
     rooms: list[_Room] = (
         [] if len(groups) == 1 else [each for each in groups.values() if each is not seat.group]
@@ -582,24 +594,24 @@ def _newest(rooms: Iterable[dict[str, Entry]], most: int) -> list[Entry]:
     return found
 
 
-def _doubt(own: Scope, other: Scope) -> str:
-    """Say why two scopes of one metric may be the same, where they are not equal."""
+def _describe_doubt(own: Scope, other: Scope) -> str:
+    """Return why two scopes that are not equal may be the same, or ""."""
     if own.names != other.names:
-        return f"its scope names {_listed(other.names)} where this one names {_listed(own.names)}"
+        return f"its scope names {_join(other.names)} where this one names {_join(own.names)}"
     unknown = own.unknown or other.unknown
     if unknown:
         return f"the place of {' and '.join(unknown)} cannot be told and may be any; name an id or a path"
     return ""
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "no argument"
 
 
-def _forget() -> None:
-    # In a forked child the windows that are open are its parent's.
+def _reset() -> None:
+    # In a forked child the open windows belong to the parent.
     _metrics.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_reset)

@@ -1,14 +1,15 @@
-"""When a verdict on tagged rows stands, and when it rests on what nobody can be credited with.
+"""The rules by which a verdict on tagged rows stands or is contended.
 
-A claim is held against what is mine. A pass must not rest on what may be mine as well, and a fail must not
-rest on what could not say so:
+A claim is judged on the rows of this run ("mine"). A pass must not rest on rows that may be mine as well. A
+fail must not rest on rows that could not carry a tag:
 
-- Where nothing is mine and something is untagged, no claim passes.
-- A claim that nothing else changes passes only if it holds with what is untagged counted as mine, too.
+- If nothing is mine and something is untagged, no claim passes.
+- A claim that nothing else changes passes only if it also holds with untagged rows counted as mine.
 - A claim to a number of rows is about rows that carry the tag, so it passes whatever else is untagged.
-- No claim fails that may hold with rows that are gone, or that an unknown process of this run wrote. A row
-  that is there without a tag could have carried one, so that a claim without it fails.
-- The end that `.to` asks for is that of the whole state: it is nobody's where others changed it, too.
+- A claim does not fail if it may hold with removed rows, or with rows of an unknown process of this run.
+  A row without a tag could have carried one, so a claim that needs it fails.
+- The end that `.to` demands is that of the whole state. If others changed the state too, it is credited to
+  nobody.
 """
 
 from __future__ import annotations
@@ -48,20 +49,22 @@ from deltaspan.expectations import (
 )
 
 __all__ = [
-    "could_hold",
-    "doubt_beside_others",
-    "doubt_of",
+    "credit_problem",
+    "credit_problem_beside_others",
     "holds",
+    "might_hold",
 ]
 
 
-def doubt_of(expectation: Expectation, delta: TaggedDelta, verdict: Verdict, states: States) -> str | None:
-    """Return why a verdict on tagged rows cannot stand; None when it can.
+def credit_problem(
+    expectation: Expectation, delta: TaggedDelta, verdict: Verdict, states: States
+) -> str | None:
+    """Return why a verdict on tagged rows cannot stand, or None if it can.
 
     Args:
-        expectation: what was judged, computed operands filled in.
+        expectation: the demand, with computed operands filled in.
         delta: what changed.
-        verdict: what judging what is mine came to.
+        verdict: the verdict on the rows of this run.
         states: baseline and post-state.
     """
     if not isinstance(expectation, ChangeExpectation | NoChange) or verdict.outcome == "inconclusive":
@@ -69,12 +72,12 @@ def doubt_of(expectation: Expectation, delta: TaggedDelta, verdict: Verdict, sta
     rest: Any = expectation.ignored.leave_out(delta)
     if not (rest.others.changed or rest.untagged.changed):
         return None
-    doubt = _of_pass if verdict.outcome == "pass" else _of_fail
+    doubt = _problem_of_pass if verdict.outcome == "pass" else _problem_of_fail
     said = doubt(expectation, rest, states, transition(*states))
     return None if said is None else f"{said}; {delta.tally}"
 
 
-def doubt_beside_others(
+def credit_problem_beside_others(
     expectation: ChangeExpectation,
     delta: TaggedDelta,
     verdict: Verdict,
@@ -82,14 +85,14 @@ def doubt_beside_others(
     claimed: MappingDelta,
     rival: str | None,
 ) -> str | None:
-    """Return why a verdict on rows cannot stand where those of others were to be kept; None when it can.
+    """Return the same for a check that keeps the rows of others.
 
-    What no run signed is held against the action, unless another window may have done it.
+    A change without a tag counts against the action, unless another window may have made it.
 
     Args:
-        expectation: what was judged, computed operands filled in.
+        expectation: the demand, with computed operands filled in.
         delta: what changed.
-        verdict: what judging it came to.
+        verdict: the verdict on it.
         states: baseline and post-state.
         claimed: the rows of others that are gone and that the action claims to have removed.
         rival: the window of equal scope that was open meanwhile, in words; None if there was none.
@@ -111,28 +114,30 @@ def doubt_beside_others(
                 f"writers stamp what they write and mark rows as deleted instead of removing them, or hold a "
                 f"lock, .exclusively(lock); {rest.shares}"
             )
-    return doubt_of(expectation, signed, verdict, states)
+    return credit_problem(expectation, signed, verdict, states)
 
 
-def _of_pass(
+def _problem_of_pass(
     expectation: ChangeExpectation | NoChange, delta: TaggedDelta, states: States, both: str
 ) -> str | None:
     untagged = delta.untagged
     if untagged.changed and not delta.mine.changed:
         return (
             f"nothing changed that carries its tag, but the state {untagged.words('row')}{both} "
-            f"{_by(delta)}, so "
+            f"{_describe_writers(delta)}, so "
             f"this action may have done that"
         )
     if isinstance(expectation, NoChange):
         return None
     if expectation.end is not UNREAD:
-        return _of_end(expectation, delta, both)
+        return _problem_of_end(expectation, delta, both)
     movement = expectation.movement
     if not untagged.changed or not isinstance(movement, Members | Only):
         return None
-    # What is allowed beside what is declared may be anybody's.
-    if getattr(movement, "others", False) or holds(movement, delta.credited(untagged), states):
+    # Changes that are allowed beside the declared ones may be by any writer.
+    if (isinstance(movement, Members) and movement.others) or holds(
+        movement, delta.credited(untagged), states
+    ):
         return None
     if expectation.keeps_others:
         cure = "put the check on the outermost action, whose own every row with its root is"
@@ -141,39 +146,41 @@ def _of_pass(
         cure = f"{word} where others may do so, or have whatever writes there stamp it"
     return (
         f"what carries its tag is as expected, but the state also {untagged.words('row')}{both} "
-        f"{_by(delta)}; nothing else may change, and this action may have done that: {cure}"
+        f"{_describe_writers(delta)}; nothing else may change, and this action may have done that: {cure}"
     )
 
 
-def _of_fail(
+def _problem_of_fail(
     expectation: ChangeExpectation | NoChange, delta: TaggedDelta, states: States, both: str
 ) -> str | None:
     if isinstance(expectation, NoChange) or not expectation.starts(states[0]):
         return None
-    mute, movement, ends = delta.unattributable, expectation.movement, expectation.end is not UNREAD
-    if not (ends or mute.changed) or not could_hold(movement, delta, states):
+    unattributable, movement, ends = delta.unattributable, expectation.movement, expectation.end is not UNREAD
+    if not (ends or unattributable.changed) or not might_hold(movement, delta, states):
         return None
     if ends and not expectation.arrives(states[1]):
-        return _of_end(expectation, delta, both) if _could_end(expectation, delta, states[0]) else None
-    if not mute.changed:
+        return (
+            _problem_of_end(expectation, delta, both) if _might_end(expectation, delta, states[0]) else None
+        )
+    if not unattributable.changed:
         return None
     demand = f"{movement.verb} {movement.extent}".rstrip()
     cures = []
-    if mute.removed:
+    if unattributable.removed:
         cures.append(
             "a row that is gone carries no tag: let it stay, marked as deleted, with the tag of who did "
             "so; or read the rows without tagged() and hold a lock, .exclusively(lock)"
         )
-    if mute.added or mute.modified:
+    if unattributable.added or unattributable.modified:
         cures.append("put the check on the outermost action, whose own every row with its root is")
     return (
         f"what carries its tag was expected to {demand}, and {movement.happened(delta)}{both}; but the "
-        f"state {mute.words('row')}, and nobody knows whether this action did that: "
+        f"state {unattributable.words('row')}, and nobody knows whether this action did that: "
         f"{'; '.join(cures)}"
     )
 
 
-def _of_end(expectation: ChangeExpectation, delta: TaggedDelta, both: str) -> str:
+def _problem_of_end(expectation: ChangeExpectation, delta: TaggedDelta, both: str) -> str:
     word = "ending_at" if expectation.is_idempotent else "to"
     foreign = merged(delta.others, delta.untagged)
     return (
@@ -183,8 +190,8 @@ def _of_end(expectation: ChangeExpectation, delta: TaggedDelta, both: str) -> st
     )
 
 
-def _could_end(expectation: ChangeExpectation, delta: TaggedDelta, pre_state: object) -> bool:
-    """Return whether the end is what this action alone may have made of the baseline."""
+def _might_end(expectation: ChangeExpectation, delta: TaggedDelta, pre_state: object) -> bool:
+    """Return whether this action alone may have made the end from the baseline."""
     if not isinstance(pre_state, MappingProxyType):
         return False
     alone = {key: value for key, value in pre_state.items() if (key,) not in delta.removed}
@@ -204,10 +211,10 @@ def _could_end(expectation: ChangeExpectation, delta: TaggedDelta, pre_state: ob
     )
 
 
-def _by(delta: TaggedDelta) -> str:
-    """Say what is known of who wrote what is untagged."""
-    mute = delta.unattributable
-    unknown = MappingDelta(mute.added, MappingProxyType({}), mute.modified)
+def _describe_writers(delta: TaggedDelta) -> str:
+    """Return what is known of the writers of untagged rows, in words."""
+    unattributable = delta.unattributable
+    unknown = MappingDelta(unattributable.added, MappingProxyType({}), unattributable.modified)
     words = []
     if delta.credited(unknown).untagged.changed:
         words.append("with nobody's tag on it")
@@ -217,44 +224,49 @@ def _by(delta: TaggedDelta) -> str:
 
 
 def holds(movement: Movement, delta: Delta, states: States) -> bool:
-    """Return whether a delta that might have been is such a movement; what cannot be judged is not."""
+    """Return whether a possible delta satisfies the movement, and False if none can tell."""
     try:
         return movement.holds(delta, states)
     except (Incomparable, NothingClaimed, PredicateRaised):
         return False
 
 
-def could_hold(movement: Movement, delta: TaggedDelta, states: States) -> bool:
-    """Return whether the movement holds if none, some or all of what is mute were mine.
+def might_hold(movement: Movement, delta: TaggedDelta, states: States) -> bool:
+    """Return whether the movement holds for some share of the unattributable rows.
 
-    Where words name or count rows, the part of it that would serve them is looked for: others may have done
-    the rest. A predicate is asked about none of it and all of it.
+    If words name or count rows, the share that satisfies them is searched, as others may have made the rest.
+    A predicate is called with none of the rows and with all of them.
     """
-    mute = delta.unattributable
-    fewest, most = delta.amount - len(mute.removed), delta.amount + len(mute.added)
+    unattributable = delta.unattributable
+    fewest, most = delta.amount - len(unattributable.removed), delta.amount + len(unattributable.added)
     if isinstance(movement, Resizing):
         return bool(fewest <= movement.amount <= most)
     if is_of_numbers(movement):
         amounts = range(fewest, most + 1)
         return any(holds(movement, NumberDelta(amount, amount != 0), states) for amount in amounts)
     if isinstance(movement, Members):
-        serving = MappingDelta(
-            _fitting(movement.adding, delta.added, mute.added),
-            _fitting(movement.removing, delta.removed, mute.removed),
-            _fitting(movement.modifying, delta.modified, mute.modified),
+        candidates = MappingDelta(
+            _matching(movement.adding, delta.added, unattributable.added),
+            _matching(movement.removing, delta.removed, unattributable.removed),
+            _matching(movement.modifying, delta.modified, unattributable.modified),
         )
-        return holds(movement, delta.credited(serving), states)
+        return holds(movement, delta.credited(candidates), states)
     if isinstance(movement, Only):
-        within = (_of(each, movement.within(each)) for each in (mute.added, mute.removed, mute.modified))
+        within = (
+            _select(each, movement.within(each))
+            for each in (unattributable.added, unattributable.removed, unattributable.modified)
+        )
         return holds(movement, delta.credited(MappingDelta(*within)), states)
-    return holds(movement, delta, states) or (mute.changed and holds(movement, delta.credited(mute), states))
+    return holds(movement, delta, states) or (
+        unattributable.changed and holds(movement, delta.credited(unattributable), states)
+    )
 
 
-def _fitting(
+def _matching(
     named: Named | None, entries: Mapping[Path, Any], more: Mapping[Path, Any]
 ) -> Mapping[Path, Any]:
-    return _of(more, [] if named is None else named.matching(entries, more))
+    return _select(more, [] if named is None else named.matching(entries, more))
 
 
-def _of(entries: Mapping[Path, Any], paths: Collection[Path]) -> Mapping[Path, Any]:
+def _select(entries: Mapping[Path, Any], paths: Collection[Path]) -> Mapping[Path, Any]:
     return MappingProxyType({path: entries[path] for path in paths})

@@ -1,4 +1,4 @@
-"""Fingerprints of rows: whether a row is as it was, without keeping what is in it."""
+"""Fingerprints of rows: they reveal changes and keep no content."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ _BYTES: Final = 8
 
 
 def fingerprint(row: Any, source: str) -> str:
-    """Return a digest of all that a row holds; rows that are equal by value have the same one.
+    """Return a digest of the content of a row.
+
+    Rows that are equal by value have the same digest.
 
     Args:
         row: a mapping, a tuple, a record, a row of a driver or a mapped object of SQLAlchemy.
-        source: where rows come from, for a sentence.
+        source: the source of the rows, for the error.
 
     Raises:
         Unfreezable: something in the row cannot be compared by value.
     """
     try:
-        text = canonical(_encoded(freeze(_contents(row))))
+        text = canonical(_encode(freeze(_contents(row))))
     except (Unfreezable, Unwritable) as error:
         raise Unfreezable(
-            f"the content of a row of {source} cannot be compared: {_said(error)}; return rows of plain "
+            f"the content of a row of {source} cannot be compared: {_describe(error)}; return rows of plain "
             f"values"
         ) from None
     return blake2b(text.encode(), digest_size=_BYTES).hexdigest()
@@ -47,14 +49,14 @@ def _contents(row: Any) -> Any:
     return tuple(row) if isinstance(row, tuple) else row
 
 
-def _encoded(value: Any) -> Any:
-    """Return a frozen value as JSON that is the same in whatever order a mapping or a set was made."""
+def _encode(value: Any) -> Any:
+    """Return a frozen value as JSON, whatever the order of its members."""
     if isinstance(value, MappingProxyType):
-        return {"mapping": _sorted([_encoded(key), _encoded(item)] for key, item in value.items())}
+        return {"mapping": _sort([_encode(key), _encode(item)] for key, item in value.items())}
     if isinstance(value, frozenset):
-        return {"frozenset": _sorted(map(_encoded, value))}
+        return {"frozenset": _sort(map(_encode, value))}
     if isinstance(value, tuple):
-        return [_encoded(item) for item in value]
+        return [_encode(item) for item in value]
     if isinstance(value, Enum):
         return {"enum": [type(value).__qualname__, value.name]}
     if isinstance(value, PurePath):
@@ -62,9 +64,9 @@ def _encoded(value: Any) -> Any:
     return encode(value)
 
 
-def _sorted(encoded: Iterable[Any]) -> list[Any]:
+def _sort(encoded: Iterable[Any]) -> list[Any]:
     return sorted(encoded, key=canonical)
 
 
-def _said(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"it holds {error}" if isinstance(error, Unwritable) else str(error)

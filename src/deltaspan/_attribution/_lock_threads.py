@@ -1,4 +1,4 @@
-"""A thread that enters a lock and leaves it, for an action that runs, or may end, elsewhere."""
+"""A thread that enters and leaves a lock for an action on another thread."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from contextvars import copy_context
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-__all__ = ["Keeper"]
+__all__ = ["LockThread"]
 
 _MOST_LEAVING_SECONDS: Final = 5.0
 """How long a thread that cannot await waits until a lock is released."""
 
 _gates: Final[WeakValueDictionary[Hashable, asyncio.Lock]] = WeakValueDictionary()
-"""Of the runs on one event loop one at a time has a keeper for a lock; the others, however many, wait for it
-without a thread."""
+"""For each lock and event loop, the gate that lets one run at a time have a thread."""
 
 
-class Keeper:
+class LockThread:
     """A thread that holds one lock.
 
     Args:
-        lock: the lock; the thread begins to wait for it at once.
+        lock: the lock. The thread begins to wait for it at once.
     """
 
     def __init__(self, lock: Any) -> None:
@@ -34,34 +33,34 @@ class Keeper:
         self._left: Future[None] = Future()
         # Running from the start: a task that is cancelled while it waits for the release does not cancel it.
         self._left.set_running_or_notify_cancel()
-        self._ends = threading.Event()
+        self._should_leave = threading.Event()
         run = copy_context().run
-        threading.Thread(target=run, args=(self._keep,), name="deltaspan-lock", daemon=True).start()
+        threading.Thread(target=run, args=(self._hold,), name="deltaspan-lock", daemon=True).start()
 
     @classmethod
-    def enter(cls, lock: Any) -> Keeper:
-        """Return a keeper that holds the lock; raise what entering it raises."""
-        keeper = cls(lock)
+    def enter(cls, lock: Any) -> LockThread:
+        """Return a thread that holds the lock, or raise the error of entering it."""
+        thread = cls(lock)
         try:
-            keeper._entered.result()
+            thread._entered.result()
         except BaseException:
-            keeper._give_up()
+            thread._abandon()
             raise
-        return keeper
+        return thread
 
     @classmethod
-    async def enter_async(cls, key: Hashable, lock: Any) -> Keeper:
-        """Return a keeper that holds the lock, without stopping the event loop meanwhile.
+    async def enter_async(cls, key: Hashable, lock: Any) -> LockThread:
+        """Return a thread that holds the lock, and do not block the event loop.
 
         Args:
-            key: what the lock is known by to all who take it on this loop.
+            key: the key of the lock, the same for all who take it on this loop.
             lock: the lock.
         """
         loop = asyncio.get_running_loop()
         gate = _gates.setdefault((id(loop), key), asyncio.Lock())
         await gate.acquire()
         try:
-            keeper = cls(lock)
+            thread = cls(lock)
         except BaseException:
             gate.release()
             raise
@@ -70,32 +69,32 @@ class Keeper:
             with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
                 loop.call_soon_threadsafe(gate.release)
 
-        # Opened by the thread at its very end: a run that gives up leaves it waiting for the lock, where a
-        # second thread would only wait beside it.
-        keeper._left.add_done_callback(open_gate)
+        # The thread opens the gate at its end. If a run gives up, its thread still waits for the lock, and a
+        # second thread would only wait as well.
+        thread._left.add_done_callback(open_gate)
         try:
-            await asyncio.wrap_future(keeper._entered)
+            await asyncio.wrap_future(thread._entered)
         except BaseException:
-            keeper._give_up()
+            thread._abandon()
             raise
-        return keeper
+        return thread
 
     def leave(self) -> None:
-        """Release the lock and wait until it is; raise what leaving it raises."""
-        self._ends.set()
+        """Release the lock and wait for it, or raise the error of leaving it."""
+        self._should_leave.set()
         self._left.result(_MOST_LEAVING_SECONDS)
 
     async def leave_async(self) -> None:
         """Do the same without stopping the event loop."""
-        self._ends.set()
+        self._should_leave.set()
         await asyncio.wrap_future(self._left)
 
-    def _give_up(self) -> None:
-        """Have a lock that comes after all released at once."""
+    def _abandon(self) -> None:
+        """Let the thread release the lock at once if it still gets it."""
         self._entered.cancel()
-        self._ends.set()
+        self._should_leave.set()
 
-    def _keep(self) -> None:
+    def _hold(self) -> None:
         try:
             self._lock.__enter__()
         except BaseException as error:
@@ -105,7 +104,7 @@ class Keeper:
             return
         if self._entered.set_running_or_notify_cancel():
             self._entered.set_result(None)
-        self._ends.wait()
+        self._should_leave.wait()
         try:
             self._lock.__exit__(None, None, None)
         except BaseException as error:

@@ -1,9 +1,9 @@
 """Locks around a window: taken before its baselines, released after its verdict.
 
-A blocking lock is not always entered by the thread that runs the action. In an async action, waiting for it
-would stop the event loop, and with it whoever is to release it; a generator, or a window that is opened by
-hand, may end on another thread than it began, and a lock such as an RLock belongs to the thread that took it.
-There a thread of its own, the keeper, enters the lock and leaves it.
+A blocking lock is not always entered by the thread that runs the action. An async action that waited for it
+would stop the event loop, and with it the task that has to release the lock. A generator, or a window that is
+opened by hand, may end on another thread than it began, and a lock such as an RLock belongs to its thread. In
+these cases a separate thread enters the lock and leaves it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final, NoReturn
 
-from deltaspan._attribution._lock_threads import Keeper
+from deltaspan._attribution._lock_threads import LockThread
 from deltaspan._attribution._places import place_of
 from deltaspan._callables import Bound
 from deltaspan._guard import describe, guarded
@@ -33,11 +33,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LockSource:
-    """Where the lock of a check comes from.
+    """The source of the lock of a check.
 
     Attributes:
-        lock: the lock itself; None when it is computed.
-        computed: computes it from the action's parameters; None when it is given.
+        lock: the lock itself; None if it is computed.
+        computed: computes it from the action's parameters; None if it is given.
     """
 
     lock: Any
@@ -45,23 +45,23 @@ class LockSource:
 
     @property
     def is_async(self) -> bool:
-        """Whether it is known beforehand that only an async action can take it."""
+        """True if the definition shows that only an async action can take it."""
         return self.computed is None and not _blocks(self.lock)
 
     def find(self, values: Mapping[str, Any]) -> tuple[list[Hashable], Any]:
-        """Return what the lock is known by, and the lock.
+        """Return the keys of the lock, and the lock.
 
-        One that is computed is often made anew for each run, and is still the same lock for arguments of the
-        same place.
+        A computed lock is often a new object for each run. For arguments of the same place it is the same
+        lock.
         """
         if self.computed is None:
             return [id(self.lock)], self.lock
         lock = self.computed.call(values)
-        named = tuple(map(_known_by, map(values.get, self.computed.names)))
+        named = tuple(map(_argument_key, map(values.get, self.computed.names)))
         return [(id(self.computed.function), *named), id(lock)], lock
 
 
-def _known_by(argument: Any) -> Hashable:
+def _argument_key(argument: Any) -> Hashable:
     place = place_of(argument)
     # An object that does not tell its place is the same one at least.
     return (id(type(argument)), id(argument)) if place is None else place
@@ -76,21 +76,21 @@ class Locks:
 
     Args:
         tag: the run's tag.
-        moves: whether the run may end on another thread than it began.
+        may_change_thread: whether the run may end on another thread than it began.
 
     Attributes:
-        moves: the same.
+        may_change_thread: the same.
     """
 
-    __slots__ = ("_held", "_tag", "moves")
+    __slots__ = ("_held", "_tag", "may_change_thread")
 
-    def __init__(self, tag: CausalTag, *, moves: bool = False) -> None:
+    def __init__(self, tag: CausalTag, *, may_change_thread: bool = False) -> None:
         self._tag = tag
-        self.moves = moves
+        self.may_change_thread = may_change_thread
         self._held: list[_Held] = []
 
     def take(self, source: LockSource, values: Mapping[str, Any]) -> float:
-        """Take a lock in an action that is not async, and return how long that took, in seconds.
+        """Take a lock in a sync action, and return the waiting time in seconds.
 
         Raises:
             NotLocked: it cannot be computed or taken.
@@ -106,12 +106,15 @@ class Locks:
         return perf_counter() - began
 
     async def take_async(self, source: LockSource, values: Mapping[str, Any]) -> float:
-        """Take a lock in an async action, off the event loop when it blocks; otherwise as `take`."""
+        """Take a lock in an async action, as `take` does.
+
+        A lock that blocks is taken by another thread.
+        """
         began = perf_counter()
         try:
             keys, lock = source.find(values)
             if self._holder_of(keys) is None:
-                self._note(keys, await _enter_async(keys[0], lock))
+                self._register(keys, await _enter_async(keys[0], lock))
         except BaseException as error:
             let_through(error)
             raise _not_locked(error) from error
@@ -139,7 +142,7 @@ class Locks:
             raise
 
     async def release_async(self) -> None:
-        """Release every lock, the last one first; each of them, though the task be cancelled meanwhile."""
+        """Release every lock, the last one first, even if the task is cancelled meanwhile."""
         if self._held:
             try:
                 await self._held.pop().leave_async()
@@ -154,15 +157,15 @@ class Locks:
     def _enter(self, keys: list[Hashable], lock: Any) -> None:
         if not _blocks(lock):
             raise TypeError(f"{lock!r} is not a lock that a sync action can take")
-        if self.moves:
-            self._note(keys, _Kept(Keeper.enter(lock)))
+        if self.may_change_thread:
+            self._register(keys, _HeldByThread(LockThread.enter(lock)))
             return
         # Noted before it is entered, so that a lock which is taken when Ctrl-C comes is given back.
-        held = _Entered(lock)
-        self._note(keys, held)
+        held = _HeldHere(lock)
+        self._register(keys, held)
         held.enter()
 
-    def _note(self, keys: list[Hashable], held: _Held) -> None:
+    def _register(self, keys: list[Hashable], held: _Held) -> None:
         self._held.append(held)
         _holders.setdefault(self._tag.id, set()).update(keys)
 
@@ -181,12 +184,12 @@ async def _enter_async(key: Hashable, lock: Any) -> _Held:
     # Special methods are looked up on the type, as `with` does.
     if hasattr(type(lock), "__aenter__"):
         await lock.__aenter__()
-        return _AsyncEntered(lock)
+        return _HeldByTask(lock)
     if not _blocks(lock):
-        raise TypeError(f"{lock!r} is not a lock: it is no context manager")
+        raise TypeError(f"{lock!r} is not a lock, because it is not a context manager")
     if on_asyncio():
-        return _Kept(await Keeper.enter_async(key, lock))
-    held = _Entered(lock)
+        return _HeldByThread(await LockThread.enter_async(key, lock))
+    held = _HeldHere(lock)
     held.enter()
     return held
 
@@ -214,7 +217,7 @@ class _Held(ABC):
         self.leave()
 
 
-class _Entered(_Held):
+class _HeldHere(_Held):
     """A lock that this thread entered."""
 
     def __init__(self, lock: Any) -> None:
@@ -234,20 +237,20 @@ def _within(lock: Any) -> Generator[None, None, None]:
         yield
 
 
-class _Kept(_Held):
-    """A lock that a keeper entered."""
+class _HeldByThread(_Held):
+    """A lock that a thread of its own entered."""
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, thread: LockThread) -> None:
+        self._thread = thread
 
     def leave(self) -> None:
-        self._keeper.leave()
+        self._thread.leave()
 
     async def leave_async(self) -> None:
-        await self._keeper.leave_async()
+        await self._thread.leave_async()
 
 
-class _AsyncEntered(_Held):
+class _HeldByTask(_Held):
     """An async lock that this task entered."""
 
     def __init__(self, lock: Any) -> None:
@@ -271,7 +274,10 @@ class _AsyncEntered(_Held):
         await self._lock.__aexit__(None, None, None)
 
     def _leave_at_once(self) -> None:
-        """Take the one step in which a lock of asyncio's leaves; one that takes more is left in its midst."""
+        """Run the single step in which a lock of asyncio is released.
+
+        A lock that needs more than one step is not awaited.
+        """
         leaving = self.leave_async()
         try:
             leaving.send(None)

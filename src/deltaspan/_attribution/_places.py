@@ -1,4 +1,6 @@
-"""The place that an argument names, as one canonical text: `7` and `"7"` are one place.
+"""The place that an argument names, as canonical text.
+
+`7` and `"7"` are one place.
 
 Arguments that may name the same place have the same text. Two with different texts are apart. An argument
 that does not tell its place has no text, and may be any place.
@@ -206,12 +208,12 @@ def _members_of(value: Any) -> Iterable[Any]:
 
 
 def _definer(kind: type, name: str) -> type:
-    """Return the class that defines a special method; what a metaclass answers does not count."""
+    """Return the class that defines a special method, metaclasses left out."""
     return next(base for base in kind.__mro__ if name in vars(base))
 
 
 def _shows_text(kind: type) -> bool:
-    """Return whether values of a type have a text of their own, as a URL or an id has."""
+    """Return whether a type defines the text of its values, as URLs do."""
     definer = _definer(kind, "__str__")
     return definer is not object and not definer.__module__.startswith(("pydantic.main", "sqlmodel."))
 
@@ -225,7 +227,10 @@ def _is_python(method: Any) -> bool:
 
 
 def _is_generated(method: Any) -> bool:
-    """Return whether a method was written by `dataclass` or `attrs`, which compile text, not a file."""
+    """Return whether `dataclass` or `attrs` generated a method.
+
+    They compile text that is not in a file.
+    """
     return _is_python(method) and method.__code__.co_filename.startswith("<")
 
 
@@ -276,14 +281,14 @@ def _of_number(number: Decimal) -> str:
 
 
 def _of_moment(moment: datetime) -> str:
-    """Return a moment in UTC; one without a zone may be meant so."""
+    """Return the text of a moment in UTC, which is the default zone."""
     if moment.utcoffset() is not None:
         moment = moment.astimezone(timezone.utc)
     return moment.replace(tzinfo=None, fold=0).isoformat()
 
 
 def _of_path(text: str) -> str:
-    """Return a path as seen from the working directory; the file system is not asked."""
+    """Return a path relative to the working directory, without access to the file system."""
     path = _plain(text.removeprefix("file://"))
     if path == "~" or path.startswith("~/"):
         path = _plain(os.path.expanduser(path))  # noqa: PTH111 - a Path drops what is left of an URL

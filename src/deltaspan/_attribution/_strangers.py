@@ -1,4 +1,4 @@
-"""Says once that a change was credited to an action because no other verified action was there."""
+"""The advice that code which is not verified would be credited to an action."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Final
 
 from deltaspan._guard import say
 
-__all__ = ["warn_of_strangers"]
+__all__ = ["warn_of_unverified_writers"]
 
 _MOST_REMEMBERED: Final = 1024
 _warned: Final[set[str]] = set()
-"""The metrics that were spoken of in this process."""
+"""The metrics that were logged in this process."""
 
 
-def warn_of_strangers(metric: str, attribution: str) -> None:
-    """Log, once for each metric, who else could have made a change that was credited to an action.
+def warn_of_unverified_writers(metric: str, attribution: str) -> None:
+    """Log once for each metric that unverified writers would be credited as well.
 
     Args:
         metric: the metric of a check that passed.
-        attribution: why the change was credited to the action: `window` or `scoped`.
+        attribution: the kind of its attribution, `window` or `scoped`.
     """
     if metric in _warned or len(_warned) >= _MOST_REMEMBERED:
         return

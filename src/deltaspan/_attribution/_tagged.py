@@ -1,4 +1,4 @@
-"""`tagged`: wraps a probe that reads rows, so that each row is told apart by who wrote it."""
+"""`tagged`: a probe of rows that attributes each row to its writer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Tagged", "tagged", "tagged_rows"]
 
 
 class Tagged(RowProbe):
-    """A probe of key → tag; made by `tagged(...)`.
+    """A probe that returns key → causal tag, made by `tagged(...)`.
 
     Args:
         probe: reads rows.
@@ -48,7 +48,7 @@ class Tagged(RowProbe):
         return tags_by_key(rows, *self._fields, self._source, self._content)
 
     def with_contents(self) -> Tagged:
-        """Return the probe of the same rows whose state also says whether each row is as it was."""
+        """Return the probe of the same rows that also reads fingerprints of their content."""
         made = type(self)(self._probe, *self._fields, self._words, whole=self._whole, keeps_contents=True)
         return take_settings(made, self)
 
@@ -64,7 +64,9 @@ def tagged(
     tag: Field,
     root: Field | None = None,
 ) -> Tagged:
-    """Credit rows to whoever wrote them: a probe that reads rows becomes one of key → causal tag.
+    """Attribute each row to its writer by the causal tag in it.
+
+    A probe that reads rows becomes a probe of key → causal tag.
 
     The delta splits into *mine*, *others* and *untagged*, and the check holds against what is mine, whoever
     else writes meanwhile. Mine is what carries the tag of this run or of a run below it: one that this
@@ -113,7 +115,7 @@ def tagged_rows(
     whole: Callable[..., Any],
     words: str | None = None,
 ) -> Tagged:
-    """Return `tagged(...)` of a probe that reads of each row no more than its key and its tags.
+    """Return `tagged(...)` of a probe that reads key and tags of each row alone.
 
     Args:
         probe: reads rows.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from deltaspan._attribution import (
@@ -13,14 +14,15 @@ from deltaspan._attribution import (
     close_window,
     open_window,
     retire_window,
-    warn_of_strangers,
+    warn_of_unverified_writers,
 )
+from deltaspan._attribution_kinds import ATTRIBUTION_KINDS
 from deltaspan._batches import Moment
 from deltaspan._engine._judge import judge
 from deltaspan._engine._plan import CheckPlan
 from deltaspan._engine._reads import NO_READ, LimitedRead, Read
 from deltaspan._guard import EXHAUSTED
-from deltaspan._reports import CheckReport, outline, redacted, shown, without_content
+from deltaspan._reports import CheckReport, hide_content, outline, redact_report, redact_state
 from deltaspan._state.diff import without_contents
 from deltaspan._verdicts import NotLocked, Raised, Timing, Verdict, inconclusive
 from deltaspan.causal_tag import CausalTag, DescendantTracker, start_tracking, stop_tracking
@@ -37,7 +39,6 @@ _EXHAUSTED_NOTE: Final = (
 _UNSETTLED: Final = "its event loop ended before it was known whether the state comes, or stays, as expected"
 _SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
 _SHARES: Final = 2**32
-_BLIND_TO_STRANGERS: Final = frozenset({"window", "scoped"})
 
 
 class CheckRun:
@@ -149,7 +150,7 @@ class CheckRun:
         if self.plan.is_tagged:
             state = without_contents(state)
         if redaction is not None:
-            return shown(state, redaction)
+            return redact_state(state, redaction)
         return outline(state) if self.plan.hides_content else state
 
     def read_again(self, moment: Moment) -> Read:
@@ -199,8 +200,12 @@ class CheckRun:
         if self.is_watched and self.settle_seconds is None:
             return self._finished(self._unjudged(inconclusive("abandoned", _UNSETTLED), tag))
         report = self._finished(self.judge(values, result, error, tag, left, overlap, claim))
-        if plan.attribution in _BLIND_TO_STRANGERS and plan.claims_change and report.passed:
-            warn_of_strangers(plan.metric, plan.attribution)
+        if (
+            ATTRIBUTION_KINDS[plan.attribution].includes_unverified_writers
+            and plan.claims_change
+            and report.passed
+        ):
+            warn_of_unverified_writers(plan.metric, plan.attribution)
         return report
 
     def abandoned(self, tag: str, why: str) -> CheckReport:
@@ -233,13 +238,13 @@ class CheckRun:
         if self.settle_seconds is not None or self._lock_seconds is not None:
             timing = Timing(self.attempts, self.settle_seconds, self._lock_seconds)
             seconds = report.probe_seconds + self._probe_seconds
-            report = report._replace(probe_seconds=seconds, timing=timing)
+            report = replace(report, probe_seconds=seconds, timing=timing)
         plan = self.plan
         if plan.redaction is not None:
-            return redacted(report, plan.redaction, claims_change=plan.claims_change)
+            return redact_report(report, plan.redaction, claims_change=plan.claims_change)
         if not (plan.is_content and plan.hides_content):  # a field costs less than a property
             return report
-        return without_content(
+        return hide_content(
             report, claims_change=plan.claims_change, has_computed_operands=bool(plan.computed)
         )
 

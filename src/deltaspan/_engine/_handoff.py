@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -120,17 +121,19 @@ class WindowRun(Run):
         return super()._report_on(checks, ended, claim)
 
     def _aged(self, plan: CheckPlan, report: CheckReport, age: float) -> CheckReport:
-        if report.pre is UNREAD:
+        if not report.has_pre_state:
             return report
-        report = report._replace(timing=(report.timing or Timing())._replace(baseline_age_seconds=age))
+        report = replace(report, timing=(report.timing or Timing())._replace(baseline_age_seconds=age))
         is_stale = self._max_age is not None and age > self._max_age
         if not is_stale or report.outcome == "skipped" or report.reason == "abandoned":
             return report
         note = f"the baseline was {age:.1f} s old, and max_age is {self._max_age:g} s"
         if plan.redaction is None and not plan.hides_content and report.delta is not None:
             happened = report.delta.words() if report.delta.changed else "did not change"
-            note += f"; the state {happened} since{transition(report.pre, report.post)}, by whomever"
-        return report._replace(verdict=inconclusive("stale_baseline", note))
+            note += (
+                f"; the state {happened} since{transition(report.pre_state, report.post_state)}, by whomever"
+            )
+        return replace(report, verdict=inconclusive("stale_baseline", note))
 
 
 def refuse_unlike(handed: Handed, metrics: Collection[str]) -> None:

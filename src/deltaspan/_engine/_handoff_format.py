@@ -19,7 +19,7 @@ from deltaspan._state import Unreadable, Unwritable, canonical, decode, encode
 from deltaspan._state.snapshot import Unfreezable
 from deltaspan._telemetry import Resumed
 from deltaspan._verdicts import UNREAD, ProbeTimeout
-from deltaspan.causal_tag import CausalTag, carried, is_tag
+from deltaspan.causal_tag import CausalTag, carrier_headers, is_tag
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 __all__ = [
@@ -311,7 +311,7 @@ def _read(content: dict[str, Any]) -> Handed:
         raise TypeError
     if tag is None:
         return Handed(name, {}, {}, frozenset(metrics), None, 0.0, 0.0)
-    resumed = Resumed(_read_tag(tag), _whole(content["attempt"]), carried(content["trace"]))
+    resumed = Resumed(_read_tag(tag), _whole(content["attempt"]), carrier_headers(content["trace"]))
     return Handed(
         name,
         {arg: decode(value) for arg, value in content["args"].items()},
@@ -327,7 +327,7 @@ def _read_tag(tag: dict[str, Any]) -> CausalTag:
     own, root, parent = tag["id"], tag["root_id"], tag["parent_id"]
     if not (is_tag(own) and is_tag(root) and (parent is None or is_tag(parent))):
         raise ValueError
-    return CausalTag(own, root, parent, None, {})
+    return CausalTag(own, root, parent)
 
 
 def _read_check(check: dict[str, Any]) -> HandedCheck:

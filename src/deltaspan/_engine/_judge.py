@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Final, TypeGuard
 
-from deltaspan._attribution import Overlap, Rival, doubt_beside_others, doubt_of
+from deltaspan._attribution import Overlap, Rival, credit_problem, credit_problem_beside_others
+from deltaspan._attribution_kinds import ATTRIBUTION_KINDS, choose_attribution
 from deltaspan._engine._plan import RESULT, CheckPlan
 from deltaspan._engine._reads import Read
 from deltaspan._guard import EXHAUSTED, class_name, describe
 from deltaspan._interrupts import let_through
-from deltaspan._reports import CheckReport, Hinted
+from deltaspan._reports import CheckReport, HintedExpectation
 from deltaspan._state.diff import Delta, Ownership, TaggedDelta, difference, split, without_contents
 from deltaspan._state.render import kinds, transition
 from deltaspan._state.snapshot import Unfreezable
@@ -27,14 +28,13 @@ from deltaspan._verdicts import (
 )
 from deltaspan.checks import probe_name
 from deltaspan.expectations import (
-    NOTHING_IGNORED,
     PRE_STATE,
     BoundPredicate,
     ChangeExpectation,
     Expectation,
-    Ignored,
     NoChange,
     States,
+    has_operand,
     is_predicate,
     predicate_name,
     read_own_generator,
@@ -101,7 +101,7 @@ def judge(
         and plan.claims_change
         and not (delta and delta.changed)
     ):
-        explained = Hinted(expectation, plan.hint)
+        explained = HintedExpectation(expectation, plan.hint)
     return CheckReport(
         plan.metric,
         verdict,
@@ -175,7 +175,7 @@ def _settled(
     expectation: Expectation = plan.expectation
     if plan.unchanged_on_error and (error is not None or claim == "failure"):
         cause = "claimed failure" if error is None else f"raised {class_name(type(error))}"
-        expectation = NoChange(_ignored_of(expectation), cause)
+        expectation = NoChange(expectation.ignored, cause)
     if not plan.computed:
         return expectation
     computed = _compute(plan, expectation, pre, values, result)
@@ -197,12 +197,7 @@ def _without_fingerprints(read: Read) -> Read:
 
 def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
     """Return the delta without what is left out, as far as it is known: some of it may be computed."""
-    return _ignored_of(expectation).leave_out(delta) if plan.has_ignored else delta
-
-
-def _ignored_of(expectation: Expectation) -> Ignored:
-    ignored: Ignored = getattr(expectation, "ignored", NOTHING_IGNORED)
-    return ignored
+    return expectation.ignored.leave_out(delta) if plan.has_ignored else delta
 
 
 def _read_fault(
@@ -268,7 +263,7 @@ def _on_rows(
     if _keeps_others(expectation):
         return _beside_others(plan, expectation, delta, states, overlap)
     verdict = expectation.judge(delta, *states)
-    doubt = None if plan.ignores_rivals else doubt_of(expectation, delta, verdict, states)
+    doubt = None if plan.ignores_rivals else credit_problem(expectation, delta, verdict, states)
     return delta, verdict if doubt is None else inconclusive("contended", doubt), attribution
 
 
@@ -282,11 +277,11 @@ def _beside_others(
     doubt = None
     if not plan.ignores_rivals:
         other = _writer_beside(overlap) if overlap.writer_count else None
-        doubt = doubt_beside_others(expectation, delta, verdict, states, claimed, other)
+        doubt = credit_problem_beside_others(expectation, delta, verdict, states, claimed, other)
     attribution = plan.attribution
     if rest.unsigned.changed:
         # No tag credits it to the action, only that no other window was open.
-        attribution = "scoped" if plan.scope_names else "window"
+        attribution = choose_attribution(uses_tag=False, is_locked=False, is_scoped=bool(plan.scope_names))
     judged = verdict if doubt is None else inconclusive("contended", doubt)
     return delta.credited(claimed), judged, attribution
 
@@ -310,7 +305,7 @@ def _compute(
         known[RESULT] = result
     computed: dict[str, Any] = {}
     for path, bound in plan.computed:
-        if not hasattr(expectation, path.partition(".")[0]):
+        if not has_operand(expectation, path):
             continue  # of the claim that an action which raised is not held to
         if RESULT in bound.names and result is UNREAD:
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
@@ -323,7 +318,11 @@ def _compute(
 
 
 def _unattributed(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -> bool:
-    if plan.attribution == "causal_tag" or verdict is OBSERVED or verdict.outcome == "inconclusive":
+    if (
+        ATTRIBUTION_KINDS[plan.attribution].tolerates_rivals
+        or verdict is OBSERVED
+        or verdict.outcome == "inconclusive"
+    ):
         return False
     # An unchanged state needs nobody to credit; one that changed may have been changed by the rival.
     return verdict.outcome == "fail" or not isinstance(expectation, NoChange)

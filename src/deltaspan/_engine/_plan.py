@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, get_args
 
 from deltaspan._attribution import LockSource, Scope, Tagged, place_of
+from deltaspan._attribution_kinds import choose_attribution
 from deltaspan._callables import ArgumentReader, Bound, bind, is_async, refuse_shadowing
 from deltaspan._config import settings
 from deltaspan._guard import class_name
@@ -355,7 +356,7 @@ def _plan_check(
 ) -> CheckPlan:
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
-    pruning = getattr(check.expectation, "ignored", NOTHING_IGNORED).pruning
+    pruning = check.expectation.ignored.pruning
     if pruning is not None:
         probe = replace(probe, freeze=partial(freeze, pruning=pruning))
     computed = tuple(
@@ -378,7 +379,11 @@ def _plan_check(
         probe=probe,
         expectation=check.expectation,
         computed=computed,
-        attribution="causal_tag" if is_tagged else _attribution(probe, lock, scope_names),
+        attribution=choose_attribution(
+            uses_tag=is_tagged or CAUSAL_TAG in probe.names,
+            is_locked=lock is not None,
+            is_scoped=bool(scope_names),
+        ),
         scope_names=scope_names,
         claims_change=not (claims_nothing or unchanged),
         claims_nothing=claims_nothing,
@@ -396,18 +401,10 @@ def _plan_check(
         sample_rate=said.sample_rate,
         ignores_rivals=options.on_contention == "ignore",
         is_tagged=is_tagged,
-        counts_rows=is_tagged and is_of_numbers(getattr(check.expectation, "movement", None)),
-        has_ignored=getattr(check.expectation, "ignored", NOTHING_IGNORED) is not NOTHING_IGNORED,
+        counts_rows=is_tagged and is_of_numbers(check.expectation.movement),
+        has_ignored=check.expectation.ignored is not NOTHING_IGNORED,
         _bare_scope=Scope(check.metric),
     )
-
-
-def _attribution(probe: Bound, lock: LockSource | None, scope_names: tuple[str, ...]) -> Attribution:
-    if CAUSAL_TAG in probe.names:
-        return "causal_tag"
-    if lock is not None:
-        return "exclusive"
-    return "scoped" if scope_names else "window"
 
 
 def _lock_source(lock: Any, owner: str, parameters: Collection[str]) -> LockSource | None:

@@ -25,7 +25,7 @@ from deltaspan._engine._plan import CAUSAL_TAG, YIELDED, Plan
 from deltaspan._engine._polling import settle, settle_async, steps_of
 from deltaspan._engine._reads import Read, perform_together
 from deltaspan._guard import guarded, say
-from deltaspan._reports import ActionReport, CheckReport, hand_out
+from deltaspan._reports import ActionReport, CheckReport, publish_report
 from deltaspan._telemetry import Resumed, RunTelemetry
 from deltaspan._verdicts import UNREAD, Unread
 from deltaspan._workers import current_process, is_collected, later, on_asyncio, watch
@@ -109,7 +109,9 @@ class RunSteps:
         self._values = {**values, CAUSAL_TAG: self._telemetry.tag.id} if plan.names_values else values
         moment = Moment()
         self._checks = [CheckRun(check, self._values, self._telemetry.tag, moment) for check in plan.checks]
-        self._locks = Locks(self._telemetry.tag, moves=plan.is_generator) if plan.has_locks else None
+        self._locks = (
+            Locks(self._telemetry.tag, may_change_thread=plan.is_generator) if plan.has_locks else None
+        )
         self._entered = self._began = 0.0
         self._paused = self._unheard = False
         self._claim: Claim | Unread | None = UNREAD
@@ -210,7 +212,7 @@ class RunSteps:
                 self._hand_out(self.report)
 
     def _hand_out(self, report: ActionReport) -> None:
-        hand_out(report)
+        publish_report(report)
         hook = self._plan.options.on_report
         if hook is not None:
             guarded(f"the on_report hook of {report.action}", hook, report)
@@ -383,7 +385,7 @@ class Run(RunSteps):
             baseline: frozen states by metric that were read earlier, instead of reading now.
         """
         if self._locks is not None:
-            self._locks.moves = True
+            self._locks.may_change_thread = True
         if baseline is None:
             self.__enter__()
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from deltaspan._engine._plan import CheckPlan, Plan
-from deltaspan._reports import ActionReport, CheckReport, redacted
+from deltaspan._reports import ActionReport, CheckReport, redact_report
 from deltaspan._verdicts import UNREAD, Verdict
 
 __all__ = ["SKIPPED", "unverified"]
@@ -22,4 +22,4 @@ def _unread(plan: CheckPlan, verdict: Verdict) -> CheckReport:
     report = CheckReport(plan.metric, verdict, plan.attribution, None, UNREAD, UNREAD, None, plan.expectation)
     if plan.redaction is None:
         return report
-    return redacted(report, plan.redaction, claims_change=plan.claims_change)
+    return redact_report(report, plan.redaction, claims_change=plan.claims_change)

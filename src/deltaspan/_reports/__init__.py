@@ -1,27 +1,27 @@
-"""Reports: what one run of one action came to, read-only, for people, programs and telemetry.
+"""Reports: the results of runs, for people, programs and telemetry.
 
-Sentences are made when they are asked for: most runs pass and nobody reads theirs. For the same reason
-reports are cheap to build: a frozen dataclass would cost more than judging the delta.
+Reports are read-only values. A sentence is made when it is read, because most runs pass and their sentences
+are never read. For the same reason a report is cheap to make.
 
 `_check.py` reports one check, `_action.py` a whole run.
 """
 
 from deltaspan._reports._action import ActionReport
 from deltaspan._reports._check import CheckReport
-from deltaspan._reports._collect import collect_reports, hand_out, is_collecting
-from deltaspan._reports._content import outline, without_content
-from deltaspan._reports._hints import Hinted
-from deltaspan._reports._redaction import redacted, shown
+from deltaspan._reports._collect import collect_reports, is_collecting, publish_report
+from deltaspan._reports._content import hide_content, outline
+from deltaspan._reports._hints import HintedExpectation
+from deltaspan._reports._redaction import redact_report, redact_state
 
 __all__ = [
     "ActionReport",
     "CheckReport",
-    "Hinted",
+    "HintedExpectation",
     "collect_reports",
-    "hand_out",
+    "hide_content",
     "is_collecting",
     "outline",
-    "redacted",
-    "shown",
-    "without_content",
+    "publish_report",
+    "redact_report",
+    "redact_state",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 from deltaspan._reports._check import CheckReport
 from deltaspan._verdicts import SEVERITY
@@ -12,33 +13,50 @@ from deltaspan.typing import Claim, Outcome
 __all__ = ["ActionReport"]
 
 
+@dataclass(frozen=True, init=False, repr=False)
 class ActionReport:
-    """What one run of one action came to: its checks, in the order declared; read-only.
+    """The result of one run of one action, with one CheckReport a check.
 
-    Args:
-        action: the action's name.
-        causal_tag: the tag of this run, canonical UUID text; None when it was skipped.
-        checks: one CheckReport a check.
+    It is read-only and can be hashed, copied and pickled. Two reports are equal if all their fields are.
+
+    Attributes:
+        action: the name of the action.
+        causal_tag: the tag of this run, canonical UUID text; None if it was skipped.
+        checks: the reports of its checks, in the order declared.
         parent_tag: the tag of the run that called this one, or None.
-        root_tag: the tag of the outermost run.
-        action_seconds: what the action alone took, in seconds.
-        verification_seconds: what checking cost: probes, settling and evaluating, in seconds.
-        attempt: which run of this action below its parent run it is, from 1.
-        claim: what the action says of itself, `success` or `failure`; None when it says nothing.
+        root_tag: the tag of the outermost run; None if this run was skipped.
+        action_seconds: the time that the action alone took, in seconds.
+        verification_seconds: the time that probes, polling and judging took, in seconds.
+        attempt: the number of this run among the runs of this action below the same parent, from 1. A run
+            without a parent has number 1.
+        claim: `success` or `failure`, as `claim=` derived it from the result; None if there is no claim. An
+            action that raised claims failure.
+        outcome: the worst outcome of its checks: fail > inconclusive > pass > observed > skipped.
     """
 
     __slots__ = (
-        "_action",
-        "_action_seconds",
-        "_attempt",
-        "_causal_tag",
-        "_checks",
-        "_claim",
-        "_outcome",
-        "_parent_tag",
-        "_root_tag",
-        "_verification_seconds",
+        "action",
+        "action_seconds",
+        "attempt",
+        "causal_tag",
+        "checks",
+        "claim",
+        "outcome",
+        "parent_tag",
+        "root_tag",
+        "verification_seconds",
     )
+
+    action: str
+    causal_tag: str | None
+    checks: tuple[CheckReport, ...]
+    parent_tag: str | None
+    root_tag: str | None
+    action_seconds: float
+    verification_seconds: float
+    attempt: int
+    claim: Claim | None
+    outcome: Outcome
 
     def __init__(
         self,
@@ -52,88 +70,36 @@ class ActionReport:
         attempt: int = 1,
         claim: Claim | None = None,
     ) -> None:
-        self._action = action
-        self._causal_tag = causal_tag
-        self._checks = checks
-        self._parent_tag = parent_tag
-        self._root_tag = root_tag
-        self._action_seconds = action_seconds
-        self._verification_seconds = verification_seconds
-        self._attempt = attempt
-        self._claim = claim
+        # One is made for every run, and this takes half of what a generated __init__ takes.
+        _set_action(self, action)
+        _set_causal_tag(self, causal_tag)
+        _set_checks(self, checks)
+        _set_parent_tag(self, parent_tag)
+        _set_root_tag(self, root_tag)
+        _set_action_seconds(self, action_seconds)
+        _set_verification_seconds(self, verification_seconds)
+        _set_attempt(self, attempt)
+        _set_claim(self, claim)
         outcome: Outcome = checks[0].outcome
         for check in checks[1:]:
             if SEVERITY[check.outcome] > SEVERITY[outcome]:
                 outcome = check.outcome
-        self._outcome = outcome
-
-    @property
-    def action(self) -> str:
-        """The action's name."""
-        return self._action
-
-    @property
-    def causal_tag(self) -> str | None:
-        """The tag of this run, canonical UUID text; None when it was skipped."""
-        return self._causal_tag
-
-    @property
-    def parent_tag(self) -> str | None:
-        """The tag of the run that called this one, or None."""
-        return self._parent_tag
-
-    @property
-    def root_tag(self) -> str | None:
-        """The tag of the outermost run; None when it was skipped."""
-        return self._root_tag
-
-    @property
-    def attempt(self) -> int:
-        """Which run of this action below its parent run it is, from 1; a root is always 1."""
-        return self._attempt
-
-    @property
-    def claim(self) -> Claim | None:
-        """What the action says of itself: `success` or `failure`; None when it says nothing.
-
-        It is what `claim=` made of the result. An action that raised claims failure.
-        """
-        return self._claim
-
-    @property
-    def checks(self) -> tuple[CheckReport, ...]:
-        """One CheckReport a check, in the order declared."""
-        return self._checks
-
-    @property
-    def action_seconds(self) -> float:
-        """What the action alone took, in seconds."""
-        return self._action_seconds
-
-    @property
-    def verification_seconds(self) -> float:
-        """What checking cost: probes, settling and evaluating, in seconds."""
-        return self._verification_seconds
-
-    @property
-    def outcome(self) -> Outcome:
-        """The worst outcome of its checks: fail > inconclusive > pass > observed > skipped."""
-        return self._outcome
+        _set_outcome(self, outcome)
 
     @property
     def passed(self) -> bool:
         """True when the worst outcome is `pass`."""
-        return self._outcome == "pass"
+        return self.outcome == "pass"
 
     @property
     def failed(self) -> tuple[CheckReport, ...]:
         """The checks that failed."""
-        return tuple(check for check in self._checks if check.outcome == "fail")
+        return tuple(check for check in self.checks if check.outcome == "fail")
 
     @property
     def explanation(self) -> str:
         """The explanations of the checks that decide the outcome, joined."""
-        return "; ".join(check.explanation for check in self._checks if check.outcome == self._outcome)
+        return "; ".join(check.explanation for check in self.checks if check.outcome == self.outcome)
 
     def feedback(self) -> str:
         """Return a compact text for the agent's next attempt.
@@ -141,8 +107,8 @@ class ActionReport:
         After an inconclusive check it says that the effect is unknown and that the action must not simply
         be repeated: repeating an action that did work acts twice.
         """
-        lines = [f"{self._action}: {_HEADLINES[self._outcome]}"]
-        shown = [check for check in self._checks if check.outcome in ("fail", "inconclusive")]
+        lines = [f"{self.action}: {_HEADLINES[self.outcome]}"]
+        shown = [check for check in self.checks if check.outcome in ("fail", "inconclusive")]
         lines += [f"- {check.outcome}: {check.explanation}" for check in shown]
         if any(check.outcome == "inconclusive" for check in shown):
             lines.append(
@@ -158,58 +124,64 @@ class ActionReport:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values: the run, then its checks."""
         return {
-            "action": self._action,
-            "outcome": self._outcome,
-            "claim": self._claim,
-            "causal_tag": self._causal_tag,
-            "parent_tag": self._parent_tag,
-            "root_tag": self._root_tag,
-            "attempt": self._attempt,
-            "action_seconds": self._action_seconds,
-            "verification_seconds": self._verification_seconds,
-            "checks": [check.to_dict() for check in self._checks],
+            "action": self.action,
+            "outcome": self.outcome,
+            "claim": self.claim,
+            "causal_tag": self.causal_tag,
+            "parent_tag": self.parent_tag,
+            "root_tag": self.root_tag,
+            "attempt": self.attempt,
+            "action_seconds": self.action_seconds,
+            "verification_seconds": self.verification_seconds,
+            "checks": [check.to_dict() for check in self.checks],
         }
 
     def __getitem__(self, metric: str) -> CheckReport:
-        for check in self._checks:
+        for check in self.checks:
             if check.metric == metric:
                 return check
-        known = ", ".join(check.metric for check in self._checks)
-        raise KeyError(f"no check on {metric!r}; {self._action} checks {known}")
+        known = ", ".join(check.metric for check in self.checks)
+        raise KeyError(f"no check on {metric!r}; {self.action} checks {known}")
 
     def __iter__(self) -> Iterator[CheckReport]:
-        return iter(self._checks)
+        return iter(self.checks)
 
     def __len__(self) -> int:
-        return len(self._checks)
+        return len(self.checks)
 
     def __str__(self) -> str:
-        return "\n\n".join(str(check) for check in self._checks)
+        return "\n\n".join(str(check) for check in self.checks)
 
     def __repr__(self) -> str:
-        checks = "1 check" if len(self._checks) == 1 else f"{len(self._checks)} checks"
-        unmet = [repr(check) for check in self._checks if check.outcome in ("fail", "inconclusive")]
-        claim = "" if self._claim is None else f" (claims {self._claim})"
-        return f"<ActionReport {self._action}: {self._outcome}{claim}, {', '.join([checks, *unmet])}>"
+        checks = "1 check" if len(self.checks) == 1 else f"{len(self.checks)} checks"
+        unmet = [repr(check) for check in self.checks if check.outcome in ("fail", "inconclusive")]
+        claim = "" if self.claim is None else f" (claims {self.claim})"
+        return f"<ActionReport {self.action}: {self.outcome}{claim}, {', '.join([checks, *unmet])}>"
+
+    def __copy__(self) -> ActionReport:
+        return self
+
+    def __deepcopy__(self, memo: object) -> ActionReport:
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (
-            ActionReport,
-            (
-                self._action,
-                self._causal_tag,
-                self._checks,
-                self._parent_tag,
-                self._root_tag,
-                self._action_seconds,
-                self._verification_seconds,
-                self._attempt,
-                self._claim,
-            ),
+        return ActionReport, tuple(
+            getattr(self, field.name) for field in fields(self) if field.name != "outcome"
         )
 
 
-_HEADLINES: dict[Outcome, str] = {
+_set_action: Final = ActionReport.__dict__["action"].__set__
+_set_causal_tag: Final = ActionReport.__dict__["causal_tag"].__set__
+_set_checks: Final = ActionReport.__dict__["checks"].__set__
+_set_parent_tag: Final = ActionReport.__dict__["parent_tag"].__set__
+_set_root_tag: Final = ActionReport.__dict__["root_tag"].__set__
+_set_action_seconds: Final = ActionReport.__dict__["action_seconds"].__set__
+_set_verification_seconds: Final = ActionReport.__dict__["verification_seconds"].__set__
+_set_attempt: Final = ActionReport.__dict__["attempt"].__set__
+_set_claim: Final = ActionReport.__dict__["claim"].__set__
+_set_outcome: Final = ActionReport.__dict__["outcome"].__set__
+
+_HEADLINES: Final[dict[Outcome, str]] = {
     "pass": "the change was verified.",
     "observed": "no claim was made; the change was recorded.",
     "skipped": "not verified.",

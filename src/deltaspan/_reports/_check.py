@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
 from deltaspan._reports._origin import origin_of
-from deltaspan._reports._serialized import Written, thawed
-from deltaspan._state.diff import Delta, TaggedDelta
+from deltaspan._reports._serialized import SerializedCheck, to_plain_containers
+from deltaspan._state.diff import Delta, TaggedDelta, equal
 from deltaspan._state.render import plain, show
 from deltaspan._state.snapshot import freeze
 from deltaspan._verdicts import UNREAD, Explained, Timing, Verdict
@@ -20,38 +21,88 @@ _MAX_WHY: Final = 500
 """The most characters of an explanation in a `repr`."""
 
 
-class _CheckFields(NamedTuple):
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CheckReport:
+    """The result of one check in one run.
+
+    It is read-only and can be hashed, copied and pickled. Two reports are equal if they show the same
+    values. A pickled report keeps its values and its explanation. It loses `error`.
+
+    Attributes:
+        metric: the name of the measured state.
+        verdict: outcome, reason and note. See `outcome`, `reason` and `explanation`.
+        attribution: why the delta may be credited to the action: `causal_tag`, `exclusive`, `scoped` or
+            `window`.
+        causal_tag: the tag of the run, canonical UUID text; None if it was skipped.
+        pre_state: the baseline, frozen; None if it was not read.
+        post_state: the state after the action, frozen; None if it was not read.
+        delta: the computed difference; None if a state is missing. The delta of a collection has `added`,
+            `removed` and, for mappings, `modified`.
+        expectation: the demand on the delta, with computed operands filled in.
+        probe_seconds: the time that all reads of the probe took together, in seconds.
+        timing: attempts and waiting times; None if the check made two reads and did not wait.
+        has_pre_state: whether the baseline was read. A state may itself be None.
+        has_post_state: whether the state after the action was read.
+    """
+
+    __slots__ = (
+        "attribution",
+        "causal_tag",
+        "delta",
+        "expectation",
+        "has_post_state",
+        "has_pre_state",
+        "metric",
+        "post_state",
+        "pre_state",
+        "probe_seconds",
+        "timing",
+        "verdict",
+    )
+
     metric: str
     verdict: Verdict
     attribution: Attribution
     causal_tag: str | None
-    pre: Any
-    post: Any
+    pre_state: Any
+    post_state: Any
     delta: Delta | None
     expectation: Explained
-    probe_seconds: float = 0.0
-    timing: Timing | None = None
+    probe_seconds: float
+    timing: Timing | None
+    has_pre_state: bool
+    has_post_state: bool
 
-
-class CheckReport(_CheckFields):
-    """What one check came to; read-only.
-
-    Attributes:
-        metric: the name of what was measured.
-        verdict: outcome, reason and note as the judge gave them; see `outcome`, `reason`, `explanation`.
-        attribution: why the delta may be credited to the action: `causal_tag`, `exclusive`, `scoped` or
-            `window`.
-        causal_tag: the tag of the run, canonical UUID text; None when it was skipped.
-        pre: the frozen baseline, or UNREAD; see `pre_state`.
-        post: the frozen state after the action, or UNREAD; see `post_state`.
-        delta: the computed difference; None when a state is missing. Of a collection it has `added`,
-            `removed` and, for mappings, `modified`.
-        expectation: what the delta had to satisfy, computed operands filled in.
-        probe_seconds: what the reads of the probe cost together, in seconds.
-        timing: what it took beyond two reads; None when it took no more.
-    """
-
-    __slots__ = ()
+    def __init__(
+        self,
+        metric: str,
+        verdict: Verdict,
+        attribution: Attribution,
+        causal_tag: str | None,
+        pre_state: Any,
+        post_state: Any,
+        delta: Delta | None,
+        expectation: Explained,
+        probe_seconds: float = 0.0,
+        timing: Timing | None = None,
+        has_pre_state: bool = True,  # noqa: FBT001, FBT002  # the fields, in their order
+        has_post_state: bool = True,  # noqa: FBT001, FBT002
+    ) -> None:
+        # One is made for every check, and this takes half of what a generated __init__ takes.
+        has_pre_state = has_pre_state and pre_state is not UNREAD
+        has_post_state = has_post_state and post_state is not UNREAD
+        _set_metric(self, metric)
+        _set_verdict(self, verdict)
+        _set_attribution(self, attribution)
+        _set_causal_tag(self, causal_tag)
+        _set_pre_state(self, pre_state if has_pre_state else None)
+        _set_post_state(self, post_state if has_post_state else None)
+        _set_delta(self, delta)
+        _set_expectation(self, expectation)
+        _set_probe_seconds(self, probe_seconds)
+        _set_timing(self, timing)
+        _set_has_pre_state(self, has_pre_state)
+        _set_has_post_state(self, has_post_state)
 
     @property
     def check(self) -> str:
@@ -65,7 +116,7 @@ class CheckReport(_CheckFields):
 
     @property
     def reason(self) -> Reason | None:
-        """Why the check is inconclusive, or None."""
+        """The reason why the check is inconclusive, or None."""
         return self.verdict.reason
 
     @property
@@ -83,29 +134,9 @@ class CheckReport(_CheckFields):
         return self.verdict.outcome == "pass"
 
     @property
-    def has_pre_state(self) -> bool:
-        """Whether the baseline was read; a state may itself be None."""
-        return self.pre is not UNREAD
-
-    @property
-    def has_post_state(self) -> bool:
-        """Whether the state after the action was read."""
-        return self.post is not UNREAD
-
-    @property
     def has_delta(self) -> bool:
-        """Whether both states were read and compared."""
+        """True if both states were read and compared."""
         return self.delta is not None
-
-    @property
-    def pre_state(self) -> Any:
-        """The baseline, frozen; None when it was never read."""
-        return None if self.pre is UNREAD else self.pre
-
-    @property
-    def post_state(self) -> Any:
-        """The state after the action, frozen; None when it was never read."""
-        return None if self.post is UNREAD else self.post
 
     @property
     def expected_delta(self) -> Any:
@@ -114,24 +145,32 @@ class CheckReport(_CheckFields):
 
     @property
     def actual_delta(self) -> Any:
-        """The computed difference; None when a state is missing."""
+        """The computed difference, or None if a state is missing."""
         return None if self.delta is None else self.delta.value
 
     @property
     def others(self) -> Any:
-        """What others did, by the tags of rows, told as in `actual_delta`; None without tagged rows."""
-        apart = getattr(self.delta, "apart", None)
-        return None if apart is None else apart[0]
+        """The changes by other runs, in the form of `actual_delta`.
+
+        None if the states are not of tagged rows.
+        """
+        return None if self._others_and_untagged is None else self._others_and_untagged[0]
 
     @property
     def untagged(self) -> Any:
-        """What was done without a tag, told as in `actual_delta`; None without tagged rows."""
-        apart = getattr(self.delta, "apart", None)
-        return None if apart is None else apart[1]
+        """The changes without a tag, in the form of `actual_delta`.
+
+        None if the states are not of tagged rows.
+        """
+        return None if self._others_and_untagged is None else self._others_and_untagged[1]
+
+    @property
+    def _others_and_untagged(self) -> tuple[Any, Any] | None:
+        return None if self.delta is None else self.delta.others_and_untagged
 
     @property
     def origin(self) -> Origin | None:
-        """Who is held to have made the change: `this_action`, `another_action` or `unknown`.
+        """The origin of the change: `this_action`, `another_action` or `unknown`.
 
         None when no change was seen. `attribution` says how well it is known.
         """
@@ -139,7 +178,7 @@ class CheckReport(_CheckFields):
 
     @property
     def baseline_age_ms(self) -> float | None:
-        """How old a baseline was that another process captured, in milliseconds; else None."""
+        """The age of a baseline of another process, in milliseconds, or None."""
         seconds = None if self.timing is None else self.timing.baseline_age_seconds
         return None if seconds is None else seconds * 1000
 
@@ -151,9 +190,9 @@ class CheckReport(_CheckFields):
             return f"{self.metric}: {verdict.note or verdict.outcome}"
         try:
             sentence = self.expectation.explain(
-                self.metric, self.delta, self.pre, self.post, holds=verdict.outcome == "pass"
+                self.metric, self.delta, self.pre_state, self.post_state, holds=verdict.outcome == "pass"
             )
-            if type(self.delta) is not TaggedDelta or getattr(self.expectation, "keeps_others", False):
+            if type(self.delta) is not TaggedDelta or self.expectation.keeps_others:
                 return sentence
             return f"{sentence}; {self.delta.tally}"
         except BaseException as error:  # a member of a state has methods of its own
@@ -187,8 +226,8 @@ class CheckReport(_CheckFields):
             f"check: {self.check}",
             f"metric: {self.metric}",
             f"passed: {'true' if self.passed else 'false'}",
-            f"pre_state: {show(self.pre)}",
-            f"post_state: {show(self.post)}",
+            f"pre_state: {show(self.pre_state if self.has_pre_state else UNREAD)}",
+            f"post_state: {show(self.post_state if self.has_post_state else UNREAD)}",
             f"expected_delta: {_bare(self.expected_delta)}",
             f"actual_delta: {show(UNREAD) if self.delta is None else _bare(self.actual_delta)}",
             f"outcome: {self.outcome}{f' ({self.reason})' if self.reason else ''}",
@@ -196,7 +235,7 @@ class CheckReport(_CheckFields):
         ]
         if self.origin is not None:
             lines.append(f"origin: {self.origin}")
-        if getattr(self.delta, "apart", None) is not None:
+        if self._others_and_untagged is not None:
             lines += [f"others: {_bare(self.others)}", f"untagged: {_bare(self.untagged)}"]
         lines.append(f"explanation: {self.explanation}")
         return "\n".join(lines)
@@ -210,23 +249,72 @@ class CheckReport(_CheckFields):
             text += f", {why if len(why) <= _MAX_WHY else f'{why[:_MAX_WHY]}…'}"
         return f"<CheckReport {text}>"
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CheckReport):
+            return NotImplemented
+        return self is other or equal(self._compared_values(), other._compared_values())
+
+    def __hash__(self) -> int:
+        return hash((self.metric, self.outcome, self.reason, self.attribution, self.causal_tag))
+
+    def _compared_values(self) -> tuple[Any, ...]:
+        """Return the values that a report shows, which a pickled report keeps."""
+        return (
+            (self.metric, self.outcome, self.reason, self.attribution, self.origin, self.causal_tag),
+            (self.pre_state, self.post_state, self.has_pre_state, self.has_post_state),
+            (self.expected_delta, self.actual_delta, self.others, self.untagged, self.has_delta),
+            (self.explanation, self.probe_seconds, self.timing),
+        )
+
+    def __copy__(self) -> CheckReport:
+        return self
+
+    def __deepcopy__(self, memo: object) -> CheckReport:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         verdict = Verdict(self.outcome, self.reason, self.verdict.note)
         changed = self.delta is not None and self.delta.changed
-        apart = thawed(getattr(self.delta, "apart", None))
-        values = (thawed(self.expected_delta), thawed(self.actual_delta))
-        written = Written(*values, self.explanation, changed, apart, self.origin)
+        values = (self.expected_delta, self.actual_delta, self._others_and_untagged)
+        expected, actual, parts = map(to_plain_containers, values)
+        serialized = SerializedCheck(expected, actual, self.explanation, changed, parts, self.origin)
+        states = (to_plain_containers(self.pre_state), to_plain_containers(self.post_state))
         identity = (self.metric, verdict, self.attribution, self.causal_tag)
-        states = (thawed(self.pre), thawed(self.post))
-        delta = None if self.delta is None else written
-        return _restored, (*identity, *states, delta, written, self.probe_seconds, self.timing)
+        cost = (self.probe_seconds, self.timing, self.has_pre_state, self.has_post_state)
+        return _restore_check, (identity, states, self.has_delta, serialized, cost)
 
 
-def _restored(
-    metric: str, verdict: Verdict, attribution: Attribution, tag: str | None, pre: Any, post: Any, *rest: Any
+_set_metric: Final = CheckReport.__dict__["metric"].__set__
+_set_verdict: Final = CheckReport.__dict__["verdict"].__set__
+_set_attribution: Final = CheckReport.__dict__["attribution"].__set__
+_set_causal_tag: Final = CheckReport.__dict__["causal_tag"].__set__
+_set_pre_state: Final = CheckReport.__dict__["pre_state"].__set__
+_set_post_state: Final = CheckReport.__dict__["post_state"].__set__
+_set_delta: Final = CheckReport.__dict__["delta"].__set__
+_set_expectation: Final = CheckReport.__dict__["expectation"].__set__
+_set_probe_seconds: Final = CheckReport.__dict__["probe_seconds"].__set__
+_set_timing: Final = CheckReport.__dict__["timing"].__set__
+_set_has_pre_state: Final = CheckReport.__dict__["has_pre_state"].__set__
+_set_has_post_state: Final = CheckReport.__dict__["has_post_state"].__set__
+
+
+def _restore_check(
+    identity: tuple[str, Verdict, Attribution, str | None],
+    states: tuple[Any, Any],
+    has_delta: bool,  # noqa: FBT001  # pickle calls it by position
+    serialized: SerializedCheck,
+    cost: tuple[float, Timing | None, bool, bool],
 ) -> CheckReport:
-    pre_state, post_state = (state if state is UNREAD else freeze(state) for state in (pre, post))
-    return CheckReport(metric, verdict, attribution, tag, pre_state, post_state, *rest)
+    pre_state, post_state = map(freeze, states)
+    parts: Any = freeze(serialized.others_and_untagged)
+    serialized = replace(
+        serialized,
+        expected=freeze(serialized.expected),
+        value=freeze(serialized.value),
+        others_and_untagged=parts,
+    )
+    delta = serialized if has_delta else None
+    return CheckReport(*identity, pre_state, post_state, delta, serialized, *cost)
 
 
 def _bare(value: object) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from deltaspan._reports._action import ActionReport
 
-__all__ = ["collect_reports", "hand_out", "is_collecting"]
+__all__ = ["collect_reports", "is_collecting", "publish_report"]
 
 _collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar(
     "deltaspan_collectors", default=()
@@ -18,7 +18,7 @@ _collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar(
 
 @contextmanager
 def collect_reports() -> Iterator[list[ActionReport]]:
-    """Yield a list that fills with the ActionReports of this context, in order of completion.
+    """Yield a list to which each finished run of this context adds its report.
 
     Actions in tasks, and in threads that carry the context, are collected too. A thread that is started
     plainly, by `threading.Thread` or a pool, has an empty context: start it with `copy_context().run`.
@@ -54,7 +54,7 @@ def is_collecting() -> bool:
     return bool(_collectors.get())
 
 
-def hand_out(report: ActionReport) -> None:
+def publish_report(report: ActionReport) -> None:
     """Add a finished report to every collection that is open in this context."""
     for collected in _collectors.get():
         collected.append(report)

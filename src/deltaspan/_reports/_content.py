@@ -1,13 +1,14 @@
-"""Content: what a ready-made probe reads of rows, documents and texts, and what of it a report may show.
+"""Content of rows, documents and texts: reports show its outline instead.
 
-Keys, paths, sizes and numbers say what changed. Values leave if the check says `.showing()`, or the process
-says `DELTASPAN_CAPTURE_STATE=full`. The verdict is reached on the values.
+A report shows the keys, paths, sizes and numbers that changed. It shows values if the check has `.showing()`
+or the process has `DELTASPAN_CAPTURE_STATE=full`. The verdict is based on the values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 from types import MappingProxyType
@@ -15,24 +16,22 @@ from typing import Any, Final
 
 from deltaspan._guard import EXHAUSTED
 from deltaspan._reports._check import CheckReport
-from deltaspan._reports._redaction import reason_in_words
-from deltaspan._reports._serialized import Written
+from deltaspan._reports._hints import HintedExpectation
+from deltaspan._reports._redaction import describe_reason
+from deltaspan._reports._serialized import SerializedCheck
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._state.render import show, with_noun
-from deltaspan._verdicts import UNREAD, NotLocked, ProbeTimeout, Verdict
+from deltaspan._verdicts import REASONS, UNREAD, NotLocked, ProbeTimeout, Verdict
 from deltaspan.exceptions import ProbeError
-from deltaspan.typing import Reason
 
-__all__ = ["HIDDEN", "outline", "without_content"]
+__all__ = ["HIDDEN", "hide_content", "outline"]
 
 HIDDEN: Final = "(content)"
-"""What stands for one value."""
+"""The placeholder for one value."""
 _NUMBERS: Final = (int, float, complex, Decimal, type(None), range)
-"""What is shown of a state that is nothing more; within a row or a document a number is content too."""
-_READ_FAULTS: Final[frozenset[Reason]] = frozenset({"baseline_failed", "probe_failed", "probe_timeout"})
-"""Reasons whose sentence says why a system could not be read."""
+"""States of these types are shown. A number within a row or a document is content."""
 _WORDED_ERRORS: Final = (ProbeError, ProbeTimeout, NotLocked)
-"""Errors whose text was written for reports. That of any other may quote what was being read."""
+"""Errors whose text was serialized for reports. That of any other may quote what was being read."""
 _MOST_NAMED: Final = 5
 _MAX_MEMBER_CHARS: Final = 60
 _CURE: Final = "its values are content and not shown; say .showing() to see them"
@@ -66,48 +65,55 @@ def _within(state: Any) -> Any:
     return state if isinstance(state, range) else HIDDEN
 
 
-def without_content(report: CheckReport, *, claims_change: bool, has_computed_operands: bool) -> CheckReport:
-    """Return the report with outlines in place of states, and a sentence that quotes no value.
+def hide_content(report: CheckReport, *, claims_change: bool, has_computed_operands: bool) -> CheckReport:
+    """Return the report with outlines for states and without any quoted value.
 
     Args:
         report: the report as reached on the true states.
         claims_change: whether the check claims that its state changes.
-        has_computed_operands: whether what was expected may quote a value, because the action's result or the
-            baseline gave it.
+        has_computed_operands: whether the demand may quote a value, because the result of the action or the
+            baseline supplied it.
     """
     verdict, delta = report.verdict, report.delta
     if verdict.outcome == "skipped" or _is_worded(verdict):
-        return report._replace(pre=outline(report.pre), post=outline(report.post))
+        return replace(report, pre_state=outline(report.pre_state), post_state=outline(report.post_state))
     if delta is not None and isinstance(delta, NumberDelta):
         return report
     expected = "(computed)" if has_computed_operands else report.expectation.expected
     words = None if delta is None else _words(delta)
     told = _sentence(report, words, expected, claims_change=claims_change)
-    hint = getattr(report.expectation, "hint", None)
-    told = f"{told}; {hint}" if hint else told
-    apart = None if getattr(delta, "apart", None) is None else (HIDDEN, HIDDEN)
+    if isinstance(report.expectation, HintedExpectation):
+        told = f"{told}; {report.expectation.hint}"
+    is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
     value, changed = (None, False) if delta is None else (_value(delta), delta.changed)
-    written = Written(expected, value, told, changed, apart, report.origin)
+    serialized = SerializedCheck(
+        expected, value, told, changed, (HIDDEN, HIDDEN) if is_of_rows else None, report.origin
+    )
     note = told.removeprefix(f"{report.metric} ") if delta is None else None
-    return report._replace(
+    return replace(
+        report,
         verdict=Verdict(verdict.outcome, verdict.reason, note),
-        pre=outline(report.pre),
-        post=outline(report.post),
-        delta=None if delta is None else written,
-        expectation=written,
+        pre_state=outline(report.pre_state),
+        post_state=outline(report.post_state),
+        delta=None if delta is None else serialized,
+        expectation=serialized,
     )
 
 
 def _is_worded(verdict: Verdict) -> bool:
     fault = verdict.fault
-    return verdict.reason in _READ_FAULTS and (fault is None or isinstance(fault.error, _WORDED_ERRORS))
+    return (
+        verdict.reason is not None
+        and REASONS[verdict.reason].is_unreadable
+        and (fault is None or isinstance(fault.error, _WORDED_ERRORS))
+    )
 
 
 def _sentence(report: CheckReport, words: str | None, expected: object, *, claims_change: bool) -> str:
     metric, outcome = report.metric, report.outcome
     if report.reason is not None or words is None:
         happened = "" if words is None else f"; it {words}"
-        why = "" if report.reason is None else f" has no verdict, because {reason_in_words(report)}"
+        why = "" if report.reason is None else f" has no verdict, because {describe_reason(report)}"
         return f"{metric}{why}{happened}; {_CURE}"
     if outcome == "pass":
         return f"{metric} {words}, as expected"
@@ -155,5 +161,5 @@ def _value(delta: Delta) -> Any:
         return MappingProxyType({**named, "reordered": delta.reordered})
     if isinstance(delta, MappingDelta | SetDelta):
         return _without_values(delta.value)
-    # Of a kind that is not known here nothing may be shown.
+    # Nothing may be shown of an unknown kind of delta.
     return delta.value if isinstance(delta, ValueDelta) else HIDDEN

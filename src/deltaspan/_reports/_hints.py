@@ -1,4 +1,4 @@
-"""A hint of a probe, behind the sentence of a check that failed because nothing changed."""
+"""Hints of probes, for checks that failed because nothing changed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from deltaspan._state.diff import Delta
 from deltaspan._verdicts import Explained
 
-__all__ = ["Hinted"]
+__all__ = ["HintedExpectation"]
 
 
 @dataclass(frozen=True, slots=True)
-class Hinted:
+class HintedExpectation:
     """An expectation whose sentence ends with a hint.
 
     Attributes:
-        expectation: what was expected.
-        hint: what may have kept a change from being seen, in words.
+        expectation: the demand.
+        hint: the sentence that says why a change may not have been seen.
     """
 
     expectation: Explained
@@ -24,13 +24,13 @@ class Hinted:
 
     @property
     def expected(self) -> object:
-        """What a report shows as `expected_delta`."""
+        """The value that a report shows as `expected_delta`."""
         return self.expectation.expected
 
     @property
     def keeps_others(self) -> bool:
-        """Whether the sentence of the expectation tells of rows of others itself."""
-        return bool(getattr(self.expectation, "keeps_others", False))
+        """True if the sentence of the expectation describes the rows of others."""
+        return self.expectation.keeps_others
 
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool

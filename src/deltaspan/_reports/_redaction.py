@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
+from deltaspan._attribution_kinds import ATTRIBUTION_KINDS
 from deltaspan._interrupts import let_through
 from deltaspan._reports._check import CheckReport
-from deltaspan._reports._serialized import Written
+from deltaspan._reports._serialized import SerializedCheck
 from deltaspan._state.snapshot import freeze
-from deltaspan._verdicts import REDACTED_REASONS, UNREAD, Verdict
+from deltaspan._verdicts import REASONS, UNREAD, Verdict
 from deltaspan.typing import Outcome
 
-__all__ = ["REDACTED", "reason_in_words", "redacted", "shown"]
+__all__ = ["REDACTED", "describe_reason", "redact_report", "redact_state"]
 
 REDACTED: Final = "(redacted)"
 
@@ -34,14 +36,14 @@ _UNSIGNED: Final = "it rests on changes that do not carry the tag of this action
 """Why a check on tagged rows is contended, whoever else was there."""
 
 
-def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bool) -> CheckReport:
-    """Return the report with what may be shown in place of states, deltas and operands.
+def redact_report(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bool) -> CheckReport:
+    """Return the report without states, deltas and operands.
 
-    Sentences and messages of exceptions quote states, so they are replaced as a whole.
+    Sentences and messages of exceptions quote states, so all of them are replaced.
 
     Args:
         report: the report as reached on the true states.
-        by: turns a frozen state into what may be shown of it.
+        by: returns what may be shown of a frozen state.
         claims_change: whether the check claims that its state changes.
     """
     verdict = report.verdict
@@ -51,19 +53,21 @@ def redacted(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bo
         if verdict.outcome == "skipped"
         else f"{_told(report, claims_change=claims_change, changed=changed)}; its states are redacted"
     )
-    apart = None if getattr(report.delta, "apart", None) is None else (REDACTED, REDACTED)
-    written = Written(REDACTED, REDACTED, f"{report.metric} {told}", changed, apart, report.origin)
-    return report._replace(
+    is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
+    parts = (REDACTED, REDACTED) if is_of_rows else None
+    serialized = SerializedCheck(REDACTED, REDACTED, f"{report.metric} {told}", changed, parts, report.origin)
+    return replace(
+        report,
         verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else told),
-        pre=shown(report.pre, by),
-        post=shown(report.post, by),
-        delta=None if report.delta is None else written,
-        expectation=written,
+        pre_state=redact_state(report.pre_state, by) if report.has_pre_state else None,
+        post_state=redact_state(report.post_state, by) if report.has_post_state else None,
+        delta=None if report.delta is None else serialized,
+        expectation=serialized,
     )
 
 
-def shown(state: Any, by: Callable[[Any], Any]) -> Any:
-    """Return what may be shown of a frozen state; what was never read stays UNREAD."""
+def redact_state(state: Any, by: Callable[[Any], Any]) -> Any:
+    """Return what may be shown of a frozen state. UNREAD stays UNREAD."""
     if state is UNREAD:
         return state
     try:
@@ -79,15 +83,16 @@ def _told(report: CheckReport, *, claims_change: bool, changed: bool) -> str:
         if verdict.outcome == "observed":
             return "was observed; no claim was made"
         return _CLAIMED[verdict.outcome, changed] if claims_change else _UNCHANGED[verdict.outcome]
-    return f"has no verdict, because {reason_in_words(report)}"
+    return f"has no verdict, because {describe_reason(report)}"
 
 
-def reason_in_words(report: CheckReport) -> str:
-    """Return why a check has no verdict, without quoting a state."""
+def describe_reason(report: CheckReport) -> str:
+    """Return the reason for a missing verdict in words that quote no state."""
     verdict = report.verdict
     assert verdict.reason is not None  # noqa: S101  # it has no verdict
     # The class of an exception says nothing of a state, as its message may.
     kind = "" if verdict.fault is None else f" ({verdict.fault.name})"
-    is_tagged = verdict.reason == "contended" and report.attribution == "causal_tag"
-    why = _UNSIGNED if is_tagged else REDACTED_REASONS[verdict.reason]
+    # A kind that tolerates rivals is contended only by rows without a tag.
+    is_unsigned = verdict.reason == "contended" and ATTRIBUTION_KINDS[report.attribution].tolerates_rivals
+    why = _UNSIGNED if is_unsigned else REASONS[verdict.reason].sentence
     return f"{why}{kind}"

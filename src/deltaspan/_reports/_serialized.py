@@ -1,40 +1,44 @@
-"""A delta and an expectation as written: what is left of them in a report that crossed a process.
+"""The values of a delta and an expectation in a report from another process.
 
-A report in its own process can explain itself, because it holds the expectation and the delta. They may hold
-lambdas and anything else that does not pickle, so what travels is their values and their sentence.
+A report in its own process explains itself by the expectation and the delta. These may hold lambdas and
+other objects that do not pickle. A pickled report has their values and their sentence instead.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from deltaspan._state.diff import Delta
 from deltaspan.typing import Origin
 
-__all__ = ["Written", "thawed"]
+__all__ = ["SerializedCheck", "to_plain_containers"]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The values and the sentence of one judged check; stands in for its delta and its expectation.
+class SerializedCheck:
+    """The values and the sentence of one judged check.
+
+    It replaces the delta and the expectation of the check.
 
     Attributes:
-        expected: what the report shows as `expected_delta`.
-        value: what it shows as `actual_delta`.
+        expected: the value that the report shows as `expected_delta`.
+        value: the value that it shows as `actual_delta`.
         sentence: its explanation.
         changed: whether the states differed.
-        apart: of tagged rows what the report shows as `others` and as `untagged`; else None.
-        origin: who is held to have made the change; None when there was none.
+        others_and_untagged: of tagged rows the values that the report shows as `others` and
+            `untagged`; else None.
+        origin: the origin of the change; None if nothing changed.
     """
 
     expected: Any
     value: Any
     sentence: str
     changed: bool
-    apart: tuple[Any, Any] | None = None
+    others_and_untagged: tuple[Any, Any] | None = None
     origin: Origin | None = None
+    keeps_others: ClassVar[bool] = True
 
     def words(self) -> str:
         return self.sentence
@@ -45,11 +49,14 @@ class Written:
         return self.sentence
 
 
-def thawed(state: Any) -> Any:
-    """Return a frozen state with its read-only mappings as dicts, which pickle; freezing gives it back."""
+def to_plain_containers(state: Any) -> Any:
+    """Return a frozen state with dicts for its read-only mappings, which do not pickle.
+
+    `freeze` restores it.
+    """
     kind = type(state)
     if kind is MappingProxyType:
-        return {key: thawed(value) for key, value in state.items()}
+        return {key: to_plain_containers(value) for key, value in state.items()}
     if kind is tuple:
-        return tuple(thawed(member) for member in state)
+        return tuple(to_plain_containers(member) for member in state)
     return state

@@ -99,8 +99,8 @@ def _attributes(rendered: CheckOnWire, states: StateOnWire, claim: Claim | None)
         attributes[semconv.CHECK_POST_STATE] = post_state
     if actual_delta is not None:
         attributes[semconv.CHECK_ACTUAL_DELTA] = actual_delta
-    if hasattr(type(check.delta), "apart"):  # asked of the class, which computes nothing
-        attributes |= states.apart(check)
+    if check.delta is not None and (parts := check.delta.others_and_untagged) is not None:
+        attributes |= states.others_and_untagged(*parts)
     if check.timing is not None:
         attributes |= _timing(check.timing)
     if fault is not None:

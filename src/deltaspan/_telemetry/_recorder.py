@@ -25,11 +25,11 @@ from deltaspan._telemetry._values import states_on_wire
 from deltaspan._workers import later, prepare
 from deltaspan.causal_tag import (
     CausalTag,
-    ambient,
     attempt_of,
     context_with,
     context_without,
-    continued,
+    continue_trace,
+    effective_context,
     headers_of,
     mint,
 )
@@ -82,7 +82,7 @@ class RunTelemetry:
     )
 
     def __init__(self, names: ActionNames, resumed: Resumed | None = None) -> None:
-        outer = ambient()
+        outer = effective_context()
         self._names = names
         self._token: Token[Context] | None = None
         self._links: list[Link] | None = None
@@ -92,7 +92,7 @@ class RunTelemetry:
         else:
             self.tag, self.attempt, headers = resumed
             here = get_current_span(outer).get_span_context()
-            outer = continued(headers, outer)
+            outer = continue_trace(headers, outer)
             self._links = [Link(here)] if here.is_valid else None
         self.context = context_with(self.tag, outer)
         self._instruments: Instruments | None = None

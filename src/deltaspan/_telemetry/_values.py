@@ -16,7 +16,6 @@ from deltaspan._config import Settings
 from deltaspan._guard import class_name, describe
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label, wire
-from deltaspan._verdicts import UNREAD
 
 __all__ = ["CheckOnWire", "StateOnWire", "states_on_wire", "type_name"]
 
@@ -62,19 +61,15 @@ class StateOnWire:
         render = self._render
         return CheckOnWire(
             check,
-            None if check.pre is UNREAD else render(check.pre),
-            None if check.post is UNREAD else render(check.post),
+            render(check.pre_state) if check.has_pre_state else None,
+            render(check.post_state) if check.has_post_state else None,
             render(check.expectation.expected),
             None if check.delta is None else render(check.delta.value),
             self.text(check.explanation) if self.in_full else _verdict(check),
         )
 
-    def apart(self, check: CheckReport) -> dict[str, Any]:
-        """Return the attributes for what is not this run's, of a check on tagged rows; none of any other."""
-        apart = getattr(check.delta, "apart", None)
-        if apart is None:
-            return {}
-        others, untagged = apart
+    def others_and_untagged(self, others: object, untagged: object) -> dict[str, Any]:
+        """Return the attributes for rows that are not of this run."""
         return {semconv.CHECK_OTHERS: self._render(others), semconv.CHECK_UNTAGGED: self._render(untagged)}
 
     def _render(self, state: object) -> Any:

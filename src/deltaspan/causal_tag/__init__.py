@@ -1,8 +1,8 @@
-"""The causal tag: the UUID of one run of one action, and its way through contexts and processes.
+"""The causal tag of a run, and its propagation through contexts and processes.
 
-How it lives in one context is the business of `_tag_context`; here are what is asked of it, and its ways in
-and out. Between processes a tag travels in headers or in the environment, always in W3C's own form, whatever
-propagator is configured: an agent's tools are no place to find out that two services speak different ones.
+`_context.py` holds the tag of one context. This module reads it and passes it between processes. It travels
+in headers or in the environment, in W3C format whatever propagator is configured. So two services that are
+configured with different propagators still share it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from deltaspan.causal_tag._context import (
     local_tag,
     mint,
     valid_ids,
-    without_ours,
+    without_tag,
 )
 from deltaspan.causal_tag._descendants import DescendantTracker, start_tracking, stop_tracking
-from deltaspan.causal_tag._headers import BAGGAGE, baggage_pairs, carried, within_limits
+from deltaspan.causal_tag._headers import BAGGAGE, baggage_pairs, carrier_headers, within_limits
 from deltaspan.causal_tag._ids import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
 
 __all__ = [
@@ -44,16 +44,16 @@ __all__ = [
     "CausalTag",
     "DescendantTracker",
     "adopt",
-    "ambient",
     "attempt_of",
-    "carried",
+    "carrier_headers",
     "causal_environ",
     "causal_headers",
     "context_with",
     "context_without",
-    "continued",
+    "continue_trace",
     "current_causal_root",
     "current_causal_tag",
+    "effective_context",
     "headers_of",
     "is_tag",
     "local_tag",
@@ -66,7 +66,7 @@ __all__ = [
 _W3C_TRACE: Final = TraceContextTextMapPropagator()
 _W3C_BAGGAGE: Final = W3CBaggagePropagator()
 _LONGEST_TAG: Final = dict.fromkeys((semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID), "0" * 36)
-"""A tag and its root as baggage, of which the values stand for any."""
+"""A tag and its root as baggage, of the length that every tag has."""
 
 
 def current_causal_tag() -> str | None:
@@ -81,12 +81,12 @@ def current_causal_tag() -> str | None:
         >>> current_causal_tag() is None
         True
     """
-    found = ids_in(ambient())
+    found = ids_in(effective_context())
     return None if found is None else found[0]
 
 
 def current_causal_root() -> str | None:
-    """Return the tag of the outermost action that effects made here and now belong to; None without one.
+    """Return the tag of the outermost action that is running here, or None.
 
     Example:
         >>> from deltaspan import expects, observe
@@ -96,15 +96,15 @@ def current_causal_root() -> str | None:
         >>> outermost()
         True
     """
-    found = ids_in(ambient())
+    found = ids_in(effective_context())
     return None if found is None else found[1]
 
 
 def causal_headers() -> dict[str, str]:
-    """Return the headers that make what is done elsewhere part of what is done here.
+    """Return W3C headers that make remote work part of the current action.
 
     Always W3C's `traceparent`, `tracestate` and `baggage`, in lower case, whatever propagator is configured;
-    each only when there is something to say. Send them to whom you trust: baggage holds what was put into it.
+    each only if it has content. Send them to services that you trust, because baggage may hold any data.
 
     Example:
         >>> from deltaspan import causal_headers, expects, observe
@@ -114,14 +114,14 @@ def causal_headers() -> dict[str, str]:
         >>> "delta.causal_tag.id=" in send()["baggage"]
         True
     """
-    return headers_of(ambient())
+    return headers_of(effective_context())
 
 
 def causal_environ() -> dict[str, str]:
-    """Return the same as environment variables, `TRACEPARENT`, `TRACESTATE` and `BAGGAGE`, for a subprocess.
+    """Return the same as environment variables for a subprocess.
 
-    A process that has them in its environment takes them up by itself, at its first action that has no
-    context of its own, and only when they hold a causal tag.
+    A process with them in its environment reads them itself, at its first action without a current context,
+    and only if they hold a causal tag.
 
     Example:
         >>> import os, subprocess, sys
@@ -136,14 +136,16 @@ def causal_environ() -> dict[str, str]:
 
 @contextmanager
 def adopt(headers: Mapping[Any, Any]) -> Iterator[None]:
-    """Take up what `causal_headers()` or `causal_environ()` gave out elsewhere, for the length of a block.
+    """Continue the action of another process within a block, from its headers.
 
-    Inside, actions are children of that tag and `current_causal_tag()` returns it; the trace goes on, and so
-    does other baggage. A span that is current and of that trace already stays current. Works in async code
-    as it is, with a plain `with`.
+    The headers are those that `causal_headers()` or `causal_environ()` returned there.
 
-    Headers are untrusted: only the canonical text of a non-nil UUID counts as a tag, and whatever cannot be
-    understood is ignored without a word.
+    Within the block, actions are children of that tag and `current_causal_tag()` returns it. The trace and
+    other baggage continue too. If the current span belongs to that trace, it stays current. A plain `with`
+    works in async code too.
+
+    Headers are untrusted. Only the canonical text of a non-nil UUID is accepted as a tag. Malformed headers
+    are ignored silently.
 
     Args:
         headers: any mapping of names to text or bytes; names in any case, also the environment itself.
@@ -157,18 +159,18 @@ def adopt(headers: Mapping[Any, Any]) -> Iterator[None]:
         ...     print(current_causal_tag())
         3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f
     """
-    token = attach(_taken_up(headers, get_current()))
+    token = attach(_extract(headers, get_current()))
     try:
         yield
     finally:
-        # An async generator may be closed in another context, where there is nothing to restore; of that
-        # OpenTelemetry's own detach would log an error.
+        # An async generator may be closed in another context, where there is nothing to restore.
+        # OpenTelemetry's `detach` would log an error for that.
         with suppress(ValueError):
             token.var.reset(token)
 
 
-def ambient() -> Context:
-    """Return the context that is current, or what the environment hands down where none is."""
+def effective_context() -> Context:
+    """Return the current context, or the one inherited from the environment."""
     context = get_current()
     inherited = _inherited()
     if inherited is None or ids_in(context) is not None or _span_in(context).is_valid:
@@ -177,59 +179,61 @@ def ambient() -> Context:
 
 
 def untagged(context: Context | None = None) -> Context:
-    """Return a context whose baggage does not hold the tag, to send something to a stranger in.
+    """Return a context without the tag in its baggage, for requests to third parties.
 
-    The tag is still current in it: stamps and nested actions are what they were, and `causal_headers()`
-    still gives it, because there you say to whom.
+    The tag is still current in it for stamps, nested actions and `causal_headers()`.
 
     Args:
-        context: what to take the baggage from; the current one by default.
+        context: the context to copy; the current one by default.
 
     Example:
         >>> from opentelemetry.context import attach, detach
         >>> token = attach(untagged())
-        >>> detach(token)  # what is sent between these two tells no tag
+        >>> detach(token)  # requests between these two lines carry no tag
     """
     found = get_current() if context is None else context
-    return Context({**found, BAGGAGE_KEY: without_ours(baggage.get_all(found))})
+    return Context({**found, BAGGAGE_KEY: without_tag(baggage.get_all(found))})
 
 
 def headers_of(context: Context) -> dict[str, str]:
     """Return what `causal_headers` does, of a context that need not be current."""
     headers: dict[str, str] = {}
     _W3C_TRACE.inject(headers, context)
-    pairs = without_ours(baggage.get_all(context))
+    pairs = without_tag(baggage.get_all(context))
     ids = ids_in(context)
     if ids is not None and settings().propagate:
-        # Ours first: what comes last is dropped if there is too much.
+        # The tag comes first, because the last entries are dropped if the header is too long.
         pairs = {semconv.CAUSAL_TAG_ID: ids[0], semconv.CAUSAL_TAG_ROOT_ID: ids[1], **pairs}
     _W3C_BAGGAGE.inject(headers, Context({BAGGAGE_KEY: within_limits(pairs)}))
     return headers
 
 
-def continued(headers: Mapping[str, str], context: Context) -> Context:
-    """Return `context` in the trace that lower-case `headers` name; itself when they name none."""
+def continue_trace(headers: Mapping[str, str], context: Context) -> Context:
+    """Return `context` in the trace that lower-case `headers` name, if any."""
     return _W3C_TRACE.extract(headers, context)
 
 
 @lru_cache(maxsize=1)
 def _inherited() -> Context | None:
-    """Return what the environment hands down, read once; None unless a causal tag is there."""
-    context = _taken_up(os.environ, Context())
+    """Return the context in the environment if it holds a causal tag, else None.
+
+    The environment is read once.
+    """
+    context = _extract(os.environ, Context())
     return context if LOCAL_KEY in context else None
 
 
-def _taken_up(headers: Any, context: Context) -> Context:
-    found = carried(headers)
-    remote = continued(found, context)
+def _extract(headers: Any, context: Context) -> Context:
+    found = carrier_headers(headers)
+    remote = continue_trace(found, context)
     if _span_in(remote).trace_id != _span_in(context).trace_id:
         context = remote
     pairs = baggage_pairs(found.get(BAGGAGE, ""))
     ids = valid_ids(pairs.pop(semconv.CAUSAL_TAG_ID, None), pairs.pop(semconv.CAUSAL_TAG_ROOT_ID, None))
     if pairs:
-        known = without_ours({**baggage.get_all(context), **pairs})
+        known = without_tag({**baggage.get_all(context), **pairs})
         context = Context({**context, BAGGAGE_KEY: within_limits(known, _LONGEST_TAG)})
-    return context if ids is None else context_with(CausalTag(*ids, None, None, {}), context)
+    return context if ids is None else context_with(CausalTag(*ids), context)
 
 
 def _span_in(context: Context) -> trace.SpanContext:

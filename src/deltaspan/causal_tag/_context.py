@@ -1,21 +1,22 @@
 """The causal tag in one OpenTelemetry context: as an object, and as W3C baggage.
 
-By the object actions of this process find their ancestors; by baggage it reaches other processes. Inbound
-baggage is untrusted: only the canonical text of a non-nil UUID counts, and only as parent.
+Actions of this process find their ancestors by the object. Baggage carries the tag to other processes.
+Inbound baggage is untrusted: only the canonical text of a non-nil UUID is accepted, and only as parent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import count
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from opentelemetry import baggage
 from opentelemetry.context import Context, create_key
 
 from deltaspan import semconv
 from deltaspan._config import settings
-from deltaspan.causal_tag._descendants import register_run, watched
+from deltaspan.causal_tag._descendants import register_run, trackers_by_run
 from deltaspan.causal_tag._ids import is_tag, new_tag
 
 __all__ = [
@@ -29,44 +30,89 @@ __all__ = [
     "local_tag",
     "mint",
     "valid_ids",
-    "without_ours",
+    "without_tag",
 ]
 
 LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
-"""The key of a context under which the tag is an object; only this module writes under it."""
+"""The key of the tag as an object in a context. Only this module writes under it."""
 
-# OpenTelemetry copies the context for each value that is set. The key under which it keeps baggage is seen
-# in what it writes into an empty context, so that tag and baggage can be set in one copy.
+# OpenTelemetry copies the context for each value that is set. The key of its baggage is read from an empty
+# context with one entry, so that tag and baggage are set in one copy.
 [BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
-_OURS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
+_TAG_KEYS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
-class CausalTag(NamedTuple):
-    """One run of one action.
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class CausalTag:
+    """The identity of one run of one action.
+
+    It is read-only and can be hashed, copied and pickled. Two tags are equal if their ids are.
 
     Attributes:
-        id: canonical UUID text of this run.
-        root_id: the outermost run that this one belongs to; its own id when it is the outermost.
-        parent_id: the run that this one was called by, in this process or another.
-        parent: the same as an object, when it is a run of this process or its tag was taken up here.
-        runs: counts the runs that this one called, by the name of the action.
+        id: the id of this run, canonical UUID text.
+        root_id: the id of the outermost run that this one belongs to. The outermost run has its own id here.
+        parent_id: the id of the run that called this one, in this process or another; None if there is none.
+        parent: the tag of that run, if it is a run of this process or its tag was adopted here.
+        attempt_counters: by the name of an action, the counter of its runs below this one. A pickled tag
+            begins to count anew.
     """
+
+    __slots__ = ("attempt_counters", "id", "parent", "parent_id", "root_id")
 
     id: str
     root_id: str
-    parent_id: str | None = None
-    parent: Any = None  # a CausalTag; a named tuple's type cannot name itself
-    runs: Any = None  # dict[str, count[int]]; made with the tag, as a named tuple gets nothing later
+    parent_id: str | None
+    parent: CausalTag | None
+    attempt_counters: dict[str, count[int]]
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002  # the name of the field
+        root_id: str,
+        parent_id: str | None = None,
+        parent: CausalTag | None = None,
+    ) -> None:
+        # One is made for every run, and this takes half of what a generated __init__ takes.
+        _set_id(self, id)
+        _set_root_id(self, root_id)
+        _set_parent_id(self, parent_id)
+        _set_parent(self, parent)
+        _set_attempt_counters(self, {})
 
     @property
     def above(self) -> tuple[str, ...]:
-        """The ids of the runs above this one, as far as they are known here, the nearest first."""
+        """The known ids of the runs above this one, the nearest first."""
         found, tag = [], self
         while tag.parent is not None:
             tag = tag.parent
             found.append(tag.id)
         return tuple(found) if tag.parent_id is None else (*found, tag.parent_id)
+
+    def __eq__(self, other: object) -> bool:
+        return self.id == other.id if isinstance(other, CausalTag) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __repr__(self) -> str:
+        return f"CausalTag(id={self.id!r}, root_id={self.root_id!r}, parent_id={self.parent_id!r})"
+
+    def __copy__(self) -> CausalTag:
+        return self
+
+    def __deepcopy__(self, memo: object) -> CausalTag:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CausalTag, (self.id, self.root_id, self.parent_id, self.parent)
+
+
+_set_id: Final = CausalTag.__dict__["id"].__set__
+_set_root_id: Final = CausalTag.__dict__["root_id"].__set__
+_set_parent_id: Final = CausalTag.__dict__["parent_id"].__set__
+_set_parent: Final = CausalTag.__dict__["parent"].__set__
+_set_attempt_counters: Final = CausalTag.__dict__["attempt_counters"].__set__
 
 
 def local_tag(context: Context) -> CausalTag | None:
@@ -75,62 +121,71 @@ def local_tag(context: Context) -> CausalTag | None:
 
 
 def mint(context: Context) -> CausalTag:
-    """Make the tag of a run that starts in `context`, below the run that is current there."""
+    """Return a new tag for a run below the current one of `context`."""
     own = new_tag()
     parent = local_tag(context)
     if parent is not None:
-        tag = CausalTag(own, parent.root_id, parent.id, parent, {})
+        tag = CausalTag(own, parent.root_id, parent.id, parent)
     else:
         found = ids_in(context) if BAGGAGE_KEY in context else None
         if found is None:
-            return CausalTag(own, own, None, None, {})
-        tag = CausalTag(own, found[1], found[0], None, {})
-    if watched:
+            return CausalTag(own, own)
+        tag = CausalTag(own, found[1], found[0])
+    if trackers_by_run:
         register_run(own, tag.parent_id, tag.root_id)
     return tag
 
 
 def attempt_of(tag: CausalTag, action: str) -> int:
-    """Number a run among those of the same action below the same parent, from 1; a root is always 1."""
+    """Return the number of a run among those of one action and parent.
+
+    The first run and each run without a parent have the number 1.
+    """
     parent = tag.parent
     if parent is None:
         return 1
-    # Two look-ups that no other thread can come between, instead of a lock.
-    numbers = parent.runs.get(action) or parent.runs.setdefault(action, count(1))
-    return next(numbers)  # type: ignore[no-any-return]  # counts from 1
+    # Each look-up is atomic, so that no lock is needed.
+    counters = parent.attempt_counters
+    return next(counters.get(action) or counters.setdefault(action, count(1)))
 
 
 def context_with(tag: CausalTag, context: Context) -> Context:
-    """Return `context` with `tag` in it, as an object and as baggage; nothing is attached."""
+    """Return `context` with `tag` in it, as an object and as baggage.
+
+    The context is not attached.
+    """
     pairs: Any = context.get(BAGGAGE_KEY) or {}
-    pairs = _ours_first(tag.id, tag.root_id, pairs) if settings().propagate else without_ours(pairs)
+    pairs = _with_tag_first(tag.id, tag.root_id, pairs) if settings().propagate else without_tag(pairs)
     return Context({**context, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
 
 
-def _ours_first(own: str, root: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
+def _with_tag_first(own: str, root: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
     """Return baggage with the tag and its root before everything else.
 
-    A propagator drops what comes last if there is too much, and a tag without its root misleads.
+    A propagator drops the last entries if there are too many, and a tag without its root misleads.
     """
     ours = {semconv.CAUSAL_TAG_ID: own, semconv.CAUSAL_TAG_ROOT_ID: root}
     return {**ours, **pairs, **ours} if pairs else ours
 
 
 def context_without(tag: CausalTag, context: Context, outer: Context) -> Context:
-    """Return `context` with what `outer` has in place of `tag`: what an action attached stays."""
+    """Return `context` with the tag of `outer` in place of `tag`.
+
+    Whatever else an action attached stays.
+    """
     if local_tag(context) is not tag:
         return context
     pairs: Any = context.get(BAGGAGE_KEY) or {}
     before: Any = outer.get(BAGGAGE_KEY) or {}
-    ours = {name: before[name] for name in _OURS if name in before}
+    ours = {name: before[name] for name in _TAG_KEYS if name in before}
     left = {key: value for key, value in context.items() if key != LOCAL_KEY}
-    left[BAGGAGE_KEY] = {**ours, **without_ours(pairs)}
+    left[BAGGAGE_KEY] = {**ours, **without_tag(pairs)}
     above = local_tag(outer)
     return Context(left if above is None else {**left, LOCAL_KEY: above})
 
 
 def ids_in(context: Context) -> tuple[str, str] | None:
-    """Return the tag that is current in `context`, and its root: a local one, else a valid inbound one."""
+    """Return tag and root of `context`, a local one or a valid inbound one."""
     local = local_tag(context)
     if local is not None:
         return local.id, local.root_id
@@ -139,7 +194,10 @@ def ids_in(context: Context) -> tuple[str, str] | None:
 
 
 def valid_ids(own: Any, root: Any) -> tuple[str, str] | None:
-    """Return a tag and its root as baggage gave them, the tag itself for want of a root; None for no tag."""
+    """Return tag and root from baggage, or None without a valid tag.
+
+    Without a valid root the tag is its own root.
+    """
     own, root = _bare(own), _bare(root)
     if not is_tag(own):
         return None
@@ -151,6 +209,6 @@ def _bare(value: Any) -> Any:
     return value.partition(";")[0].rstrip(" \t") if isinstance(value, str) and ";" in value else value
 
 
-def without_ours(pairs: Mapping[str, Any]) -> dict[str, Any]:
+def without_tag(pairs: Mapping[str, Any]) -> dict[str, Any]:
     """Return baggage without the tag and its root."""
-    return {name: value for name, value in pairs.items() if name not in _OURS}
+    return {name: value for name, value in pairs.items() if name not in _TAG_KEYS}

@@ -1,11 +1,11 @@
-"""Who descends from a run: the runs of this process that an open window may credit to its own.
+"""The descendants of a run, whose changes an open window may credit to it.
 
-What changes that knowledge is a step of `_steps`. In the midst of one, a signal handler or a finalizer may
-call an action on the same thread. What that adds is added at once, as the action may be judged before the
-step ends, and once more after the step, which may have overwritten it: to add twice is to add once.
+Each change of the registry is a step of `_steps`. During a step, a signal handler or a finalizer may call an
+action on the same thread. Its runs are added at once, because the action may be judged before the step ends.
+They are added again after the step, which may have overwritten them. To add twice has the effect of once.
 
-Nothing is known of a run unless a window that asks is open: a run that nobody asks about costs one look at an
-empty mapping, and what is known is forgotten when the window that asked for it closes.
+Runs are registered only while a window with a tracker is open. Otherwise a run costs one look-up in an empty
+mapping. The entries of a tracker are removed when its window closes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from typing import Final
 
 from deltaspan._concurrency import Serial
 
-__all__ = ["DescendantTracker", "families", "register_run", "start_tracking", "stop_tracking", "watched"]
+__all__ = [
+    "DescendantTracker",
+    "register_run",
+    "root_indexes",
+    "start_tracking",
+    "stop_tracking",
+    "trackers_by_run",
+]
 
 
 class DescendantTracker:
@@ -25,7 +32,7 @@ class DescendantTracker:
     Args:
         tag: the causal tag of the run, canonical UUID text.
         descendants: the tags of runs below it that are known already.
-        root: the tag of the outermost run. Where that is the run itself, whatever has this root descends
+        root: the tag of the outermost run. If that is the run itself, every run with this root descends
             from it.
         above: the tags of the runs that it was called by, as far as they are known, the nearest first.
 
@@ -34,10 +41,10 @@ class DescendantTracker:
         root: as given.
         tags: its own tag and those of its descendants.
         line: its own tag and those above, the nearest first.
-        is_watching: whether it takes note of descendants.
+        is_tracking: whether new descendants are added.
     """
 
-    __slots__ = ("_above", "_parents", "is_watching", "line", "root", "tag", "tags")
+    __slots__ = ("_above", "_parents", "is_tracking", "line", "root", "tag", "tags")
 
     def __init__(
         self, tag: str, descendants: Iterable[str] = (), *, root: str, above: Sequence[str] = ()
@@ -46,18 +53,18 @@ class DescendantTracker:
         self.root = root
         self.tags = {tag, *descendants}
         self.line = (tag, *above)
-        self.is_watching = True
+        self.is_tracking = True
         self._above = {root, *above} - {tag}
         self._parents: Mapping[str, str] = {}
 
     def is_ours(self, tag: str | None, root: str | None) -> bool | None:
-        """Return whether what is stamped so was made by the run or a descendant; None when nobody can tell.
+        """Return whether a stamp is of this run or a descendant, or None.
 
-        That is so without a tag, and for a tag of the same outermost run that another process made: the run
-        below this one, or beside it.
+        It is unknown without a tag. It is unknown too for a tag of the same outermost run from another
+        process, which may be below this run or beside it.
 
         Args:
-            tag: the causal tag in it; None when it has none. Some databases write it in upper case.
+            tag: the causal tag in it; None if it has none. Some databases write it in upper case.
             root: the tag of the outermost run in it, or None.
         """
         own = None if tag is None else tag.lower()
@@ -66,16 +73,19 @@ class DescendantTracker:
         if root is not None and root.lower() == self.root:
             if self.root == self.tag:
                 return True
-            return None if own is None else self._descends(own)
+            return None if own is None else self._is_descendant(own)
         return None if own is None else False
 
-    def learn(self, parents: Mapping[str, str]) -> None:
-        """Take note of where runs of the same outermost run descend from, by tag; it may grow later."""
+    def use_parents(self, parents: Mapping[str, str]) -> None:
+        """Use the parents of runs with the same root, by tag.
+
+        The mapping may grow later.
+        """
         self._parents = parents
 
-    def _descends(self, tag: str) -> bool | None:
+    def _is_descendant(self, tag: str) -> bool | None:
         parents = self._parents
-        for _ in range(len(parents) + 1):  # what was handed over could name a circle
+        for _ in range(len(parents) + 1):  # tags from another process could form a cycle
             if tag in self._above:
                 return False
             if tag in self.tags:
@@ -86,101 +96,103 @@ class DescendantTracker:
         return None
 
 
-watched: Final[dict[str, tuple[DescendantTracker, ...]]] = {}
-"""By causal tag of every run that is known to be in some Kin: all that it is in."""
+trackers_by_run: Final[dict[str, tuple[DescendantTracker, ...]]] = {}
+"""The trackers of each tracked run, by its causal tag."""
 
 
-class _Family:
-    """The runs of one outermost run that this process knows: the parent of each, by tag.
+class _RootIndex:
+    """The known runs of one outermost run: the parent of each, by tag.
 
-    It is what tells a run beside a nested one from one that may be below it.
+    It distinguishes a run beside a nested run from one that may be below it.
     """
 
-    __slots__ = ("parents", "watchers")
+    __slots__ = ("parents", "trackers")
 
     def __init__(self) -> None:
         self.parents: dict[str, str] = {}
-        self.watchers: set[DescendantTracker] = set()
+        self.trackers: set[DescendantTracker] = set()
 
 
-families: Final[dict[str, _Family]] = {}
-"""By the tag of the outermost run, where a Kin of a nested one asks."""
+root_indexes: Final[dict[str, _RootIndex]] = {}
+"""The index of each outermost run above a tracked nested run, by its tag."""
 
 _steps: Final = Serial()
 
 
-def start_tracking(kin: DescendantTracker) -> None:
-    """Note descendants from now on, until `stop_tracking`."""
-    if not _steps.run(_watch, kin):
-        _watch(kin)
+def start_tracking(tracker: DescendantTracker) -> None:
+    """Track descendants from now on, until `stop_tracking`."""
+    if not _steps.run(_start_tracking, tracker):
+        _start_tracking(tracker)
 
 
 def register_run(tag: str, parent: str | None, root: str) -> None:
-    """Note a new run with all that its parent or its root is in.
+    """Add a new run to all trackers of its parent and of its root.
 
     Args:
         tag: its causal tag.
         parent: that of the run that it was called by, in this process or another.
         root: that of the outermost run.
     """
-    if not _steps.run(_born, tag, parent, root):
-        _born(tag, parent, root)
+    if not _steps.run(_register_run, tag, parent, root):
+        _register_run(tag, parent, root)
 
 
-def stop_tracking(kin: DescendantTracker) -> None:
-    """Note no more descendants; those that are known stay known to `kin` alone."""
-    _steps.run(_forget, kin)
+def stop_tracking(tracker: DescendantTracker) -> None:
+    """Stop tracking descendants. The tracker keeps those that it knows."""
+    _steps.run(_stop_tracking, tracker)
 
 
 # Steps, which run one at a time ---------------------------------------------------------------------------
 
 
-def _watch(kin: DescendantTracker) -> None:
-    for tag in tuple(kin.tags):
-        _note(tag, (kin,))
-    if kin.root != kin.tag:
-        family = families.setdefault(kin.root, _Family())
-        family.watchers.add(kin)
-        family.parents.update(zip(kin.line, kin.line[1:], strict=False))
-        kin.learn(family.parents)
+def _start_tracking(tracker: DescendantTracker) -> None:
+    for tag in tuple(tracker.tags):
+        _add_trackers(tag, (tracker,))
+    if tracker.root != tracker.tag:
+        index = root_indexes.setdefault(tracker.root, _RootIndex())
+        index.trackers.add(tracker)
+        index.parents.update(zip(tracker.line, tracker.line[1:], strict=False))
+        tracker.use_parents(index.parents)
 
 
-def _born(tag: str, parent: str | None, root: str) -> None:
-    of_parent = () if parent is None else watched.get(parent, ())
-    # A run that another process called is known by its root, though what called it is not known here.
-    all_kin = [kin for kin in (*of_parent, *watched.get(root, ())) if kin.is_watching]
-    if all_kin:
-        _note(tag, all_kin)
-    for kin in all_kin:
-        kin.tags.add(tag)
-    family = families.get(root)
-    if parent is not None and family is not None:
-        family.parents[tag] = parent
+def _register_run(tag: str, parent: str | None, root: str) -> None:
+    trackers_of_parent = () if parent is None else trackers_by_run.get(parent, ())
+    # A run that another process called is found by its root, because its parent is not known here.
+    trackers = [
+        tracker for tracker in (*trackers_of_parent, *trackers_by_run.get(root, ())) if tracker.is_tracking
+    ]
+    if trackers:
+        _add_trackers(tag, trackers)
+    for tracker in trackers:
+        tracker.tags.add(tag)
+    index = root_indexes.get(root)
+    if parent is not None and index is not None:
+        index.parents[tag] = parent
 
 
-def _note(tag: str, all_kin: Iterable[DescendantTracker]) -> None:
-    watched[tag] = tuple(dict.fromkeys((*watched.get(tag, ()), *all_kin)))
+def _add_trackers(tag: str, trackers: Iterable[DescendantTracker]) -> None:
+    trackers_by_run[tag] = tuple(dict.fromkeys((*trackers_by_run.get(tag, ()), *trackers)))
 
 
-def _forget(kin: DescendantTracker) -> None:
-    kin.is_watching = False  # first, as a run that is born in the midst of this would not be forgotten
-    for tag in tuple(kin.tags):
-        rest = tuple(other for other in watched.get(tag, ()) if other is not kin)
+def _stop_tracking(tracker: DescendantTracker) -> None:
+    tracker.is_tracking = False  # first, because a run that starts during this step would never be removed
+    for tag in tuple(tracker.tags):
+        rest = tuple(other for other in trackers_by_run.get(tag, ()) if other is not tracker)
         if rest:
-            watched[tag] = rest
+            trackers_by_run[tag] = rest
         else:
-            watched.pop(tag, None)
-    family = families.get(kin.root)
-    if family is not None and kin in family.watchers:
-        family.watchers.discard(kin)
-        if not family.watchers:
-            families.pop(kin.root, None)
+            trackers_by_run.pop(tag, None)
+    index = root_indexes.get(tracker.root)
+    if index is not None and tracker in index.trackers:
+        index.trackers.discard(tracker)
+        if not index.trackers:
+            root_indexes.pop(tracker.root, None)
 
 
-def _forget_all() -> None:
-    watched.clear()
-    families.clear()
+def _reset() -> None:
+    trackers_by_run.clear()
+    root_indexes.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+    os.register_at_fork(after_in_child=_reset)

@@ -1,7 +1,7 @@
-"""W3C headers as strangers send them: what is well formed is read, the rest is ignored without a word.
+"""Untrusted W3C headers: well-formed parts are read, all others are ignored silently.
 
-OpenTelemetry's propagators, which read what is left, log each thing that they cannot understand; a line in
-the log for whatever anybody sends is noise at best.
+OpenTelemetry's propagators read the rest. They log each part that they cannot parse, which would let any
+sender fill the log.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["BAGGAGE", "baggage_pairs", "carried", "within_limits"]
+__all__ = ["BAGGAGE", "baggage_pairs", "carrier_headers", "within_limits"]
 
 BAGGAGE: Final = "baggage"
 _TRACESTATE: Final = "tracestate"
@@ -32,8 +32,8 @@ _STATE: Final = re.compile(
 )
 
 
-def carried(headers: Any) -> dict[str, str]:
-    """Return what carries a tag and its trace, by lower-case name.
+def carrier_headers(headers: Any) -> dict[str, str]:
+    """Return the headers of a tag and its trace, by lower-case name.
 
     Args:
         headers: any mapping of names to text or bytes; names in any case, also an environment.
@@ -42,7 +42,7 @@ def carried(headers: Any) -> dict[str, str]:
         DefinitionTypeError: it is not a mapping.
 
     Example:
-        >>> carried({"Host": "shop", "BAGGAGE": "a=1", b"tracestate": b"one=1, nonsense"})
+        >>> carrier_headers({"Host": "shop", "BAGGAGE": "a=1", b"tracestate": b"one=1, nonsense"})
         {'baggage': 'a=1', 'tracestate': 'one=1'}
     """
     if not callable(getattr(headers, "items", None)):

@@ -1,4 +1,4 @@
-"""A causal tag as text: how one is made, what counts as one, and what it is called where a name is needed."""
+"""Causal tags as text: creation, validation, and the names of trailers."""
 
 from __future__ import annotations
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from types import MappingProxyType
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, is_number
 from deltaspan._state.render import kinds, transition
 from deltaspan._verdicts import Explained, Verdict
+
+if TYPE_CHECKING:
+    from deltaspan.expectations._ignoring import Ignored
 
 __all__ = [
     "Expectation",
@@ -26,6 +29,16 @@ States: TypeAlias = tuple[object, object]
 
 class Expectation(Explained, Protocol):
     """A named comparison that a delta must satisfy."""
+
+    @property
+    def movement(self) -> Movement | None:
+        """The movement that is demanded, or None."""
+        ...
+
+    @property
+    def ignored(self) -> Ignored:
+        """The members that are left out before anything is judged. The default is NOTHING_IGNORED."""
+        ...
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
         """Return the verdict on one delta.

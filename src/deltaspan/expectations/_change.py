@@ -176,6 +176,8 @@ class NoChange:
 
     ignored: Ignored = NOTHING_IGNORED
     cause: str = ""
+    movement: ClassVar[None] = None
+    keeps_others: ClassVar[bool] = False
 
     @property
     def expected(self) -> str:
@@ -200,6 +202,9 @@ class NoClaim:
     """No claim. Both states and their delta are recorded."""
 
     expected: ClassVar[str] = "no claim"
+    movement: ClassVar[None] = None
+    ignored: ClassVar[Ignored] = NOTHING_IGNORED
+    keeps_others: ClassVar[bool] = False
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
         return OBSERVED

@@ -34,6 +34,7 @@ __all__ = [
     "BoundPredicate",
     "any_computed",
     "computed_operands",
+    "has_operand",
     "is_predicate",
     "predicate_name",
     "read_own_generator",
@@ -148,6 +149,16 @@ def read_own_generator(value: object, function: Callable[..., object]) -> object
 def any_computed(operands: Iterable[object]) -> bool:
     """Return whether any of the operands is still to be computed."""
     return any(map(callable, operands))
+
+
+def has_operand(expectation: Any, path: str) -> bool:
+    """Return whether an expectation has the field in which a computed operand stands.
+
+    Args:
+        expectation: any expectation.
+        path: the path of the operand.
+    """
+    return any(field.name == path.partition(".")[0] for field in fields(expectation))
 
 
 def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any]]]:

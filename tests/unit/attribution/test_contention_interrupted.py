@@ -97,7 +97,7 @@ def test_a_handler_knows_the_rows_of_its_nested_runs_at_every_line():
     with collect_reports() as reports:
         for _ in before_each_line(save, handle):
             assert [report.outcome for report in reports if report.action == "handler"][-1] == "pass"
-            assert (_lineage.watched, _lineage.families) == ({}, {})
+            assert (_lineage.trackers_by_run, _lineage.root_indexes) == ({}, {})
 
 
 def test_a_finalizer_that_the_collector_runs_may_call_an_action(state):

@@ -17,7 +17,7 @@ from deltaspan import (
     window,
 )
 from deltaspan.causal_tag import current_causal_root
-from deltaspan.causal_tag._descendants import DescendantTracker, families
+from deltaspan.causal_tag._descendants import DescendantTracker, root_indexes
 
 ELSEWHERE = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 CONTENDED = ("inconclusive", "contended")
@@ -36,7 +36,7 @@ class Table:
 @pytest.fixture
 def table():
     yield Table()
-    assert not families
+    assert not root_indexes
 
 
 def nested(check, act):
@@ -230,7 +230,7 @@ def test_each_of_many_writers_below_one_run_is_told_from_the_others(table):
 
 def test_a_run_below_one_that_is_known_to_be_beside_it_is_beside_it_too():
     kin = DescendantTracker("me", root="root", above=["caller", "root"])
-    kin.learn({"sibling": "caller", "its child": "sibling", "astray": "unknown"})
+    kin.use_parents({"sibling": "caller", "its child": "sibling", "astray": "unknown"})
 
     assert kin.is_ours("its child", "root") is False
     assert kin.is_ours("astray", "root") is None
@@ -239,13 +239,13 @@ def test_a_run_below_one_that_is_known_to_be_beside_it_is_beside_it_too():
 
 def test_a_run_below_it_that_was_not_yet_noted_is_its_own():
     kin = DescendantTracker("me", root="root", above=["root"])
-    kin.learn({"my child": "me", "its child": "my child"})
+    kin.use_parents({"my child": "me", "its child": "my child"})
 
     assert kin.is_ours("its child", "root") is True
 
 
 def test_a_circle_is_nobodys():
     kin = DescendantTracker("me", root="root")
-    kin.learn({"one": "two", "two": "one"})
+    kin.use_parents({"one": "two", "two": "one"})
 
     assert kin.is_ours("one", "root") is None

@@ -20,7 +20,7 @@ from deltaspan import (
     window,
 )
 from deltaspan.causal_tag import mint
-from deltaspan.causal_tag._descendants import watched
+from deltaspan.causal_tag._descendants import trackers_by_run
 from deltaspan.exceptions import DefinitionValueError
 
 ELSEWHERE = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
@@ -40,7 +40,7 @@ class Table:
 @pytest.fixture
 def table():
     yield Table()
-    assert not watched
+    assert not trackers_by_run
 
 
 @pytest.fixture
@@ -141,22 +141,22 @@ async def test_tasks_that_descend_from_a_run_are_its_own(table):
 def test_nothing_is_kept_of_runs_that_no_check_on_rows_asks_about(nested):
     with window("w", change("n", lambda: 0)):
         nested()
-        assert not watched
+        assert not trackers_by_run
 
 
 def test_what_is_kept_is_kept_as_long_as_the_window_is_open(table, nested):
     with window("w", table.check().by(2)):
         nested()
-        assert len(watched) == 3
-    assert not watched
+        assert len(trackers_by_run) == 3
+    assert not trackers_by_run
 
 
 def test_what_the_inner_window_asked_for_is_kept_for_the_outer_one(table, nested):
     with window("outer", table.check()):
         with window("w", table.check()):
             nested()
-        assert len(watched) == 4
-    assert not watched
+        assert len(trackers_by_run) == 4
+    assert not trackers_by_run
 
 
 def test_nothing_is_kept_of_a_run_whose_baseline_was_interrupted(table):
@@ -166,7 +166,7 @@ def test_nothing_is_kept_of_a_run_whose_baseline_was_interrupted(table):
     check = change("rows", tagged(interrupted, key="id", tag="tag"))
     with pytest.raises(KeyboardInterrupt), window("w", check):
         pass
-    assert not watched
+    assert not trackers_by_run
 
 
 def test_nothing_is_kept_of_a_window_that_nobody_verified(table, nested):
@@ -178,16 +178,16 @@ def test_nothing_is_kept_of_a_window_that_nobody_verified(table, nested):
         del w
         gc.collect()
         for _ in range(100):
-            if not watched:
+            if not trackers_by_run:
                 break
             threading.Event().wait(0.02)
-    assert not watched
+    assert not trackers_by_run
     assert reports is not None
 
 
 def test_nothing_is_kept_of_a_run_that_was_sampled_out(table):
     with window("w", table.check().sampled(0)) as w:
-        assert not watched
+        assert not trackers_by_run
     assert w.report["rows"].outcome == "skipped"
 
 
@@ -197,15 +197,15 @@ def test_a_forked_child_begins_with_nothing(table):
     with window("w", table.check()):
         child = os.fork()
         if not child:
-            os._exit(len(watched))
+            os._exit(len(trackers_by_run))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert len(watched) == 1
+        assert len(trackers_by_run) == 1
 
 
 def test_minting_a_tag_outside_of_any_run_does_not_look(table, monkeypatch):
     from opentelemetry.context import Context  # noqa: PLC0415  # only here
 
-    monkeypatch.setattr("deltaspan.causal_tag._context.born", None)
+    monkeypatch.setattr("deltaspan.causal_tag._context.register_run", None)
     with window("w", table.check()):
         assert mint(Context()).parent_id is None
 
@@ -219,7 +219,7 @@ def test_a_window_that_is_handed_over_takes_its_descendants_with_it(table, neste
     with adopt(here.causal_headers()):
         nested()
     text = here.to_json(key="secret")
-    assert not watched
+    assert not trackers_by_run
 
     there = Window.from_json(text, table.check().by(3), key="secret")
     with adopt(there.causal_headers()):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaspan import change
-from deltaspan._attribution._credit import could_hold, holds
+from deltaspan._attribution._credit import holds, might_hold
 from deltaspan._state.diff import MappingDelta, difference, split
 from deltaspan.causal_tag._descendants import DescendantTracker
 
@@ -52,14 +52,14 @@ checks = st.one_of(
 )
 
 
-def parts(mute):
-    """Return every part of what is mute."""
-    entries = [(kind, path) for kind in ("added", "removed", "modified") for path in getattr(mute, kind)]
+def parts(delta):
+    """Return every part of a delta."""
+    entries = [(kind, path) for kind in ("added", "removed", "modified") for path in getattr(delta, kind)]
     for chosen in chain.from_iterable(combinations(entries, n) for n in range(len(entries) + 1)):
         yield MappingDelta(
             *(
                 MappingProxyType(
-                    {path: item for path, item in getattr(mute, kind).items() if (kind, path) in chosen}
+                    {path: item for path, item in getattr(delta, kind).items() if (kind, path) in chosen}
                 )
                 for kind in ("added", "removed", "modified")
             )
@@ -74,4 +74,4 @@ def test_it_finds_the_part_that_would_make_it_true_if_there_is_one(check, pre, p
 
     tried = any(holds(movement, delta.credited(part), both) for part in parts(delta.unattributable))
 
-    assert could_hold(movement, delta, both) == tried
+    assert might_hold(movement, delta, both) == tried

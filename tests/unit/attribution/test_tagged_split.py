@@ -44,7 +44,7 @@ def test_mine_others_and_untagged_are_the_whole_delta_and_share_nothing(pre, pos
 def test_counts_add_up_to_the_growth_of_the_whole(pre, post):
     delta = divided(pre, post, counted=True)
 
-    assert delta.value + sum(delta.apart) == len(post) - len(pre)
+    assert delta.value + sum(delta.others_and_untagged) == len(post) - len(pre)
 
 
 @given(states, states)

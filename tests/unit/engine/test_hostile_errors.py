@@ -7,7 +7,7 @@ import pytest
 
 from deltaspan import DeltaInconclusive, change, collect_reports, expects
 from deltaspan._guard import class_name, describe, safe_str
-from deltaspan._verdicts import REDACTED_REASONS
+from deltaspan._verdicts import REASONS
 from deltaspan.typing import Reason
 
 
@@ -243,7 +243,8 @@ def test_a_state_whose_members_exit_has_no_verdict_that_breaks_the_action(record
 
 
 def test_each_reason_has_words_that_quote_no_state():
-    assert set(REDACTED_REASONS) == set(get_args(Reason))
+    assert set(REASONS) == set(get_args(Reason))
+    assert all(meaning.sentence for meaning in REASONS.values())
 
 
 @pytest.mark.parametrize(

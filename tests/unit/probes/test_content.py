@@ -24,7 +24,7 @@ from deltaspan import (
     window,
 )
 from deltaspan._reports import CheckReport
-from deltaspan._reports._content import outline, without_content
+from deltaspan._reports._content import hide_content, outline
 from deltaspan._verdicts import PASS
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes import combine, files, http, sql
@@ -358,14 +358,14 @@ def test_of_a_delta_of_an_unknown_kind_nothing_is_shown():
     class Opaque:
         changed = True
         value = AFTER
-        apart = (AFTER, AFTER)
+        others_and_untagged = (AFTER, AFTER)
 
         def words(self):
             return AFTER
 
     expected = change("x", lambda: 3).expectation
     report = CheckReport("x", PASS, "window", None, (BEFORE,), (AFTER,), Opaque(), expected, 0.0)
-    hidden = without_content(report, claims_change=True, has_computed_operands=False)
+    hidden = hide_content(report, claims_change=True, has_computed_operands=False)
 
     assert "canary" not in f"{hidden} {hidden.actual_delta} {hidden.others} {hidden.to_dict()}"
     assert hidden.explanation == "x changed, as expected"

@@ -51,7 +51,7 @@ def leaks(recorded, caplog, report, *more):
         *[(f"more {number}", thing) for number, thing in enumerate(more)],
     ]
     for check in report:
-        said += [(f"field {name}", repr(getattr(check, name))) for name in check._fields]
+        said += [(f"field {name}", repr(getattr(check, name))) for name in check.__slots__]
         said += [
             (name, repr(getattr(check, name)))
             for name in dir(type(check))

@@ -1,8 +1,9 @@
 """What a report says, as a mapping, as JSON, as the pattern's Observable Signal, and to an agent."""
 
+import copy
 import json
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from types import MappingProxyType
 from uuid import UUID
 
@@ -14,11 +15,14 @@ from deltaspan import (
     DeltaCheckFailed,
     change,
     collect_reports,
+    current_causal_tag,
     expects,
     observe,
+    tagged,
     unchanged,
     window,
 )
+from deltaspan._verdicts import UNREAD, Timing, Verdict
 
 SEED_KEYS = ["check", "metric", "passed", "expected_delta", "actual_delta", "pre_state", "post_state"]
 
@@ -339,3 +343,121 @@ def test_the_error_that_carries_a_report_names_the_action():
         act()
 
     assert str(caught.value) == "create: expected never to change by 1, but it changed by 0 (3 → 3)"
+
+
+# Reports as values -----------------------------------------------------------------------------------------
+
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
+
+STATES = (
+    *MIXED,
+    observe("documents", lambda: {"a": [1, {"b": float("nan")}], "c": {2}}),
+    observe("nothing", lambda: None),
+    change("status", lambda: {"state": "new"}).to({"state": "done"}),
+)
+
+
+def attributes_of(report):
+    return {name: getattr(report, name) for name in dir(report) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_pickled_report_is_equal_to_the_original_and_has_its_hash(protocol):
+    report = report_of(*STATES)
+    restored = pickle.loads(pickle.dumps(report, protocol))  # noqa: S301  # our own bytes
+
+    assert restored == report
+    assert hash(restored) == hash(report)
+    assert [hash(check) for check in restored] == [hash(check) for check in report]
+    assert [check.has_pre_state for check in restored] == [check.has_pre_state for check in report]
+
+
+def test_the_deltas_of_a_pickled_report_are_read_only():
+    check = pickle.loads(pickle.dumps(report_of(*STATES)))["documents"]  # noqa: S301  # our own bytes
+
+    assert type(check.pre_state) is type(check.actual_delta) is MappingProxyType
+
+
+def test_reports_of_tagged_rows_are_equal_after_pickling():
+    rows = [{"id": 1, "tag": None}]
+    by_tag = tagged(lambda: rows, key="id", tag="tag")
+    report = report_of(
+        change("rows", by_tag).adding(2), act=lambda: rows.append({"id": 2, "tag": current_causal_tag()})
+    )
+
+    assert report["rows"].others is not None
+    assert pickle.loads(pickle.dumps(report)) == report  # noqa: S301  # our own bytes
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_of_a_report_is_the_report(passed, copied):
+    assert copied(passed) is passed
+    assert copied(passed["active_flows"]) is passed["active_flows"]
+
+
+def test_reports_of_different_runs_differ():
+    one, other = report_of(*STATES), report_of(*STATES)
+
+    assert one != other
+    assert one["load"] != other["load"]
+    assert one != "a report"
+    assert one["load"] != "a report"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"metric": "x"},
+        {"verdict": Verdict("fail")},
+        {"attribution": "exclusive"},
+        {"causal_tag": None},
+        {"pre_state": 0},
+        {"post_state": True},
+        {"probe_seconds": 9.0},
+        {"timing": Timing(2)},
+        {"has_pre_state": False},
+        {"delta": None},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_checks_that_show_different_values_differ(passed, changes):
+    check = passed["active_flows"]
+
+    assert replace(check) == check
+    assert replace(check, **changes) != check
+
+
+def test_reports_are_found_in_sets(passed):
+    assert {passed: 1}[passed] == 1
+    assert set(passed) == {passed["active_flows"]}
+
+
+def test_no_attribute_of_a_report_can_be_set_or_deleted(passed):
+    for report in (passed, passed["active_flows"]):
+        for name in [*attributes_of(report), "new"]:
+            with pytest.raises(AttributeError):
+                setattr(report, name, "other")
+            with pytest.raises(AttributeError):
+                delattr(report, name)
+
+
+def test_a_check_report_is_not_a_tuple(passed):
+    check = passed["active_flows"]
+
+    assert not isinstance(check, tuple)
+    assert not hasattr(check, "_replace")
+    assert not hasattr(check, "__getitem__")
+    with pytest.raises(TypeError):
+        iter(check)
+
+
+def test_a_state_that_was_not_read_is_none_in_every_attribute():
+    check = report_of(change("gone", gone))["gone"]
+
+    assert (check.pre_state, check.has_pre_state, check.post_state, check.has_post_state) == (
+        None,
+        False,
+        None,
+        False,
+    )
+    assert UNREAD not in attributes_of(check).values()

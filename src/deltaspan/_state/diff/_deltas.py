@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from deltaspan._state.render import joined, listed, show, shown, transition, with_noun
 
@@ -37,6 +37,14 @@ class Delta(Protocol):
         """The frozen value that a report shows as `actual_delta`."""
         ...
 
+    @property
+    def others_and_untagged(self) -> tuple[object, object] | None:
+        """The frozen values that a report shows as `others` and `untagged`, or None.
+
+        None if the states are not of tagged rows.
+        """
+        ...
+
     def words(self) -> str:
         """Describe the change, to follow "but it": `changed by 0`, `did not change`."""
         ...
@@ -53,6 +61,7 @@ class NumberDelta:
 
     amount: Number
     changed: bool
+    others_and_untagged: ClassVar[None] = None
 
     def __init__(self, amount: Number, changed: bool) -> None:  # noqa: FBT001 - the fields, in their order
         # Each check of a number makes one. This takes a third of the time of a generated __init__.
@@ -82,6 +91,7 @@ class ValueDelta:
 
     changed: bool
     how: str = ""
+    others_and_untagged: ClassVar[None] = None
 
     @property
     def value(self) -> object:
@@ -102,6 +112,7 @@ class SetDelta:
 
     added: frozenset[object]
     removed: frozenset[object]
+    others_and_untagged: ClassVar[None] = None
 
     @property
     def changed(self) -> bool:
@@ -136,6 +147,10 @@ class MappingDelta:
     added: Mapping[Path, object]
     removed: Mapping[Path, object]
     modified: Mapping[Path, tuple[object, object]]
+
+    @property
+    def others_and_untagged(self) -> tuple[object, object] | None:
+        return None
 
     @property
     def changed(self) -> bool:
@@ -203,6 +218,7 @@ class SequenceDelta:
     before: tuple[object, ...]
     after: tuple[object, ...]
     tail: int
+    others_and_untagged: ClassVar[None] = None
 
     @property
     def changed(self) -> bool:

@@ -69,8 +69,7 @@ class TaggedDelta(MappingDelta):
         return self._valued(self)
 
     @property
-    def apart(self) -> tuple[object, object]:
-        """The values that a report shows of others' and of untagged rows."""
+    def others_and_untagged(self) -> tuple[object, object]:
         return self._valued(self.others), self._valued(self.untagged)
 
     @property
