@@ -1,6 +1,6 @@
 """Values that hide their content, such as pydantic's SecretStr.
 
-Third-party types are recognised by what they are called and what they offer; nothing is imported for them.
+Third-party types are recognised by their names and methods. Nothing is imported for them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 __all__ = ["MASK", "hides_itself", "masked_text", "secret_of"]
 
 MASK: Final = "**********"
-"""What is shown of a value that says nothing of itself, as pydantic shows it."""
+"""The text of a value that shows nothing of itself, as in pydantic."""
 
 _SHOWN_BY_REPR: Final = frozenset(
     {
@@ -47,7 +47,7 @@ def masked_text(value: Any) -> str:
 
 
 def secret_of(value: Any) -> Any:
-    """Return what a value that hides itself holds."""
+    """Return the content of a value that hides it."""
     kind = type(value)
     for name in _unveilers(kind):
         if callable(getattr(kind, name, None)):

@@ -1,8 +1,8 @@
 """The renderers: `wire` for attributes, `plain` for JSON, `show` for sentences.
 
-All three are total: they answer whatever they are given; an object whose own text raises is `<ClassName>`.
-`wire` and `show` do bounded work too: what will not be shown is neither rendered nor sorted, only counted.
-The one thing that they cannot bound is the `str()` of a class they do not know.
+All three take any value and never raise. An object whose own text raises is `<ClassName>`. The work of `wire`
+and `show` is bounded as well: items that are not shown are counted, but neither rendered nor sorted. Only the
+`str()` of an unknown class cannot be bounded.
 """
 
 from __future__ import annotations

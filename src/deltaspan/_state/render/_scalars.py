@@ -29,7 +29,7 @@ MAX_DECIMAL_BITS = 2126
 
 Scalar: TypeAlias = bool | int | float | str | bytes | None
 Text: TypeAlias = str | bytes
-TEXTS = (str, bytes)  # a union would be built anew at each isinstance
+TEXTS = (str, bytes)  # a union would be built at each isinstance
 Shape: TypeAlias = Literal["sequence", "set", "mapping"] | None
 
 
@@ -59,7 +59,7 @@ _SHAPES: dict[type, Shape] = {
 
 
 def shape_of(kind: type) -> Shape:
-    # By the class and not by isinstance, which asks the object what it pretends to be.
+    # By the class and not by isinstance, which an object can deceive.
     if kind in _SCALARS:
         return None
     if kind in _SHAPES:
@@ -124,9 +124,9 @@ _UNWRITTEN: tuple[object, object] = (object.__str__, object.__repr__)
 def as_scalar(value: object) -> Scalar:
     try:
         scalar = _scalar_of(value, type(value))
-        # What a class answers may be of a class of its own, and we only trust the real ones.
+        # The answer of a class may be of a subclass, whose methods are not trusted.
         return str.__str__(scalar) if isinstance(scalar, str) else scalar
-    except BaseException as error:  # its text may even exit
+    except BaseException as error:  # the text may even raise SystemExit
         let_through(error)
         return Words.of(value).text
 
@@ -137,12 +137,12 @@ def _scalar_of(value: object, kind: type) -> Scalar:
     for base in kind.__mro__:
         if base in _SCALARS:
             return _SCALARS[base](value)
-    if isinstance(value, Integral):  # numpy's, which are no int
+    if isinstance(value, Integral):  # those of numpy, which are not int
         return _integer(int(value))
     if isinstance(value, Real):
         return float(value)
     if (kind.__str__, kind.__repr__) == _UNWRITTEN:
-        return Words.of(value).text  # without the address, which says nothing and differs each time
+        return Words.of(value).text  # without the address, which differs each time
     return str(value)
 
 

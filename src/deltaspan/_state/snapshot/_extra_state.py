@@ -1,6 +1,6 @@
 """The state that a value has beside its content, such as its attributes.
 
-A snapshot of the content alone would leave them out, and a change there would go unseen.
+A snapshot of the content alone would miss a change there.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _BUILTIN: Final = (
     KeysView, ItemsView, ValuesView,
     int, float, complex, str, bytes, Decimal, Fraction, UUID, datetime, date, time, timedelta, PurePath, Enum,
 )  # fmt: skip
-"""Types whose content says all: only what a subclass adds to them is beside it."""
+"""Types whose content is all their state. Only a subclass can add to it."""
 
 _BY_CONTENT: Final = frozenset(
     {"configparser", "multiprocessing", "numpy", "os", "pandas", "shelve", "sqlalchemy", "weakref"}
 )
-"""Modules whose collections keep only means of reading beside their content, such as a codec or a parent."""
+"""Modules whose collections have no state beside their content, but a codec or a parent for reading."""
 
 _OVERRIDABLE: Final = (dict, list, tuple, deque, set, frozenset)
 
@@ -69,9 +69,9 @@ def extra_state(value: Any, content: object) -> dict[Any, object] | None:
 
     The result is None if the content is all of its state.
 
-    What subclasses a built-in gives its fields and, as `CONTENT`, its content. What only behaves like a
-    collection gives its fields: whatever it shows comes from them. Where its one field is the very collection
-    that it shows, as in a UserDict, the content is all.
+    A value of a subclass of a built-in gives its fields and, as `CONTENT`, its content. A value that only
+    behaves like a collection gives its fields, because its content comes from them. If its one field is the
+    collection that it shows, as in a UserDict, the content is all of its state.
     """
     kind: Any = type(value)
     if extends_builtin(kind):
@@ -91,7 +91,7 @@ def check_consistent_iteration(value: Any, shown: object) -> None:
     """Check that a container's own methods show the members that it contains.
 
     Raises:
-        Refusal: they differ, so that a change of what it holds could go unseen.
+        Refusal: they differ, so that a change of the members could be missed.
     """
     kind: Any = type(value)
     base: Any = next((known for known in _OVERRIDABLE if issubclass(kind, known)), None)
@@ -124,7 +124,7 @@ _STRIPPED: Final[dict[type, Callable[[Any], object]]] = {
     float: float.__float__,
     bytes: lambda it: memoryview(it).tobytes(),
 }
-"""How a value of any subclass becomes one of its base, by the language's own means."""
+"""The conversions from any subclass to its base, by the language's own means."""
 
 _PLAIN: Final[dict[type, Callable[[Any], object]]] = {
     Decimal: Decimal,
@@ -137,16 +137,16 @@ _PLAIN: Final[dict[type, Callable[[Any], object]]] = {
     timedelta: timedelta.__pos__,
     PurePath: lambda it: PurePath(os.fspath(it)) if hasattr(it, "__fspath__") else PurePath(str(it)),
 }
-"""How a value of a subclass that may have attributes becomes one of its base that has none."""
+"""The conversions from a subclass that may have attributes to its base, which has none."""
 
 
 def _added_fields(value: Any, kind: Any) -> dict[Any, object]:
     """Read the fields that subclasses of a built-in add to it."""
     if issubclass(kind, tuple) and getattr(kind, "n_fields", 0) > getattr(kind, "n_sequence_fields", 0):
-        # What a `stat_result` says by name alone, such as the time in nanoseconds.
+        # The fields of a `stat_result` that have a name alone, such as the time in nanoseconds.
         return dict(value.__reduce__()[1][1])
     if is_content_only(kind) or issubclass(kind, Enum):
-        return {}  # a member of an enumeration is a constant, shared by all who name it
+        return {}  # a member of an enumeration is a shared constant
     if not (kind.__dictoffset__ or _slots_added(kind)):
         return {}
     hidden = _slots_known(kind)

@@ -17,12 +17,12 @@ class _Layout(NamedTuple):
     """The places in which values of a type keep their fields.
 
     Attributes:
-        declared: the fields that a dataclass or attrs class declares; None for any other class.
+        declared: the fields that a dataclass or attrs class declares, or None for any other class.
         slots: name → descriptor, of the slots of all its classes.
-        cached: under which names cached properties keep what they computed: to read one changes no state.
+        cached: the names of cached properties. To read one does not change the state.
         hidden: the declared fields that its `repr` leaves out, or does not show as they are.
         pydantic: whether it is a pydantic model, which keeps some of its fields in dicts of their own.
-        transparent: whether its `__dict__` and slots are all that a value holds.
+        transparent: whether its `__dict__` and slots contain the whole state of a value.
     """
 
     declared: tuple[str, ...] | None
@@ -59,9 +59,8 @@ def fields_of(record: Any) -> dict[Any, object]:
     """Read all fields of a record into a fresh dict.
 
     Declared fields are read as attributes. All else is taken from the slots and the `__dict__`, by the
-    language's own means, so that no property and no `__getattr__` runs. What stands under the name of a
-    cached property is left out, though it may have been assigned by hand: a value computed and one assigned
-    cannot be told apart.
+    language's own means, so that no property and no `__getattr__` runs. The value of a cached property is
+    left out, because a computed value and an assigned one look the same.
     """
     kind = type(record)
     layout = _layout(kind)  # type: ignore[arg-type]  # a class hashes
@@ -70,7 +69,7 @@ def fields_of(record: Any) -> dict[Any, object]:
         try:
             found[name] = slot.__get__(record, kind)
         except AttributeError:  # noqa: PERF203 - a slot can only be asked
-            # An empty slot holds nothing, like a key that is not in a dict.
+            # An empty slot is like a key that is not in a dict.
             continue
     if kind.__dictoffset__:
         found.update(object.__getattribute__(record, "__dict__"))
@@ -80,7 +79,7 @@ def fields_of(record: Any) -> dict[Any, object]:
 
 
 def _flatten_pydantic(found: dict[Any, object]) -> dict[Any, object]:
-    """Merge the folders of pydantic into the fields, without its own notes."""
+    """Merge the extra and private fields of pydantic into the others."""
     fields = {name: value for name, value in found.items() if not str(name).startswith(_NOTES)}
     for folder in ("__pydantic_extra__", "__pydantic_private__"):
         fields.update(found.get(folder) or {})  # type: ignore[call-overload]
@@ -146,7 +145,7 @@ def _is_transparent(kind: type, slots: int) -> bool:
 
     Pickling does the same.
 
-    A base class written in C may hold more, out of sight, and a change there would go unseen.
+    A base class written in C may contain more state, whose changes would not be seen.
     """
     pointers = slots + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
     return kind.__basicsize__ <= object.__basicsize__ + _POINTER * pointers and not kind.__itemsize__

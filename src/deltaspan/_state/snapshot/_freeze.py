@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["IGNORED", "MAX_DEPTH", "MAX_NODES", "Pruning", "freeze"]
 
 IGNORED: Final = "(ignored)"
-"""What stands in a sequence for an item that is left out."""
+"""The item of a sequence in place of one that is left out."""
 
 MAX_DEPTH = 100
-"""The most containers within one another; few enough that the walk stays clear of the recursion limit."""
+"""The deepest nesting of containers. The walk then stays far from the recursion limit."""
 
 MAX_NODES = 1_000_000
-"""The most values that are walked in one state. The members of a set are not walked and do not count."""
+"""The most values that are copied of one state. The members of a set are not copied and do not count."""
 
 _TRIES = 5
-"""How often a container is read again that another thread changed during the copy."""
+"""The number of reads of a container that another thread changes meanwhile."""
 
 _TOO_MANY = (f"more than {MAX_NODES} values", "return a set, a count or a digest")
 
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class Pruning(Protocol):
-    """Knows what is left out of a state."""
+    """Decides which entries of a state are left out."""
 
     def leaves_out(self, keys: Sequence[object], key: object) -> bool:
         """Return whether the entry at `key` below `keys` is left out."""
@@ -63,32 +63,33 @@ class Pruning(Protocol):
 def freeze(value: object, pruning: Pruning | None = None) -> object:
     """Take a deep, immutable snapshot of a value.
 
-    Scalars, and whatever else cannot change, come back as they are. Lists, tuples, deques, arrays and dict
-    views become tuples; sets become frozensets, whose members are trusted; mappings become read-only mappings
-    of a fresh dict, whose keys are trusted; bytearrays and memoryviews become bytes. A record (dataclass,
-    attrs, pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private
-    ones too: a field left out would be a change unseen. Properties are not read, cached ones are left out.
-    Arrays, series and frames become tuples and mappings that remember their structure: the types of items,
-    columns in order, names, the index, the shape. The order of a frame's rows is state as well.
-    A number of numpy becomes a plain one: its type is no state, as little as that of 1 and 1.0.
-    A named tuple is its members, as it is to Python, and its names are no state.
+    Scalars and other immutable values are returned unchanged. Lists, tuples, deques, arrays and dict views
+    become tuples. Sets become frozensets, whose members are trusted. Mappings become read-only mappings of a
+    fresh dict, whose keys are trusted. Bytearrays and memoryviews become bytes. A record (dataclass, attrs,
+    pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private ones
+    too, because a change of a missing field would not be seen. Properties are not read, and cached ones are
+    left out. Arrays, series and frames become tuples and mappings that remember their structure: the types of
+    items, columns in order, names, the index, the shape. The order of a frame's rows is part of the state.
+    A number of numpy becomes a plain number, because its type is not state, as for 1 and 1.0.
+    A named tuple becomes its members, and its names are not state.
 
-    What subclasses a built-in and has attributes of its own becomes a record of them, with its content as the
-    field `(content)`; members of enumerations are constants and come back as they are.
-    What only behaves like a collection becomes a record of its fields, or its content if it has none.
-    What hides itself, such as pydantic's SecretStr or a field with `repr=False`, becomes a digest, which
-    compares by content and shows what the value shows of itself.
-    The order of a mapping's keys is no state, not even an OrderedDict's: return `list(mapping)` to check it.
-    Nor is what governs later changes of a built-in: `maxlen` of a deque, `default_factory` of a defaultdict.
+    A value of a subclass of a built-in with attributes of its own becomes a record of them, with its content
+    as the field `(content)`. Members of enumerations are constants and are returned unchanged. A value that
+    only behaves like a collection becomes a record of its fields, or its content without fields. A value that
+    hides its content, such as pydantic's SecretStr or a field with `repr=False`, becomes a digest. It
+    compares by content, and shows what the value shows of itself. The order of a mapping's keys is not state,
+    not even that of an OrderedDict. Return `list(mapping)` to check it. Settings of a built-in for later
+    changes are not state either: `maxlen` of a deque, `default_factory` of a defaultdict.
 
     Args:
-        value: anything.
-        pruning: knows what is left out: it is not walked, and no reason to refuse the state. None leaves out
-            nothing. An item of a sequence that is left out is `IGNORED`, so that the others keep their index.
+        value: any value.
+        pruning: decides which entries are left out. They are not copied, and cannot make the state
+            unfreezable. None leaves out nothing. An item of a sequence that is left out becomes `IGNORED`, so
+            that the others keep their index.
 
     Returns:
-        The snapshot: equal in content, sharing nothing mutable with the value. Freezing it again changes
-        nothing.
+        The snapshot. It is equal in content and shares nothing mutable with the value. To freeze it again
+        changes nothing.
 
     Raises:
         Unfreezable: the value, or something within it, is not state (a module, a lock, a file, an iterator),
@@ -112,10 +113,10 @@ def freeze(value: object, pruning: Pruning | None = None) -> object:
             raise
         except Exception as error:
             let_through(error)
-            # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
+            # The attributes of a class may raise too. The caller gets a state or a sentence in any case.
             raise Unfreezable(failed_read(value, error).sentence()) from None
     except EXHAUSTED as error:
-        # Nothing is called here that would need more of what has run out.
+        # Nothing is called here that would need more stack or memory.
         raise Unfreezable(_NO_STACK if type(error) is RecursionError else _NO_MEMORY) from None
 
 
@@ -136,7 +137,7 @@ class _Walk:
         if kind is dict:
             fresh = value.copy()
             if len(fresh) <= self._left and SCALARS.issuperset(map(type, fresh.values())):
-                # Nearly every mapping holds scalars alone, which C can tell many times faster than a loop.
+                # Nearly every mapping contains scalars alone. C finds that many times faster than a loop.
                 self._left -= len(fresh)
                 return MappingProxyType(fresh)
             return self._mapping(value, fresh, depth)
@@ -147,7 +148,7 @@ class _Walk:
         return _READERS[kind_of(kind)](self, value, depth)  # type: ignore[arg-type]  # a class hashes
 
     def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
-        """Freeze the values of a dict that is ours alone, in place."""
+        """Freeze the values of a fresh dict in place."""
         self._spend(len(fresh))
         key = None
         try:
@@ -165,7 +166,7 @@ class _Walk:
         fresh: list[object] = []
         try:
             for item in members:
-                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))  # noqa: PERF401 - how far it got is the index
+                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))  # noqa: PERF401 - the length is the index of a refused item
         except Refusal as refusal:
             raise refusal.within(holder, len(fresh)) from None
         return tuple(fresh)
@@ -187,7 +188,7 @@ class _Walk:
         except Refusal:
             name = class_name(type(value))
             raise Refusal(
-                f"a {name} with attributes that are no plain state",
+                f"a {name} with attributes that are not plain state",
                 "return its plain value, or what matters of it as a dict,",
             ) from None
         return plain if held is None else held
@@ -247,7 +248,7 @@ class _Walk:
 
     def read_bytes(self, value: Any, depth: int) -> object:
         if isinstance(value, memoryview) and (value.format != "B" or value.ndim != 1):
-            return self.read_array(value, depth)  # bytes say neither what they are nor in what shape
+            return self.read_array(value, depth)  # bytes have neither a type of items nor a shape
         content = _read(value, lambda it: memoryview(it).tobytes())
         held = self._extra_record(value, content, depth)
         return content if held is None else held
@@ -255,7 +256,7 @@ class _Walk:
     def read_array(self, value: Any, depth: int) -> object:
         size = _read(value, lambda it: getattr(it, "size", 0))
         if type(size) is int and size > self._left:
-            # Before millions of numbers become millions of objects.
+            # It is refused before millions of numbers become millions of objects.
             raise Refusal(*_TOO_MANY)
         result = _read(value, lambda it: it.tolist())
         if type(result) is type(value) and not is_content_only(type(value)):
@@ -289,7 +290,7 @@ class _Walk:
     def _freeze_converted(self, value: object, result: object, depth: int) -> object:
         kind = type(result)
         if kind in SCALARS or kind is type(value):
-            # A scalar type that has no Python counterpart, such as a long double, converts to itself.
+            # A scalar type without a Python counterpart, such as a long double, converts to itself.
             return result
         return self.copy(result, depth)
 
@@ -314,10 +315,10 @@ class _Walk:
 
 
 class _PrunedWalk(_Walk):
-    """One copy without what is left out.
+    """One copy without the entries that are left out.
 
     Args:
-        pruning: knows what is left out.
+        pruning: decides which entries are left out.
     """
 
     __slots__ = ("_keys", "_pruning")
@@ -329,7 +330,7 @@ class _PrunedWalk(_Walk):
 
     def copy(self, value: Any, depth: int) -> object:
         if type(value) is dict and depth <= MAX_DEPTH and self._pruning.reaches(len(self._keys)):
-            # The shortcut for mappings of scalars looks at no key.
+            # The shortcut for mappings of scalars does not look at keys.
             return self._mapping(value, value.copy(), depth)
         return super().copy(value, depth)
 
@@ -349,7 +350,7 @@ class _PrunedWalk(_Walk):
         if not pruning.reaches(len(keys)):
             return super()._sequence(holder, members, depth)
         self._spend(len(members))
-        # Members of a sequence that is the whole state are named by value, so the difference leaves them out.
+        # Members of a top-level sequence are named by value, so the difference leaves them out.
         return tuple(
             [
                 IGNORED
@@ -398,7 +399,7 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
         except (Refusal, *EXHAUSTED):  # noqa: PERF203 - each try needs its own
             raise
         except RuntimeError as error:
-            # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
+            # "changed size during iteration", "mutated during iteration": the next read may succeed.
             let_through(error)
             if "during iteration" not in safe_str(error):
                 raise failed_read(value, error) from None

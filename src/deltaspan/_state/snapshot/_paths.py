@@ -24,8 +24,8 @@ __all__ = [
 class Path(tuple[object, ...]):
     """The keys from the root of a state to one entry, outermost first.
 
-    A path is the tuple of the *original* keys, so it equals and hashes like that tuple; an index into a
-    sequence is an int. Its text is made only when asked for.
+    A path is the tuple of the *original* keys, so it equals and hashes like that tuple. An index into a
+    sequence is an int. Its text is built only when it is read.
 
     Example:
         >>> path = Path(("orders", 3, "status"))
@@ -64,7 +64,7 @@ def _escape(key: object) -> str:
         raise
     except BaseException as error:
         let_through(error)
-        # The text of a key may be broken. Where it stands must be said all the same.
+        # The text of a key may raise. The path must have a text all the same.
         text = f"<{class_name(type(key))}>"
     return text.replace("~", "~0").replace("/", "~1")
 
@@ -79,16 +79,16 @@ class Aspect(str):
 
 
 STRUCTURE: Final = Aspect("(structure)")
-"""That what a frame or an array is made of has changed: columns, names, types, shape."""
+"""The change of the structure of a frame or an array: columns, names, types, shape."""
 
 ORDER: Final = Aspect("(order)")
-"""That the rows of a frame are in another order."""
+"""The change of the order of a frame's rows."""
 
 _CLASS: Final = object()
-"""What a record is asked for its class with; no key of anybody else's."""
+"""The key under which a record answers its class. No other mapping has it."""
 
 _STRUCTURE: Final = object()
-"""What it is asked for its structure with."""
+"""The key under which a record answers its structure."""
 
 
 class _Fields(dict[Any, Any]):
@@ -116,7 +116,7 @@ class _Fields(dict[Any, Any]):
 
 
 class Array(tuple[Any, ...]):  # noqa: SLOT001 - a tuple of any length has no room for slots
-    """The members of an array, which remembers what it is made of beside them.
+    """The members of an array, with its structure.
 
     Attributes:
         structure: the class, the type of its items, and its shape but for its length, as text.
@@ -143,7 +143,7 @@ def make_record(
     Args:
         fields: name or key → frozen value.
         name: the qualified name of the class.
-        structure: of a frame or a series, what it is made of beside its cells; None for any other record.
+        structure: the structure of a frame or a series, or None for any other record.
     """
     return MappingProxyType(_Fields(fields, name, structure))
 

@@ -2,7 +2,7 @@
 
 A kind says how values are read, or why they are refused.
 
-Third-party types are recognised by what they are called and what they offer; nothing is imported for them.
+Third-party types are recognised by their names and methods. Nothing is imported for them.
 """
 
 from __future__ import annotations
@@ -89,17 +89,17 @@ class Kind(Enum):
 
 @lru_cache(maxsize=1024)
 def kind_of(kind: type) -> Kind:
-    """Say how values of this type are read.
+    """Return the kind of a type.
 
-    Cached, as asking the abstract base classes costs more than most copies.
+    It is cached, because the checks of abstract base classes cost more than most copies.
     """
     try:
         return _kind_of(kind)
     except EXHAUSTED:
-        raise  # a refusal would be kept for all values of this type
+        raise  # a refusal would be cached for all values of this type
     except Exception as error:
         let_through(error)
-        # A metaclass may answer anything, and raise; what cannot say what it is is not plain state.
+        # A metaclass may raise. A type that cannot be inspected is not plain state.
         return Kind.REFUSED
 
 

@@ -15,16 +15,16 @@ _MAX_TEXT = 200
 class Unfreezable(Exception):
     """A value of which no immutable snapshot can be taken.
 
-    Raised by `freeze` alone. Its text is one sentence: what was found, where, and what to return instead, as
-    in "found an iterator (generator) at orders/3: return list(rows) or a count instead".
+    Only `freeze` raises it. Its text is one sentence that says what was found, where, and what to return
+    instead, such as "found an iterator (generator) at orders/3: return list(rows) or a count instead".
     """
 
 
 class Refusal(Exception):
     """A refused value, on its way up through the containers around it.
 
-    Each container adds its key and its identity on the way, so that a copy which succeeds pays nothing for
-    paths and cycle detection: a cycle is found as a nesting too deep in which one container occurs twice.
+    Each container adds its key and its identity on the way, so that a successful copy pays nothing for paths
+    and cycle detection. A cycle is found as a nesting that is too deep, in which one container occurs twice.
 
     Attributes:
         found: what was found, with its article: "a lock".
