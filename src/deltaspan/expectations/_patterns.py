@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from deltaspan._state.render import show
 from deltaspan._state.snapshot import class_of, make_record
-from deltaspan._templates import fields_of, filled, parts_of
+from deltaspan._templates import fields_of, fill, parse_template
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._globs import Glob, is_backwards, sets_of
 
@@ -73,15 +73,15 @@ class Pattern:
 
     @property
     def is_glob(self) -> bool:
-        """Return whether the member is a pattern that may match several paths."""
-        return any(_MARKS.search(literal) for literal, _ in parts_of(self.text))
+        """True if the pattern may match several paths."""
+        return any(_MARKS.search(literal) for literal, _ in parse_template(self.text))
 
     @property
     def literal(self) -> str:
         """The text as a value: a member of a collection, or a top-level key."""
         known = dict(self.values)
         return "".join(
-            literal + ("" if name is None else known[name]) for literal, name in parts_of(self.text)
+            literal + ("" if name is None else known[name]) for literal, name in parse_template(self.text)
         )
 
     @property
@@ -93,7 +93,7 @@ class Pattern:
         known = {name: _escape_key(value) for name, value in self.values}
         return "".join(
             _TILDE.sub("~0", literal) + ("" if name is None else known[name])
-            for literal, name in parts_of(self.text)
+            for literal, name in parse_template(self.text)
         )
 
     @property
@@ -122,7 +122,7 @@ class Pattern:
             ValueError: the text of a value is empty.
         """
         names = self.open_fields
-        fresh = tuple((name, filled(f"{{{name}}}", values)) for name in names if name in values)
+        fresh = tuple((name, fill(f"{{{name}}}", values)) for name in names if name in values)
         return Pattern(self.text, (*self.values, *fresh), self.is_marked)
 
     def _with_placeholders(
@@ -130,7 +130,7 @@ class Pattern:
     ) -> tuple[str, dict[int, str]]:
         """Return the text with placeholders for fields, and place → value."""
         known, text, places = dict(self.values), "", {}
-        for literal, name in parts_of(self.text):
+        for literal, name in parse_template(self.text):
             text += write(literal)
             if name is not None:
                 places[len(text)] = write_value(known.get(name, ""))
@@ -144,12 +144,14 @@ class Pattern:
         """
         if not self.is_glob and not self.open_fields:
             return (
-                self.path_text if any("/" in literal for literal, _ in parts_of(self.text)) else self.literal
+                self.path_text
+                if any("/" in literal for literal, _ in parse_template(self.text))
+                else self.literal
             )
         known = {name: _MARKS.sub(r"[\g<0>]", _escape_key(value)) for name, value in self.values}
         return "".join(
             literal + ("" if name is None else known.get(name, f"{{{name}}}"))
-            for literal, name in parts_of(self.text)
+            for literal, name in parse_template(self.text)
         )
 
     def __repr__(self) -> str:
@@ -224,7 +226,7 @@ class MemberTemplate:
         """Return the member alone, with its fields filled in."""
         if isinstance(self.member, str):
             return [_fill_path(self.member, values)]
-        return [_fill_fields(self.member, lambda text: filled(text, values), values)]
+        return [_fill_fields(self.member, lambda text: fill(text, values), values)]
 
     def __repr__(self) -> str:
         return show(self.member) if isinstance(self.member, str) else demand_text(self.member)
@@ -255,7 +257,7 @@ def parse_member(member: object) -> object:
     _fill_fields(member, noted, {})
     if names:
         return MemberTemplate(member, tuple(names))
-    return _fill_fields(member, lambda text: filled(text, {}), {})
+    return _fill_fields(member, lambda text: fill(text, {}), {})
 
 
 def parse_key(key: object) -> object:
@@ -278,8 +280,8 @@ def _fill_path(key: str, values: Mapping[str, Any]) -> str:
     Each argument stays within one key.
     """
     return "".join(
-        literal + ("" if name is None else _escape_key(filled(f"{{{name}}}", values)))
-        for literal, name in parts_of(key)
+        literal + ("" if name is None else _escape_key(fill(f"{{{name}}}", values)))
+        for literal, name in parse_template(key)
     )
 
 
@@ -304,7 +306,7 @@ def _fill_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, A
 
 
 def is_glob(member: object) -> bool:
-    """True if the pattern may match several paths."""
+    """Return whether the member is a pattern that may match several paths."""
     return isinstance(member, Pattern) and member.is_glob
 
 
