@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta
-from deltaspan._state.diff._numbers import _EXACT, _decimal
+from deltaspan._state.diff._numbers import _EXACT, _to_decimal
 from deltaspan._state.snapshot import Aspect
 
 __all__ = ["apply"]
@@ -89,5 +89,5 @@ def _add(pre: Any, amount: Any) -> Any:
     if isinstance(amount, Fraction) and isinstance(pre, Decimal | float):
         return Fraction(pre) + amount
     if isinstance(amount, Decimal):
-        return _EXACT.add(_decimal(pre), amount)
+        return _EXACT.add(_to_decimal(pre), amount)
     return pre + amount

@@ -155,27 +155,27 @@ def _problem_of_fail(
 ) -> str | None:
     if isinstance(expectation, NoChange) or not expectation.starts(states[0]):
         return None
-    mute, movement, ends = delta.mute, expectation.movement, expectation.end is not UNREAD
-    if not (ends or mute.changed) or not might_hold(movement, delta, states):
+    unattributable, movement, ends = delta.unattributable, expectation.movement, expectation.end is not UNREAD
+    if not (ends or unattributable.changed) or not might_hold(movement, delta, states):
         return None
     if ends and not expectation.arrives(states[1]):
         return (
             _problem_of_end(expectation, delta, both) if _might_end(expectation, delta, states[0]) else None
         )
-    if not mute.changed:
+    if not unattributable.changed:
         return None
     demand = f"{movement.verb} {movement.extent}".rstrip()
     cures = []
-    if mute.removed:
+    if unattributable.removed:
         cures.append(
             "a row that is gone carries no tag: let it stay, marked as deleted, with the tag of who did "
             "so; or read the rows without tagged() and hold a lock, .exclusively(lock)"
         )
-    if mute.added or mute.modified:
+    if unattributable.added or unattributable.modified:
         cures.append("put the check on the outermost action, whose own every row with its root is")
     return (
         f"what carries its tag was expected to {demand}, and {movement.happened(delta)}{both}; but the "
-        f"state {mute.words('row')}, and nobody knows whether this action did that: "
+        f"state {unattributable.words('row')}, and nobody knows whether this action did that: "
         f"{'; '.join(cures)}"
     )
 
@@ -213,8 +213,8 @@ def _might_end(expectation: ChangeExpectation, delta: TaggedDelta, pre_state: ob
 
 def _describe_writers(delta: TaggedDelta) -> str:
     """Return what is known of the writers of untagged rows, in words."""
-    mute = delta.mute
-    unknown = MappingDelta(mute.added, MappingProxyType({}), mute.modified)
+    unattributable = delta.unattributable
+    unknown = MappingDelta(unattributable.added, MappingProxyType({}), unattributable.modified)
     words = []
     if delta.credited(unknown).untagged.changed:
         words.append("with nobody's tag on it")
@@ -237,8 +237,8 @@ def might_hold(movement: Movement, delta: TaggedDelta, states: States) -> bool:
     If words name or count rows, the share that satisfies them is searched, as others may have made the rest.
     A predicate is called with none of the rows and with all of them.
     """
-    mute = delta.mute
-    fewest, most = delta.amount - len(mute.removed), delta.amount + len(mute.added)
+    unattributable = delta.unattributable
+    fewest, most = delta.amount - len(unattributable.removed), delta.amount + len(unattributable.added)
     if isinstance(movement, Resizing):
         return bool(fewest <= movement.amount <= most)
     if is_of_numbers(movement):
@@ -246,21 +246,26 @@ def might_hold(movement: Movement, delta: TaggedDelta, states: States) -> bool:
         return any(holds(movement, NumberDelta(amount, amount != 0), states) for amount in amounts)
     if isinstance(movement, Members):
         candidates = MappingDelta(
-            _matching(movement.adding, delta.added, mute.added),
-            _matching(movement.removing, delta.removed, mute.removed),
-            _matching(movement.modifying, delta.modified, mute.modified),
+            _matching(movement.adding, delta.added, unattributable.added),
+            _matching(movement.removing, delta.removed, unattributable.removed),
+            _matching(movement.modifying, delta.modified, unattributable.modified),
         )
         return holds(movement, delta.credited(candidates), states)
     if isinstance(movement, Only):
-        within = (_select(each, movement.within(each)) for each in (mute.added, mute.removed, mute.modified))
+        within = (
+            _select(each, movement.within(each))
+            for each in (unattributable.added, unattributable.removed, unattributable.modified)
+        )
         return holds(movement, delta.credited(MappingDelta(*within)), states)
-    return holds(movement, delta, states) or (mute.changed and holds(movement, delta.credited(mute), states))
+    return holds(movement, delta, states) or (
+        unattributable.changed and holds(movement, delta.credited(unattributable), states)
+    )
 
 
 def _matching(
     named: Named | None, entries: Mapping[Path, Any], more: Mapping[Path, Any]
 ) -> Mapping[Path, Any]:
-    return _select(more, [] if named is None else named.fitting(entries, more))
+    return _select(more, [] if named is None else named.matching(entries, more))
 
 
 def _select(entries: Mapping[Path, Any], paths: Collection[Path]) -> Mapping[Path, Any]:

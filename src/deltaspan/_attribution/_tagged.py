@@ -8,7 +8,7 @@ from typing import Any
 from deltaspan._attribution._fingerprints import fingerprint
 from deltaspan._callables import is_async
 from deltaspan._state.render import show
-from deltaspan.checks import AsyncRowProbe, Field, RowProbe, is_field, name_of, tags_by_key, take_settings
+from deltaspan.checks import AsyncRowProbe, Field, RowProbe, is_field, source_text, tags_by_key, take_settings
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["Tagged", "tagged", "tagged_rows"]
@@ -141,8 +141,8 @@ def tagged_rows(
                 f"reads it from a row, not {show(field)}"
             )
     if words is None:
-        said = ", ".join(f"{name}={name_of(field)}" for name, field in fields.items())
-        words = f"tagged({name_of(probe)}, {said})"
+        said = ", ".join(f"{name}={source_text(field)}" for name, field in fields.items())
+        words = f"tagged({source_text(probe)}, {said})"
     kind = _TaggedAsync if is_async(probe) else Tagged
     made = kind(probe, key, tag, root, words, whole=whole)
     return take_settings(made, probe, content=False)  # its state is of keys and tags

@@ -25,20 +25,20 @@ from deltaspan._verdicts import (
     Verdict,
     inconclusive,
 )
-from deltaspan.checks import name_of_probe
+from deltaspan.checks import probe_name
 from deltaspan.expectations import (
     PRE_STATE,
+    BoundPredicate,
     ChangeExpectation,
     Expectation,
     NoChange,
-    Question,
     States,
-    claimed_removals,
     has_operand,
     is_predicate,
     predicate_name,
+    read_own_generator,
+    removals_of_others,
     with_operands,
-    with_own_generator_read,
 )
 from deltaspan.typing import Attribution, Reason
 
@@ -210,7 +210,7 @@ def _probe_failed(plan: CheckPlan, when: str, reason: Reason, error: BaseExcepti
         return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", raised)
     if issubclass(kind, ProbeTimeout):
         return inconclusive("probe_timeout", f"{when} {error}", raised)
-    name = name_of_probe(plan.probe.function)
+    name = probe_name(plan.probe.function)
     probe = f"the probe {name}" if name else "the probe"
     return inconclusive(reason, f"{when} {probe} raised {describe(error)}", raised)
 
@@ -264,7 +264,7 @@ def _judge_rows_beside_others(
     Untagged changes then count against the action.
     """
     rest: Any = expectation.ignored.leave_out(delta)
-    claimed = claimed_removals(expectation.movement, rest)
+    claimed = removals_of_others(expectation.movement, rest)
     verdict = expectation.judge(delta.credited(claimed), *states)
     doubt = None
     if not plan.ignores_rivals:
@@ -305,9 +305,9 @@ def _operands(
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
         if is_predicate(path):
             named = {name: known[name] for name in bound.names if name in known}
-            operands[path] = Question(bound.call, named, bound.names, predicate_name(bound.function))
+            operands[path] = BoundPredicate(bound.call, named, bound.names, predicate_name(bound.function))
         else:
-            operands[path] = with_own_generator_read(bound.call(known), bound.function)
+            operands[path] = read_own_generator(bound.call(known), bound.function)
     return operands
 
 

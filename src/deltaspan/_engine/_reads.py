@@ -19,7 +19,7 @@ from deltaspan._process import on_reset
 from deltaspan._state.snapshot import SCALARS
 from deltaspan._verdicts import UNREAD, ProbeTimeout
 from deltaspan._workers import is_loop_running, submit
-from deltaspan.checks import name_of_probe
+from deltaspan.checks import probe_name
 
 __all__ = [
     "NO_READ",
@@ -151,7 +151,7 @@ class Read:
     def warn_that_it_blocks(self) -> None:
         """Log, once for each probe, that an event loop waited for this read."""
         function = self._probe.function
-        name = name_of_probe(function) or safe_str(getattr(function, "__qualname__", function))
+        name = probe_name(function) or safe_str(getattr(function, "__qualname__", function))
         key = (name, safe_str(getattr(function, "__module__", "")))
         if key not in _known_to_block and len(_known_to_block) < _MOST_KNOWN_TO_BLOCK:
             _known_to_block.add(key)

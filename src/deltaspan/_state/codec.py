@@ -1,8 +1,8 @@
-"""States as text: exact and typed JSON, both ways, so that a state read back equals the one written down.
+"""The codec of states: exact, typed JSON that decodes to an equal state.
 
-What JSON has itself stands for itself: null, true, false, text, and integers that every reader of JSON keeps
-exactly. An array is a tuple. All else is an object of one pair, a kind and what makes up the value, as in
-`{"decimal": "1.50"}`; so no value can pass for one of another kind. Nothing is evaluated or imported.
+Values of JSON stand for themselves: null, true, false, text, and integers that every reader of JSON keeps
+exactly. An array is a tuple. Any other value is an object of one pair, its kind and its content, as in
+`{"decimal": "1.50"}`. No value can therefore pass for one of another kind. Nothing is evaluated or imported.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from typing import Any, Final
 from uuid import UUID
 
 from deltaspan._interrupts import let_through
-from deltaspan._state.snapshot import Array, Hidden, Path, array, class_of, record, structure_of
+from deltaspan._state.snapshot import Array, Hidden, Path, class_of, make_array, make_record, structure_of
 
 __all__ = ["Unreadable", "Unwritable", "canonical", "decode", "encode"]
 
 _LARGEST_INT: Final = 2**53 - 1
-"""Larger ones are rounded by readers of JSON that know floating point alone (RFC 8259, section 6)."""
+"""The largest exact integer. Readers of JSON with floats alone round larger ones (RFC 8259, section 6)."""
 
 
 class Unwritable(Exception):
-    """A value that has no exact text; it says what was found and where, as in "a Color at orders/3".
+    """A value that has no exact text.
+
+    Its own text says what was found and where, as in "a Color at orders/3".
 
     Args:
-        value: what was found.
+        value: the value without an exact text.
         keys: the keys that lead to it, outermost first.
     """
 
@@ -49,16 +51,16 @@ class Unreadable(ValueError):
 
 
 def canonical(encoded: object) -> str:
-    """Return parsed JSON as the one text that it has here: sorted keys, no white space, ASCII alone."""
+    """Return parsed JSON as canonical text: sorted keys, no white space, ASCII."""
     return json.dumps(encoded, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def encode(value: object) -> Any:
-    """Return a value as what `json.dumps` takes.
+    """Encode a value as JSON values, which `json.dumps` takes.
 
-    Frozen states, as `freeze` returns them, and the lists, dicts and sets that arguments are made of. Types
-    are taken exactly: a subclass may mean something that its base does not. Of an aware datetime or time the
-    offset from UTC is kept, not the name of its zone.
+    It takes frozen states, as `freeze` returns them, and the lists, dicts and sets of arguments. Types must
+    match exactly, because a subclass may mean something that its base does not. An aware datetime or time
+    keeps its offset from UTC, not the name of its zone.
 
     Args:
         value: anything.
@@ -79,13 +81,13 @@ def encode(value: object) -> Any:
 
 
 def decode(encoded: object) -> Any:
-    """Return the value of which `encode` returned this.
+    """Decode the value that `encode` has encoded.
 
     Args:
-        encoded: parsed JSON; it may come from anywhere.
+        encoded: parsed JSON, from any source.
 
     Raises:
-        Unreadable: `encode` never returns this.
+        Unreadable: `encode` never returns such JSON.
     """
     try:
         return _decode(encoded)
@@ -120,7 +122,7 @@ def _encode(value: Any, keys: tuple[object, ...]) -> Any:
 
 
 def _surrogates(text: str) -> dict[str, str]:
-    # A pair of them would be read back as the one character that it stands for in UTF-16.
+    # A pair of surrogates would be decoded as one character, as in UTF-16.
     return {"surrogates": _base64(text.encode("utf-8", "surrogatepass"))}
 
 
@@ -155,9 +157,11 @@ def _array_parts(value: Array, keys: tuple[object, ...]) -> list[Any]:
 
 
 def _moment(value: datetime | time, _keys: object) -> list[Any] | None:
-    """Return date and time of day, fold, and the offset in microseconds; None when the zone does not tell it.
+    """Return date and time of day, fold, and the offset in microseconds.
 
-    The offset stands apart because Python before 3.12 misreads those of less than a second.
+    The result is None if the zone does not tell the offset.
+
+    The offset is separate because Python before 3.12 misreads offsets of less than a second.
     """
     offset = value.utcoffset()
     if offset is None and value.tzinfo is not None:
@@ -219,7 +223,7 @@ def _decode(encoded: Any) -> Any:
     raise Unreadable(f"a value is written as {kind.__name__}, which says nothing of its kind")
 
 
-def _placed(moment: Any, fold: int, offset: int | None) -> Any:
+def _with_zone(moment: Any, fold: int, offset: int | None) -> Any:
     zone = None if offset is None else timezone(timedelta(microseconds=offset))
     return moment.replace(fold=fold, tzinfo=zone)
 
@@ -235,7 +239,7 @@ def _frozen_mapping(written: Any) -> MappingProxyType[Any, Any]:
     if isinstance(written, list):
         return MappingProxyType(_mapping(written))
     structure = written.get("structure")
-    return record(
+    return make_record(
         _mapping(written["fields"]), str(written["record"]), None if structure is None else str(structure)
     )
 
@@ -243,7 +247,7 @@ def _frozen_mapping(written: Any) -> MappingProxyType[Any, Any]:
 def _array_of(structure: Any, *members: Any) -> Array:
     if type(structure) is not str:
         raise Unreadable("the structure of an array is not text")
-    return array(tuple(map(_decode, members)), structure)
+    return make_array(tuple(map(_decode, members)), structure)
 
 
 def _float(text: Any) -> float:
@@ -253,7 +257,7 @@ def _float(text: Any) -> float:
 
 
 def _ratio_of(parts: Any) -> Fraction:
-    # Of a text, Fraction would compute whatever power of ten it names.
+    # Fraction would compute any power of ten that a text contains.
     numerator, denominator = map(_decode, parts)
     if type(numerator) is not int or type(denominator) is not int:
         raise Unreadable("a fraction is not written as two whole numbers")
@@ -277,9 +281,9 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "bytes": _bytes,
     "decimal": Decimal,
     "fraction": _ratio_of,
-    "datetime": lambda parts: _placed(datetime.fromisoformat(parts[0]), *parts[1:]),
+    "datetime": lambda parts: _with_zone(datetime.fromisoformat(parts[0]), *parts[1:]),
     "date": date.fromisoformat,
-    "time": lambda parts: _placed(time.fromisoformat(parts[0]), *parts[1:]),
+    "time": lambda parts: _with_zone(time.fromisoformat(parts[0]), *parts[1:]),
     "timedelta": lambda parts: timedelta(*parts),
     "uuid": UUID,
     "frozenset": lambda members: frozenset(map(_decode, members)),

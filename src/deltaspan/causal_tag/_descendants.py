@@ -57,7 +57,7 @@ class DescendantTracker:
         self._above = {root, *above} - {tag}
         self._parents: Mapping[str, str] = {}
 
-    def owns(self, tag: str | None, root: str | None) -> bool | None:
+    def is_ours(self, tag: str | None, root: str | None) -> bool | None:
         """Return whether a stamp is of this run or a descendant, or None.
 
         It is unknown without a tag. It is unknown too for a tag of the same outermost run from another

@@ -17,20 +17,20 @@ from deltaspan.checks._change import Change
 from deltaspan.checks._check import Check, Modifiers, Patience, is_context_manager
 from deltaspan.checks._keyed import keyed
 from deltaspan.checks._probe import (
+    call_text,
     has_whole_values,
     hint_of,
     is_blocking,
     is_content,
     keep_values_whole,
     leave_unscoped,
-    name_of_probe,
     probe,
-    said,
-    source,
+    probe_name,
+    source_text,
     take_settings,
     unscoped_names,
 )
-from deltaspan.checks._rows import AsyncRowProbe, Field, RowProbe, is_field, name_of, tags_by_key
+from deltaspan.checks._rows import AsyncRowProbe, Field, RowProbe, is_field, tags_by_key
 from deltaspan.checks._unchanged import Unchanged
 from deltaspan.expectations import ChangeExpectation, NoChange, NoClaim, Pattern, pattern
 
@@ -44,6 +44,7 @@ __all__ = [
     "Pattern",
     "RowProbe",
     "Unchanged",
+    "call_text",
     "change",
     "has_whole_values",
     "hint_of",
@@ -54,13 +55,11 @@ __all__ = [
     "keep_values_whole",
     "keyed",
     "leave_unscoped",
-    "name_of",
-    "name_of_probe",
     "observe",
     "pattern",
     "probe",
-    "said",
-    "source",
+    "probe_name",
+    "source_text",
     "tags_by_key",
     "take_settings",
     "unchanged",
@@ -75,17 +74,17 @@ def change(metric: str, probe: Callable[..., Awaitable[S]]) -> Change[S]: ...
 @overload
 def change(metric: str, probe: Callable[..., S]) -> Change[S]: ...
 def change(metric: str, probe: Callable[..., Any]) -> Change[Any]:
-    """Claim that an action changes what `probe` reads.
+    """Claim that an action changes the state that `probe` reads.
 
-    Alone it demands some change, by value; see the methods of `Change` for saying which.
+    Alone it demands any change, by value. The methods of `Change` demand a specific one.
 
     Args:
-        metric: the name of what is read, `[A-Za-z0-9_.-]{1,64}`.
-        probe: a callable that reads it; its parameters name what it needs of the action's parameters, or
+        metric: the name of the state, `[A-Za-z0-9_.-]{1,64}`.
+        probe: a callable that reads the state. Its parameters name the action's parameters that it needs, or
             `causal_tag`. A coroutine function fits async actions.
 
     Raises:
-        DefinitionTypeError: the probe is not callable, or the metric is not text.
+        DefinitionTypeError: the probe is not callable, or the metric is not a string.
         DefinitionValueError: the metric is not a valid name.
 
     Example:
@@ -96,7 +95,7 @@ def change(metric: str, probe: Callable[..., Any]) -> Change[Any]:
         >>> w.report["flows"].passed
         True
     """
-    return Change(metric, probe, ChangeExpectation(), (f"change({metric!r}, {source(probe)})",))
+    return Change(metric, probe, ChangeExpectation(), (f"change({metric!r}, {source_text(probe)})",))
 
 
 @overload
@@ -104,14 +103,19 @@ def unchanged(metric: str, probe: Callable[..., Awaitable[S]]) -> Unchanged[S]: 
 @overload
 def unchanged(metric: str, probe: Callable[..., S]) -> Unchanged[S]: ...
 def unchanged(metric: str, probe: Callable[..., Any]) -> Unchanged[Any]:
-    """Claim that an action leaves what `probe` reads as it was; arguments and errors as for `change`.
+    """Claim that an action leaves the state that `probe` reads unchanged.
 
-    It compares the state before with the state after. A change that the action takes back before its end is
-    not seen: put the claim on each call that is made in between as well.
+    The arguments and errors are those of `change`.
+
+    It compares the state before with the state after. It does not see a change that the action reverts before
+    its end. To see it, put the claim on each call within the action as well.
     """
-    return Unchanged(metric, probe, NoChange(), (f"unchanged({metric!r}, {source(probe)})",))
+    return Unchanged(metric, probe, NoChange(), (f"unchanged({metric!r}, {source_text(probe)})",))
 
 
 def observe(metric: str, probe: Callable[..., Any]) -> Check[Any]:
-    """Record what `probe` reads, before, after and the delta, and claim nothing; otherwise as `change`."""
-    return Check(metric, probe, NoClaim(), (f"observe({metric!r}, {source(probe)})",))
+    """Record the state before and after an action, without a claim.
+
+    The arguments and errors are those of `change`.
+    """
+    return Check(metric, probe, NoClaim(), (f"observe({metric!r}, {source_text(probe)})",))

@@ -10,7 +10,9 @@ __all__ = ["Change"]
 
 
 class Change(AmountWords[S_co], MemberWords[S_co]):
-    """A claim that the state changes; its words say from where, to where, by how much, and in which members.
+    """A claim that the state changes.
+
+    Its words say the start, the end, the amount and the members of the change.
 
     A type checker knows which words fit what the probe returns.
     """

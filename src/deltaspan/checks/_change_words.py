@@ -1,4 +1,4 @@
-"""What every sentence about a change can say: its start, its end, a predicate, and what it is not about."""
+"""The words that fit any change: its start, its end, a predicate, ignored members."""
 
 from __future__ import annotations
 
@@ -9,35 +9,36 @@ from typing import Any, TypeVar
 from deltaspan._state.snapshot import Unfreezable, freeze
 from deltaspan._verdicts import UNREAD
 from deltaspan.checks._check import Check, S_co
-from deltaspan.checks._probe import said, source
+from deltaspan.checks._probe import call_text, source_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import (
     AnyMovement,
-    AtLeast,
-    AtMost,
-    Between,
     By,
     ChangeExpectation,
-    Decrease,
     Ignored,
-    Increase,
     Movement,
     Pattern,
     Satisfying,
     SomeChange,
-    holds_pattern,
-    written,
-    written_key,
+    has_pattern,
+    is_of_numbers,
+    parse_key,
+    parse_member,
 )
 
-__all__ = ["Sentence", "checked_key", "checked_member", "checked_patterns", "frozen", "refuse_packed"]
+__all__ = [
+    "ChangeWords",
+    "check_unpacked",
+    "freeze_operand",
+    "validate_key",
+    "validate_member",
+    "validate_members",
+]
 
-C = TypeVar("C", bound="Sentence[Any]")
-
-_OF_NUMBERS = (By, AtLeast, AtMost, Between, Increase, Decrease)
+C = TypeVar("C", bound="ChangeWords[Any]")
 
 
-class Sentence(Check[S_co]):
+class ChangeWords(Check[S_co]):
     """A claim that the state changes, and the words that fit any state."""
 
     __slots__ = ()
@@ -46,10 +47,10 @@ class Sentence(Check[S_co]):
         """Demand that the baseline equals `state`, by value.
 
         Args:
-            state: any value, or a callable that computes one from what it names.
+            state: any value, or a callable that computes one from the parameters that it names.
 
         Raises:
-            DefinitionValueError: a start was given already.
+            DefinitionValueError: the check already has a start.
             DefinitionTypeError: the state cannot be compared by value.
 
         Example:
@@ -62,34 +63,38 @@ class Sentence(Check[S_co]):
         """
         expectation = self._expectation
         if expectation.start is not UNREAD:
-            raise DefinitionValueError(f"check {self.metric!r} has a start already: {self!r}")
+            raise DefinitionValueError(f"check {self.metric!r} already has a start: {self!r}; give one")
         if expectation.is_idempotent:
-            raise _refusal_of_both_ends(self, said("from_", state))
-        start = frozen(self.metric, "from_", state)
-        return self._with(replace(expectation, start=start), said("from_", state))
+            raise _contradictory_ends(self, call_text("from_", state))
+        start = freeze_operand(self.metric, "from_", state)
+        return self._with(replace(expectation, start=start), call_text("from_", state))
 
     def to(self: C, state: object) -> C:
-        """Demand that the post-state equals `state`, by value; otherwise as for `from_`.
+        """Demand that the post-state equals `state`, by value.
 
-        The state must still have changed: one that was there before proves nothing about the action. For an
-        action that may find its work done there is `ending_at`.
+        The arguments and errors are those of `from_`.
+
+        The state must have changed as well, because an end that was there before proves nothing about the
+        action. If the action may find its work done, use `ending_at`.
         """
         expectation = self._expectation
         if expectation.end is not UNREAD:
-            raise DefinitionValueError(f"check {self.metric!r} has an end already: {self!r}")
-        return self._with(replace(expectation, end=frozen(self.metric, "to", state)), said("to", state))
+            raise DefinitionValueError(f"check {self.metric!r} already has an end: {self!r}; give one")
+        return self._with(
+            replace(expectation, end=freeze_operand(self.metric, "to", state)), call_text("to", state)
+        )
 
     def ending_at(self: C, state: object) -> C:
         """Demand that the post-state equals `state`, by value, changed or not.
 
-        It fits an action that may find its work done: one that is idempotent. `.to(state)` proves more, and
-        is to be preferred where the state must change.
+        It fits an idempotent action, which may find its work done. If the state must change, prefer
+        `.to(state)`, which proves more.
 
         Args:
-            state: any value, or a callable that computes one from what it names.
+            state: any value, or a callable that computes one from the parameters that it names.
 
         Raises:
-            DefinitionValueError: a start or an end was given already, or another word demands a change.
+            DefinitionValueError: the check already has a start or an end, or another word demands a change.
             DefinitionTypeError: the state cannot be compared by value.
 
         Example:
@@ -100,35 +105,38 @@ class Sentence(Check[S_co]):
             >>> print(w.report["status"].explanation)  # doctest: +NORMALIZE_WHITESPACE
             status did not change, as expected ('open' → 'open'); it was 'open' already before the action
         """
-        words = said("ending_at", state)
+        words = call_text("ending_at", state)
         expectation = self._expectation
         if expectation.end is not UNREAD:
-            raise DefinitionValueError(f"check {self.metric!r} has an end already: {self!r}")
+            raise DefinitionValueError(f"check {self.metric!r} already has an end: {self!r}; give one")
         if expectation.start is not UNREAD:
-            raise _refusal_of_both_ends(self, words)
+            raise _contradictory_ends(self, words)
         movement = expectation.movement
         if isinstance(movement, SomeChange):
             movement = AnyMovement()
-        _refuse_certain_change(movement, f"{self!r} cannot be followed by .{words}", state)
-        end = frozen(self.metric, "ending_at", state)
+        _check_admits_none(movement, f"{self!r} cannot be followed by .{words}", state)
+        end = freeze_operand(self.metric, "ending_at", state)
         return self._with(replace(expectation, end=end, movement=movement, is_idempotent=True), words)
 
     def satisfying(self: C, predicate: Callable[..., object], description: str) -> C:
-        """Demand that a predicate of your own holds: anything that the other words cannot say.
+        """Demand that a predicate of your own holds.
 
-        It alone decides whether the state has to change at all.
+        It can express what the other words cannot.
+
+        The predicate alone decides whether the state has to change at all.
 
         Args:
-            predicate: a callable that names what it needs: `delta`, `pre_state`, `post_state`, `result`,
-                `causal_tag`, the action's parameters. `delta` is the amount for numbers, otherwise a record
-                with `changed` and, of a collection, `added`, `removed` and, of a mapping, `modified`; see
-                `deltaspan.typing`. What it returns is taken as true or false. If it raises, the check is
-                inconclusive.
-            description: what it demands, for reports: it is all that they can say of a predicate.
+            predicate: a callable whose parameters name what it needs: `delta`, `pre_state`, `post_state`,
+                `result`, `causal_tag`, the action's parameters. `delta` is the amount for numbers, otherwise
+                a record with `changed` and, of a collection, `added`, `removed` and, of a mapping,
+                `modified`. `deltaspan.typing` declares it. The result is taken as true or false. If the
+                predicate raises, the check is inconclusive.
+            description: the demand in words, for reports. They can say nothing else about a predicate.
 
         Raises:
-            DefinitionTypeError: the predicate is not callable, or the description is no text.
-            DefinitionValueError: the description is empty, or another word already says how far.
+            DefinitionTypeError: the predicate is not callable, or the description is not a string.
+            DefinitionValueError: the description is empty, or another word already says how the state
+                changes.
 
         Example:
             >>> from deltaspan import change, window
@@ -141,22 +149,22 @@ class Sentence(Check[S_co]):
             >>> print(w.report["rows"].explanation)
             expected rows to satisfy 'only rows above 2 go', but it removed member 1 ({1, 2, 3} → {2, 3})
         """
-        words = said("satisfying", predicate, description)
-        return self._moving(Satisfying(predicate, description), words)
+        words = call_text("satisfying", predicate, description)
+        return self._with_movement(Satisfying(predicate, description), words)
 
     def ignoring(self: C, *patterns: object) -> C:
         """Leave keys, members or paths out entirely, before anything is judged.
 
-        What lies below an ignored key is left out with it, and is not read: it refuses no state and no report
-        shows it. What a callable computes is left out of the delta alone. It may be said again, to leave out
-        more. A state without members has nothing to leave out.
+        Everything below an ignored key is left out with it. It is not read, so it can make no state
+        unfreezable, and no report shows it. Members that a callable computes are left out of the delta alone.
+        The word may be repeated to leave out more. A state without members has nothing to leave out.
 
         Args:
             patterns: keys, members and glob patterns over paths, as for `only`.
 
         Raises:
             DefinitionTypeError: a pattern cannot be compared by value.
-            DefinitionValueError: there is no pattern, or the change is that of one number.
+            DefinitionValueError: there is no pattern, or the check is about one number.
 
         Example:
             >>> from deltaspan import change, window
@@ -167,14 +175,15 @@ class Sentence(Check[S_co]):
             >>> w.report["doc"].passed
             True
         """
-        words = said("ignoring", *patterns)
+        words = call_text("ignoring", *patterns)
         expectation = self._expectation
-        if isinstance(expectation.movement, _OF_NUMBERS) and not callable(_amount(expectation.movement)):
+        if is_of_numbers(expectation.movement) and not callable(_exact_amount(expectation.movement)):
             raise DefinitionValueError(
-                f"{self!r} is about one number, which has no members: it cannot be followed by .{words}"
+                f"{self!r} expects a number, which has no members, so .{words} has nothing to leave out; "
+                f"remove one of them"
             )
         ignored = Ignored(
-            (*expectation.ignored.patterns, *checked_patterns(self.metric, "ignoring", patterns))
+            (*expectation.ignored.patterns, *validate_members(self.metric, "ignoring", patterns))
         )
         return self._with(replace(expectation, ignored=ignored), words)
 
@@ -183,35 +192,32 @@ class Sentence(Check[S_co]):
         assert isinstance(self.expectation, ChangeExpectation)  # noqa: S101  # `change` makes no other
         return self.expectation
 
-    def _moving(self: C, movement: Movement, words: str) -> C:
+    def _with_movement(self: C, movement: Movement, words: str) -> C:
         expectation = self._expectation
         earlier = expectation.movement
         if not isinstance(earlier, SomeChange | AnyMovement):
-            hint = ", or use by_between(low, high)" if _both_of_numbers(earlier, movement) else ""
+            hint = ", or use by_between(low, high)" if _are_of_numbers(earlier, movement) else ""
             raise DefinitionValueError(
-                f"check {self.metric!r} says twice how far the state moves: {self!r} cannot be followed by "
-                f".{words}; keep one{hint}"
+                f"{self!r} cannot be followed by .{words}: only one word can say how the state changes; "
+                f"keep one{hint}"
             )
-        if (
-            isinstance(movement, _OF_NUMBERS)
-            and expectation.ignored.patterns
-            and not callable(_amount(movement))
-        ):
+        if is_of_numbers(movement) and expectation.ignored.patterns and not callable(_exact_amount(movement)):
             raise DefinitionValueError(
-                f"{self!r} leaves members out, and one number has none: it cannot be followed by .{words}"
+                f"{self!r} leaves members out, but .{words} expects a number, which has no members; remove "
+                f"one of them"
             )
         if expectation.is_idempotent:
-            _refuse_certain_change(movement, f"{self!r} cannot be followed by .{words}", expectation.end)
+            _check_admits_none(movement, f"{self!r} cannot be followed by .{words}", expectation.end)
         return self._with(replace(expectation, movement=movement), words)
 
     def _with(self: C, expectation: ChangeExpectation, words: str) -> C:
         if expectation.keeps_others:
-            _refuse_beside_keeping(self, expectation, words)
+            _check_beside_keeping(self, expectation, words)
         return replace(self, expectation=expectation, words=(*self.words, words))
 
 
-def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, words: str) -> None:
-    """Refuse to keep the rows of others beside a word that is about all rows.
+def _check_beside_keeping(check: Check[Any], expectation: ChangeExpectation, words: str) -> None:
+    """Check that `keeping_others` is not combined with a word about all rows.
 
     Raises:
         DefinitionValueError: there is a start or an end, or others may change.
@@ -219,8 +225,8 @@ def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, wo
     if expectation.start is not UNREAD or expectation.end is not UNREAD:
         raise DefinitionValueError(
             f"{check!r} cannot be followed by .{words}: a start and an end are of the whole state, and "
-            f".keeping_others() tells the action's rows from those of others; say which rows it changes, as "
-            f".adding(...) does"
+            f".keeping_others() separates the action's rows from those of others; say "
+            f"which rows it changes, as .adding(...) does"
         )
     if getattr(expectation.movement, "others", False):
         raise DefinitionValueError(
@@ -229,11 +235,11 @@ def _refuse_beside_keeping(check: Check[Any], expectation: ChangeExpectation, wo
         )
 
 
-def frozen(metric: str, word: str, state: object) -> Any:
-    """Return an operand as a snapshot of its value, or as it is when it is to be computed.
+def freeze_operand(metric: str, word: str, state: object) -> Any:
+    """Freeze an operand, or return a callable that computes it unchanged.
 
     Raises:
-        DefinitionTypeError: it cannot be compared by value.
+        DefinitionTypeError: the state cannot be compared by value.
     """
     if callable(state):
         return state
@@ -241,102 +247,108 @@ def frozen(metric: str, word: str, state: object) -> Any:
         copy = freeze(state)
     except Unfreezable as error:
         raise DefinitionTypeError(f"check {metric!r}: {word} cannot compare with this: {error}") from None
-    if holds_pattern(state):
+    if has_pattern(state):
         raise DefinitionTypeError(
-            f"check {metric!r}: {word} compares with a value, and this is or holds a pattern: {state!r}; a "
-            f"pattern is a member of its own, in adding, removing, modifying, only and ignoring"
+            f"check {metric!r}: {word} compares with a value, but this is or contains a pattern: {state!r}; "
+            f"a pattern is a member of its own, in adding, removing, modifying, only and ignoring"
         )
     return copy
 
 
-def checked_member(metric: str, word: str, member: object) -> object:
-    """Return a member as its author wrote it: a pattern, a value, or a callable that computes some.
+def validate_member(metric: str, word: str, member: object) -> object:
+    """Validate one member: a pattern, a value, or a callable that computes members.
 
     Raises:
-        DefinitionTypeError: it cannot be compared by value.
+        DefinitionTypeError: the member cannot be compared by value.
         DefinitionValueError: a brace is left open, or a field is not a plain name.
     """
     if callable(member):
         return member
     try:
-        return written(member if isinstance(member, Pattern) else frozen(metric, word, member))
+        return parse_member(member if isinstance(member, Pattern) else freeze_operand(metric, word, member))
     except DefinitionValueError as error:
         raise DefinitionValueError(f"check {metric!r}: {word}: {error}") from None
 
 
-def checked_key(metric: str, word: str, key: object) -> object:
-    """Return a key of a mapping of amounts as its author wrote it; text spells a path, and is no pattern.
+def validate_key(metric: str, word: str, key: object) -> object:
+    """Validate one key of a mapping of amounts.
+
+    Text spells a path. It is not a pattern.
 
     Raises:
-        DefinitionTypeError: it is a pattern.
+        DefinitionTypeError: the key is a pattern.
         DefinitionValueError: a brace is left open, or a field is not a plain name.
     """
-    if holds_pattern(key):
+    if has_pattern(key):
         raise DefinitionTypeError(
             f"check {metric!r}: {word} takes an amount for each key, and {key!r} may name several; write the "
             f"keys one by one"
         )
     try:
-        return written_key(key)
+        return parse_key(key)
     except DefinitionValueError as error:
         raise DefinitionValueError(f"check {metric!r}: {word}: {error}") from None
 
 
-def checked_patterns(metric: str, word: str, patterns: tuple[object, ...]) -> tuple[object, ...]:
-    """Return members and patterns as their author wrote them; at least one.
+def validate_members(metric: str, word: str, patterns: tuple[object, ...]) -> tuple[object, ...]:
+    """Validate members and patterns, of which there must be at least one.
 
     Raises:
-        DefinitionTypeError: one cannot be compared by value, or they are packed in a list or a set.
-        DefinitionValueError: there is none.
+        DefinitionTypeError: a member cannot be compared by value, or they are packed in a list or a set.
+        DefinitionValueError: there is no member.
     """
-    refuse_packed(metric, word, patterns)
-    checked = tuple(checked_member(metric, word, pattern) for pattern in patterns)
+    check_unpacked(metric, word, patterns)
+    checked = tuple(validate_member(metric, word, pattern) for pattern in patterns)
     if not checked:
         raise DefinitionValueError(f"check {metric!r}: {word}() needs at least one member, key or pattern")
     return checked
 
 
-def refuse_packed(metric: str, word: str, members: tuple[object, ...]) -> None:
-    """Refuse one list or set where its members were meant: in a set or as a key neither could be.
+def check_unpacked(metric: str, word: str, members: tuple[object, ...]) -> None:
+    """Check that members are not packed in one list or set.
+
+    Neither can be a member of a set or a key of a mapping.
 
     A tuple, a frozenset and a document may each be one member.
 
     Raises:
-        DefinitionTypeError: it is one.
+        DefinitionTypeError: the only member is a list or a set.
     """
     if len(members) == 1 and isinstance(members[0], list | set):
         kind, whole = ("list", "tuple") if isinstance(members[0], list) else ("set", "frozenset")
         raise DefinitionTypeError(
             f"check {metric!r}: {word} takes members one by one, not a {kind} of them; unpack it: "
-            f"{word}(*members), or say {word}({whole}(...)) where one member is itself a {kind}"
+            f"{word}(*members), or write {word}({whole}(...)) if one member is itself a {kind}"
         )
 
 
-def _refusal_of_both_ends(check: object, words: str) -> DefinitionValueError:
+def _contradictory_ends(check: object, words: str) -> DefinitionValueError:
     return DefinitionValueError(
         f"{check!r} cannot be followed by .{words}: a start and an end say whether the state changes, and "
-        f"ending_at() leaves that open; say .from_(...).to(...), or ending_at() alone"
+        f"ending_at() leaves that open; write .from_(...).to(...), or ending_at() alone"
     )
 
 
-def _refuse_certain_change(movement: Movement, said_so: str, end: object) -> None:
-    """Refuse a movement that no unchanged state satisfies, beside an end that may have been there before.
+def _check_admits_none(movement: Movement, refusal: str, end: object) -> None:
+    """Check that a movement may be none, as `ending_at` requires.
+
+    The end may have been there before the action.
 
     Raises:
-        DefinitionValueError: it is one.
+        DefinitionValueError: the movement demands a change.
     """
     if movement.admits_none:
         return
     raise DefinitionValueError(
-        f"{said_so}: the one demands a change, and the other holds without one; "
-        f"say .to({source(end)}) instead of .ending_at({source(end)})"
+        f"{refusal}: one word demands a change, but the other holds without one; "
+        f"write .to({source_text(end)}) instead of .ending_at({source_text(end)})"
     )
 
 
-def _both_of_numbers(one: Movement, other: Movement) -> bool:
-    return isinstance(one, _OF_NUMBERS) and isinstance(other, _OF_NUMBERS)
+def _are_of_numbers(one: Movement, other: Movement) -> bool:
+    return is_of_numbers(one) and is_of_numbers(other)
 
 
-def _amount(movement: Movement) -> object:
-    # A computed amount may turn out to be amounts by key, of which some can be left out.
+def _exact_amount(movement: Movement) -> object:
+    # A computed amount may be a mapping of amounts by key, of which some can be left out.
     return movement.amount if isinstance(movement, By) else None

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from deltaspan._state.render import show
-from deltaspan.checks._probe import WORDS_OF_CHANGE, said
+from deltaspan.checks._probe import call_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import Expectation, NoChange, NoClaim
 
@@ -21,20 +21,20 @@ __all__ = [
     "Modifiers",
     "Patience",
     "S_co",
-    "checked_seconds",
+    "check_unset",
     "is_context_manager",
-    "refuse_twice",
+    "validate_seconds",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a post-state is looked at again.
+    """The repeated reading of a post-state after the action.
 
     Attributes:
-        seconds: for how long, from the end of the action.
+        seconds: the time to read for, from the end of the action.
         every: the pause between two reads, in seconds.
-        holding: True when it must hold throughout; False when it must come to hold.
+        holding: whether the check must hold throughout, rather than come to hold.
     """
 
     seconds: float
@@ -44,15 +44,17 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Modifiers:
-    """The modifiers of one check; each is None, or its default, until it is said.
+    """The modifiers of one check.
+
+    Fields keep their defaults until the modifier is used.
 
     Attributes:
-        patience: looks at the post-state again.
+        patience: reads the post-state again.
         timeout: the longest that one read may take, in seconds.
         lock: a context manager that is held around the window, or a callable that returns one.
-        redaction: turns a state into what may be shown of it.
+        redaction: turns a state into the value that is shown instead.
         showing: whether content that the probe reads is shown.
-        unchanged_on_error: when the action raises, its state must not have changed.
+        unchanged_on_error: whether the state must be unchanged if the action raises.
         sample_rate: the share of runs in which the state is read, from 0 to 1.
     """
 
@@ -69,12 +71,15 @@ UNMODIFIED: Final = Modifiers()
 
 
 def is_context_manager(lock: Any) -> bool:
-    """Return whether `with` or `async with` can enter it; a class of context managers is none itself."""
+    """Return whether `with` or `async with` can enter the object.
+
+    A class of context managers is not itself a context manager.
+    """
     return hasattr(type(lock), "__enter__") or hasattr(type(lock), "__aenter__")
 
 
-def checked_seconds(word: str, seconds: Any) -> float:
-    """Return a duration, or refuse what is none.
+def validate_seconds(word: str, seconds: Any) -> float:
+    """Validate a duration in seconds.
 
     Raises:
         DefinitionTypeError: it is not a number of seconds.
@@ -87,15 +92,15 @@ def checked_seconds(word: str, seconds: Any) -> float:
     return float(seconds)
 
 
-def refuse_twice(said: Modifiers, word: str, field: str, check: object) -> None:
-    """Refuse a modifier that was said before.
+def check_unset(modifiers: Modifiers, word: str, field: str, check: object) -> None:
+    """Check that a modifier has not been set before.
 
     Raises:
-        DefinitionValueError: it was.
+        DefinitionValueError: it has been set.
     """
     defaults = {each.name: each.default for each in fields(Modifiers)}
-    if getattr(said, field) != defaults[field]:
-        raise DefinitionValueError(f"{check!r} cannot be followed by .{word}: it says so already")
+    if getattr(modifiers, field) != defaults[field]:
+        raise DefinitionValueError(f".{word}(...) was already set on {check!r}; set it once")
 
 
 S_co = TypeVar("S_co", covariant=True)
@@ -112,8 +117,8 @@ class Check(Generic[S_co]):
         metric: `[A-Za-z0-9_.-]{1,64}`; names the state in reports and telemetry.
         probe: reads the state; its parameters name what it needs.
         expectation: judges the delta.
-        words: the source text of the words said so far, for `repr`.
-        modifiers: what was said beside the claim.
+        words: the source text of each word, for `repr`.
+        modifiers: the modifiers beside the claim.
     """
 
     metric: str
@@ -137,25 +142,25 @@ class Check(Generic[S_co]):
 
     @property
     def name(self) -> str:
-        """The check's name: `{metric}_delta`."""
+        """The name of the check: `{metric}_delta`."""
         return f"{self.metric}_delta"
 
     def eventually(self: C, seconds: float, *, every: float = 0.1) -> C:
-        """Wait for the change: read the post-state again until the check passes or time is up.
+        """Read the post-state again until the check passes or time is up.
 
         The action is never run again. The post-state is read once at the end of the action, then every
         `every` seconds, and a last time when `seconds` have passed. A probe that fails meanwhile is read
-        again too; the last read decides. In a sync action the pauses block, and with them an event loop that
-        runs there. With `or_unchanged_on_error`, an action that raised, or claims failure,
-        must leave no trace for as long.
+        again too. The last read decides. In a sync action the pauses block the thread, and an event loop that
+        runs there. With `or_unchanged_on_error`, an action that raised, or claims failure, must leave the
+        state unchanged for as long.
 
         Args:
-            seconds: how long to wait at most, from the end of the action.
-            every: from one read to the next, in seconds; a read that takes longer skips some.
+            seconds: the longest wait, from the end of the action.
+            every: the time from one read to the next, in seconds. A longer read skips some.
 
         Raises:
-            DefinitionValueError: the check is `unchanged` (say `holding_for`) or `observe`, which claims
-                nothing.
+            DefinitionValueError: the check is `unchanged` (use `holding_for`) or `observe`, which makes no
+                claim.
 
         Example:
             >>> from deltaspan import change
@@ -167,90 +172,98 @@ class Check(Generic[S_co]):
                 f"{self!r} cannot be followed by .eventually(...): a state that is unchanged at first proves "
                 f"nothing later; say .holding_for(seconds)"
             )
-        return self._patient("eventually", seconds, every, holding=False)
+        return self._with_polling("eventually", seconds, every, holding=False)
 
     def holding_for(self: C, seconds: float, *, every: float = 0.1) -> C:
-        """Demand that the check holds throughout `seconds` after the action, not just at its end.
+        """Demand that the check holds throughout `seconds` after the action.
 
         Args:
-            seconds: for how long, from the end of the action; the first read that refutes it, or fails, ends
-                the wait.
-            every: from one read to the next, in seconds; a read that takes longer skips some.
+            seconds: the time to hold, from the end of the action. The first read that refutes the check, or
+                fails, ends the wait.
+            every: the time from one read to the next, in seconds. A longer read skips some.
 
         Raises:
-            DefinitionValueError: the check is `observe`, which claims nothing.
+            DefinitionValueError: the check is `observe`, which makes no claim.
         """
-        return self._patient("holding_for", seconds, every, holding=True)
+        return self._with_polling("holding_for", seconds, every, holding=True)
 
     def timeout(self: C, seconds: float) -> C:
-        """Give up on a read that takes longer; the check is then `inconclusive: probe_timeout`.
+        """Give up on a read that takes longer than `seconds`.
 
-        A probe that answers without awaiting is read in another thread for this, with the context carried. A
-        thread that hangs is left behind: it does not keep the process alive.
+        The check is then `inconclusive: probe_timeout`.
+
+        A sync probe is then read in another thread, in the same context. A thread that hangs is abandoned. It
+        does not keep the process alive.
 
         Args:
             seconds: the longest that one read may take.
         """
-        refuse_twice(self.modifiers, "timeout", "timeout", self)
-        return self._modified(said("timeout", seconds), timeout=checked_seconds("timeout", seconds))
+        check_unset(self.modifiers, "timeout", "timeout", self)
+        return self._with_modifiers(
+            call_text("timeout", seconds), timeout=validate_seconds("timeout", seconds)
+        )
 
     def exclusively(self: C, lock: Any) -> C:
-        """Hold a lock from before the baseline until after the verdict, so that the delta is this action's.
+        """Hold a lock from before the baseline until after the verdict.
+
+        The delta is then this action's alone, if every writer takes the lock.
 
         Args:
-            lock: any context manager, sync or async, that can be entered more than once: a lock of
-                `threading` or `asyncio`, a file lock, an advisory lock of Redis or PostgreSQL. Or a callable
-                that returns one and names what it needs of the action's parameters. Every writer must take
-                the same lock, or it proves nothing. Runs nested in the holder do not take it again. In an
-                async action, a generator and a window by hand a blocking lock is held by a thread of its own:
-                there the action must not take it again itself, not even an RLock.
+            lock: a reusable context manager, sync or async, or a callable that returns one. Examples are a
+                lock of `threading` or `asyncio`, a file lock, and an advisory lock of Redis or PostgreSQL.
+                The callable may take the action's parameters. Every writer must take the same lock, or it
+                proves nothing. Runs nested in the holder do not take it again. In an async action, a
+                generator or a window by hand, a thread of its own holds a blocking lock. There the action
+                must not take the lock again itself, not even an RLock.
 
         Raises:
-            DefinitionTypeError: it is no context manager and no callable.
-            DefinitionValueError: it is a semaphore that lets in more than one.
+            DefinitionTypeError: the lock is neither a context manager nor a callable.
+            DefinitionValueError: the lock is a semaphore that allows more than one holder.
         """
-        refuse_twice(self.modifiers, "exclusively", "lock", self)
+        check_unset(self.modifiers, "exclusively", "lock", self)
         if not (callable(lock) or is_context_manager(lock)):
             raise DefinitionTypeError(
                 f"exclusively takes a lock, which is a context manager, or a callable that returns one, "
                 f"not {show(lock)}"
             )
-        # A semaphore that is held says less; then nothing can be told.
+        # The value of a semaphore that is held is lower, so only a free one can be refused.
         places = getattr(lock, "_value", 1) if isinstance(lock, _SEMAPHORES) else 1
         if places > 1:
             raise DefinitionValueError(
-                f"exclusively takes a lock that one holds at a time, and this semaphore lets {places} in"
+                f"exclusively takes a lock with one holder at a time, but this semaphore allows {places}; "
+                f"use a lock"
             )
-        return self._modified(said("exclusively", lock), lock=lock)
+        return self._with_modifiers(call_text("exclusively", lock), lock=lock)
 
     def redacted(self: C, by: Callable[[Any], Any] | None = None) -> C:
-        """Keep the states of this check out of every report, event, log, sentence and exception.
+        """Hide the states of this check in every output.
 
-        The verdict is reached on the true states. What is shown instead is `(redacted)`.
+        No report, event, log, sentence or exception shows them.
+
+        The verdict uses the true states. Outputs show `(redacted)` instead.
 
         Args:
-            by: turns a frozen state into what may be shown of it, such as `len`; what it raises leaves
-                `(redacted)`.
+            by: turns a frozen state into the value that is shown instead, such as `len`. If it raises,
+                `(redacted)` is shown.
 
         Raises:
             DefinitionTypeError: `by` is not callable.
         """
-        refuse_twice(self.modifiers, "redacted", "redaction", self)
+        check_unset(self.modifiers, "redacted", "redaction", self)
         if by is not None and not callable(by):
             raise DefinitionTypeError(
-                f"redacted takes a callable that says what may be shown, not {show(by)}"
+                f"redacted takes a callable that returns what may be shown, not {show(by)}"
             )
         if self.modifiers.showing:
             raise DefinitionValueError(f"{self!r} is showing and cannot be redacted; keep one of the two")
-        words = said("redacted") if by is None else said("redacted", by)
-        return self._modified(words, redaction=by or _nothing)
+        words = call_text("redacted") if by is None else call_text("redacted", by)
+        return self._with_modifiers(words, redaction=by or _redact)
 
     def showing(self: C) -> C:
         """Show the content that the probe reads: rows, documents and texts, with their values.
 
-        Without it, reports and telemetry name what changed in them by key and path, and show no value. What a
-        function of your own returns is shown in any case, unless `probe(content=True)` says that it is
-        content.
+        Without it, reports and telemetry name changes by key and path, and show no value. The state that your
+        own function returns is always shown, unless `probe(content=True)` marks it as content.
 
         Raises:
             DefinitionValueError: the check is redacted.
@@ -261,30 +274,33 @@ class Check(Generic[S_co]):
             >>> change("version", files.text("VERSION")).to("1.0").showing()
             change('version', text('VERSION')).to('1.0').showing()
         """
-        refuse_twice(self.modifiers, "showing", "showing", self)
+        check_unset(self.modifiers, "showing", "showing", self)
         if self.modifiers.redaction is not None:
             raise DefinitionValueError(f"{self!r} is redacted and cannot be showing; keep one of the two")
-        return self._modified(said("showing"), showing=True)
+        return self._with_modifiers(call_text("showing"), showing=True)
 
     def or_unchanged_on_error(self: C) -> C:
-        """Demand that the action left no trace if it raises or claims failure.
+        """Demand an unchanged state if the action raises or claims failure.
 
-        Without it a check has no verdict if the action raises. If `claim=` says that the action claims
+        Without it, a check has no verdict if the action raises. If `claim=` says that the action claims
         failure, the check is judged like any other, so an honest failure is a `fail` of `change`. With it,
         both pass if the state is unchanged, and both fail if it changed.
 
         Raises:
-            DefinitionValueError: the check is judged then anyway (`unchanged`) or claims nothing (`observe`).
+            DefinitionValueError: the check is `unchanged`, which is judged anyway, or `observe`, which makes
+                no claim.
         """
         if isinstance(self.expectation, NoChange | NoClaim):
             raise DefinitionValueError(
-                f"{self!r} cannot be followed by .or_unchanged_on_error(): only a change needs it"
+                f"{self!r} cannot be followed by .or_unchanged_on_error(): it applies only to change(...)"
             )
-        refuse_twice(self.modifiers, "or_unchanged_on_error", "unchanged_on_error", self)
-        return self._modified(said("or_unchanged_on_error"), unchanged_on_error=True)
+        check_unset(self.modifiers, "or_unchanged_on_error", "unchanged_on_error", self)
+        return self._with_modifiers(call_text("or_unchanged_on_error"), unchanged_on_error=True)
 
     def sampled(self: C, rate: float) -> C:
-        """Read the state in a share of the runs only; in the others the check is `skipped`.
+        """Read the state only in a share of the runs.
+
+        In the other runs the check is `skipped`.
 
         The root tag decides, so that the runs of one agent task are all read or all skipped.
 
@@ -292,43 +308,43 @@ class Check(Generic[S_co]):
             rate: the share, from 0 (never) to 1 (always).
 
         Raises:
-            DefinitionTypeError: it is not a number.
-            DefinitionValueError: it is not within 0 and 1.
+            DefinitionTypeError: the rate is not a number.
+            DefinitionValueError: the rate is not within 0 and 1.
         """
-        refuse_twice(self.modifiers, "sampled", "sample_rate", self)
+        check_unset(self.modifiers, "sampled", "sample_rate", self)
         if isinstance(rate, bool) or not isinstance(rate, int | float):
             raise DefinitionTypeError(f"sampled takes a share from 0 to 1, not {show(rate)}")
         if not 0 <= rate <= 1:
             raise DefinitionValueError(f"sampled({rate!r}) is not a share from 0 to 1")
-        return self._modified(said("sampled", rate), sample_rate=float(rate))
+        return self._with_modifiers(call_text("sampled", rate), sample_rate=float(rate))
 
-    def _patient(self: C, word: str, seconds: float, every: float, *, holding: bool) -> C:
+    def _with_polling(self: C, word: str, seconds: float, every: float, *, holding: bool) -> C:
         if isinstance(self.expectation, NoClaim):
             raise DefinitionValueError(
-                f"{self!r} cannot be followed by .{word}(...): it claims nothing that could come to hold"
+                f"{self!r} cannot be followed by .{word}(...): it makes no claim to wait for; use change(...)"
             )
         if self.modifiers.patience is not None:
             raise DefinitionValueError(
-                f"{self!r} cannot be followed by .{word}(...): one of eventually and "
-                f"holding_for is said, once"
+                f"{self!r} cannot be followed by .{word}(...): only one of "
+                f"eventually and holding_for can be set; keep one"
             )
         patience = Patience(
-            checked_seconds(f"{word}: seconds", seconds), checked_seconds(f"{word}: every", every), holding
+            validate_seconds(f"{word}: seconds", seconds), validate_seconds(f"{word}: every", every), holding
         )
-        words = said(word, seconds) if every == 0.1 else said(word, seconds, every=every)  # noqa: PLR2004  # the default
-        return self._modified(words, patience=patience)
+        words = call_text(word, seconds) if every == 0.1 else call_text(word, seconds, every=every)  # noqa: PLR2004  # the default
+        return self._with_modifiers(words, patience=patience)
 
-    def _modified(self: C, words: str, **modifiers: Any) -> C:
+    def _with_modifiers(self: C, words: str, **modifiers: Any) -> C:
         return replace(self, words=(*self.words, words), modifiers=replace(self.modifiers, **modifiers))
 
     def __repr__(self) -> str:
         return ".".join(self.words)
 
-    if not TYPE_CHECKING:  # to a type checker a word that is not there must stay an error
+    if not TYPE_CHECKING:  # a type checker must report a word that the check does not have
 
         def __getattr__(self, name: str) -> Any:
             text = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if name in WORDS_OF_CHANGE:
+            if not name.startswith("_") and _is_word(Check, name):
                 claims = "nothing" if isinstance(self.expectation, NoClaim) else "that nothing changes"
                 text = (
                     f"{self!r} claims {claims}: it cannot be followed by .{name}(...); start from "
@@ -337,5 +353,10 @@ class Check(Generic[S_co]):
             raise AttributeError(text, name=name, obj=self)
 
 
-def _nothing(_: object) -> str:
+def _is_word(kind: Any, name: str) -> bool:
+    """Return whether a kind of check, or a kind below it, has this word."""
+    return hasattr(kind, name) or any(_is_word(subclass, name) for subclass in kind.__subclasses__())
+
+
+def _redact(_: object) -> str:
     return "(redacted)"

@@ -1,4 +1,4 @@
-"""`keyed`: wraps a probe that reads a list of records, so that each is known by its key."""
+"""`keyed`: turns a probe of a list of records into one of key → record."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from deltaspan._callables import is_async
 from deltaspan._state.render import show
-from deltaspan.checks._probe import take_settings
-from deltaspan.checks._rows import AsyncRowProbe, Field, RowProbe, is_field, name_of, records_by_key
+from deltaspan.checks._probe import source_text, take_settings
+from deltaspan.checks._rows import AsyncRowProbe, Field, RowProbe, is_field, records_by_key
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["keyed"]
 
 
 class _Keyed(RowProbe):
-    """A probe of key → record; made by `keyed(...)`."""
+    """A probe of key → record, made by `keyed(...)`."""
 
     def __init__(self, probe: Callable[..., Any], key: Field, words: str) -> None:
         super().__init__(probe, words)
@@ -32,19 +32,20 @@ class _AsyncKeyed(AsyncRowProbe, _Keyed):
 def keyed(
     read: Callable[..., Iterable[Any]] | Callable[..., Awaitable[Iterable[Any]]], key: Field
 ) -> Callable[..., Any]:
-    """Name records by their key: a probe that reads a list becomes one of key → record.
+    """Turn a probe of a record list into a probe of key → record.
 
-    In a list a record is known by its place alone. By key a check says which record may change, wherever it
-    stands: `adding(3)`, `modifying("2/status")`, `only("2/**")`. The order of the list is no longer state.
+    In a list, a record is identified by its place alone. By key, a check says which record may change,
+    wherever it stands: `adding(3)`, `modifying("2/status")`, `only("2/**")`. The order of the list is no
+    longer part of the state.
 
     Args:
-        read: the probe of the list. It may be async, and what it needs is passed on.
-        key: what is unique among the records: the name of an item or attribute, the position of an item, or a
-            callable that takes the record. If two records have one key, or one has none, the check is
-            inconclusive.
+        read: the probe of the list. It may be async, and its parameters are those of the new probe.
+        key: the field that is unique among the records: the name of an item or attribute, the position of an
+            item, or a callable that takes the record. If two records have the same key, or one has none, the
+            check is inconclusive.
 
     Raises:
-        DefinitionTypeError: the probe is not callable, or the key is of another kind.
+        DefinitionTypeError: the probe is not callable, or the key is not such a field.
 
     Example:
         >>> from deltaspan import change, keyed, window
@@ -66,5 +67,5 @@ def keyed(
             f"from a record, not {show(key)}"
         )
     kind = _AsyncKeyed if is_async(read) else _Keyed
-    made = kind(read, key, f"keyed({name_of(read)}, {name_of(key)})")
-    return take_settings(made, read)
+    wrapper = kind(read, key, f"keyed({source_text(read)}, {source_text(key)})")
+    return take_settings(wrapper, read)

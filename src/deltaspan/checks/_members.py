@@ -1,4 +1,4 @@
-"""The words for collections: which members they gain, lose and change, and by how many they grow."""
+"""The words for collections: the members that come, go and change, and the size."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
-from deltaspan.checks._change_words import Sentence, checked_member, checked_patterns, refuse_packed
+from deltaspan.checks._change_words import ChangeWords, check_unpacked, validate_member, validate_members
 from deltaspan.checks._check import S_co
-from deltaspan.checks._probe import said
+from deltaspan.checks._probe import call_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import ByKey, Kind, Members, Named, Only, Resizing, SomeChange, is_glob
 
@@ -36,11 +36,11 @@ _Where: TypeAlias = Callable[..., object]
 C = TypeVar("C", bound="MemberWords[Collected]")
 
 
-class MemberWords(Sentence[S_co]):
-    """Which members a collection gains, loses and changes.
+class MemberWords(ChangeWords[S_co]):
+    """The words for the members that a collection gains, loses and changes.
 
-    `adding`, `removing` and `modifying` may follow one another, each said once. A kind that is not said must
-    not occur, nor may members that are not named.
+    `adding`, `removing` and `modifying` may follow one another, each once. A kind of change without its word
+    must not occur. Neither may a change of members that are not named.
     """
 
     __slots__ = ()
@@ -48,35 +48,36 @@ class MemberWords(Sentence[S_co]):
     def adding(self: C, *members: object, count: _Count | None = None, where: _Where | None = None) -> C:
         """Demand that members are added, and that nothing else changes.
 
-        What is positional is always a member, numbers too: `.adding(42)` is the member 42, and a number of
-        members is always `count=`. Without either, one or more are added, whichever they are.
+        A positional argument is always a member, numbers included: `.adding(42)` demands the member 42. A
+        number of members is always `count=`. Without either, any one or more members must be added.
 
-        Members of sets and sequences compare by value. In a sequence each occurrence counts, and what stays
-        must keep its order. Members of a mapping are its keys, those of a nested document are paths: text is
-        a glob pattern over the keys joined by `/`, where `*` stays within a key and `**` crosses keys. A
-        pattern without `/` names top-level keys. Within a key `/` is written `~1`, and a character with a
-        meaning in brackets: `[*]`. A top-level key that is no text compares by value: neither "1" nor `*`
-        names the key 1, though `**` names every key.
+        Members of sets and sequences compare by value. In a sequence each occurrence counts, and the members
+        that stay must keep their order. Members of a mapping are its keys. Members of a nested document are
+        paths: text is a glob pattern over the keys joined by `/`, where `*` stays within a key and `**`
+        crosses keys. A pattern without `/` names top-level keys. Within a key, `/` is written `~1`, and a
+        character with a meaning is written in brackets: `[*]`. A top-level key that is not text compares by
+        value: neither "1" nor `*` names the key 1, though `**` names every key.
 
-        `{name}` in text that is written, however deep in a member, stands for that argument of the action,
+        `{name}` in written text, however deep in a member, stands for that argument of the action. It is
         matched literally and within one key. A literal brace is doubled.
 
         Args:
-            members: the members, keys or patterns. A callable computes an iterable of members, or one (text
-                is one), from what it names, as for `by`; text that it computes is literal, unless it is
-                marked by `pattern(...)`. A list or a set of them is to be unpacked.
-            count: how many are added in total; a callable computes it. Members that are named in full are
-                among them and the rest may be any; where one is a pattern, all must be named.
-            where: a predicate of one addition; only what it finds true counts as added here. It names what
-                it needs: `member` of a set or a sequence, `key` and `value` of a mapping, and what an
-                expected value may name. When it raises, the check is inconclusive.
+            members: the members, keys or patterns. A callable computes one member or an iterable of members
+                from the parameters that it names, as for `by`. Text is one member. Text that a callable
+                computes is literal, unless `pattern(...)` marks it. Unpack a list or a set of members.
+            count: the total number of added members, or a callable that computes it. Members that are named
+                in full are among them, and the rest may be any. If one is a pattern, all must be named.
+            where: a predicate of one added member. Only members for which it is true count. Its parameters
+                name what it needs: `member` of a set or a sequence, `key` and `value` of a mapping, and
+                everything that an expected value may name. If it raises, the check is inconclusive.
 
-        When all that the check claims is computed as nothing, no members or a count of 0, nothing may change.
+        If everything that the check claims is computed as nothing, such as no members or a count of 0,
+        nothing may change.
 
         Raises:
             DefinitionTypeError: a member cannot be compared by value, members are packed in a list or a set,
-                the count is no whole number, or the predicate is not callable.
-            DefinitionValueError: the word is said twice, contradicts another, the count is 0, or a field in a
+                the count is not a whole number, or the predicate is not callable.
+            DefinitionValueError: the word is repeated or contradicts another, the count is 0, or a field in a
                 member is not a plain name.
 
         Example:
@@ -88,25 +89,27 @@ class MemberWords(Sentence[S_co]):
             expected tenants to change by adding 'acme', but it also removed 'beta', which was not declared
             ({'beta'} → {'acme'})
         """
-        return self._naming("adding", members, count, where)
+        return self._with_named("adding", members, count, where)
 
     def removing(self: C, *members: object, count: _Count | None = None, where: _Where | None = None) -> C:
-        """Demand that members are removed, and that nothing else changes; otherwise as for `adding`.
+        """Demand that members are removed, and that nothing else changes.
+
+        The arguments and errors are those of `adding`.
 
         Example:
             >>> from deltaspan import change
             >>> change("tenants", set).adding("acme").removing(count=2)
             change('tenants', set).adding('acme').removing(count=2)
         """
-        return self._naming("removing", members, count, where)
+        return self._with_named("removing", members, count, where)
 
     def modifying(self: C, *members: object, count: _Count | None = None, where: _Where | None = None) -> C:
-        """Demand that what is at these keys is modified, and that nothing else changes.
+        """Demand that the values at these keys are modified, and that nothing else changes.
 
-        It needs a mapping or a nested document: a member of a set or a sequence is added or removed. A
-        pattern without `/`, and a key that is no text, names all that lies below that key; `orders/3/**` does
-        so for a path. `count` counts paths: two fields of one record are two. `where` may name `key`, `value`
-        and `before`, the value at the baseline. Otherwise as for `adding`.
+        It needs a mapping or a nested document, because a member of a set or a sequence can only be added or
+        removed. A pattern without `/`, and a key that is not text, names everything below that key. For a
+        path, `orders/3/**` does so. `count` counts paths: two fields of one record are two. `where` may name
+        `key`, `value` and `before`, the value at the baseline. Otherwise as for `adding`.
 
         Example:
             >>> from deltaspan import change, window
@@ -116,19 +119,19 @@ class MemberWords(Sentence[S_co]):
             >>> w.report["orders"].passed
             True
         """
-        return self._naming("modifying", members, count, where)
+        return self._with_named("modifying", members, count, where)
 
     def only(self: C, *members: object) -> C:
-        """Demand a change, of whatever kind, within these members alone.
+        """Demand a change of any kind, within these members alone.
 
         Args:
-            members: members, keys or patterns, as for `modifying`; a pattern also matches members of sets and
-                sequences that are text. A callable computes some, as for `adding`. If all of them are
-                computed and there is none, nothing may change.
+            members: members, keys or patterns, as for `modifying`. A pattern also matches text members of
+                sets and sequences. A callable computes members, as for `adding`. If all of them are computed
+                and there is none, nothing may change.
 
         Raises:
             DefinitionTypeError: a member cannot be compared by value.
-            DefinitionValueError: there is no member, or another word already says how far.
+            DefinitionValueError: there is no member, or another word already says how the state changes.
 
         Example:
             >>> from deltaspan import change, window
@@ -138,35 +141,37 @@ class MemberWords(Sentence[S_co]):
             >>> w.report["files"].passed
             True
         """
-        words = said("only", *members)
-        return self._moving(Only(checked_patterns(self.metric, "only", members)), words)
+        words = call_text("only", *members)
+        return self._with_movement(Only(validate_members(self.metric, "only", members)), words)
 
     def resizing(self: C, amount: _Count) -> C:
-        """Demand that the collection has `amount` more members than before, whichever came and went.
+        """Demand that the collection has `amount` more members than before.
+
+        It does not matter which members came and went.
 
         Args:
-            amount: net number of members; negative for fewer. A callable computes it. A mapping's size is
-                that of its top level.
+            amount: the net number of members, negative for fewer, or a callable that computes it. The size of
+                a mapping is that of its top level.
 
         Raises:
-            DefinitionTypeError: the amount is no whole number.
-            DefinitionValueError: another word already says how far.
+            DefinitionTypeError: the amount is not a whole number.
+            DefinitionValueError: another word already says how the state changes.
         """
-        return self._moving(Resizing(amount), said("resizing", amount))
+        return self._with_movement(Resizing(amount), call_text("resizing", amount))
 
     def allowing_others(self: C) -> C:
-        """Let other members change too, in whatever way: only what is declared is judged.
+        """Let other members change too, in any way.
 
-        It follows `adding`, `removing`, `modifying` or `by({...})`.
+        Only the declared members are judged. It follows `adding`, `removing`, `modifying` or `by({...})`.
 
         Raises:
-            DefinitionValueError: no such word was said, or this one was already.
+            DefinitionValueError: it follows no such word, or is repeated.
         """
-        words = said("allowing_others")
+        words = call_text("allowing_others")
         movement = self._expectation.movement
         if isinstance(movement, SomeChange):
             raise DefinitionValueError(
-                f"{self!r} declares nothing yet that .{words} could leave others beside; say first what must "
+                f"{self!r} declares no change yet, so .{words} has no others to allow; say first what must "
                 f"change: .adding(...).{words}"
             )
         if not isinstance(movement, Members | ByKey):
@@ -175,25 +180,25 @@ class MemberWords(Sentence[S_co]):
                 f"by({{...}})"
             )
         if movement.others:
-            raise DefinitionValueError(f"check {self.metric!r} says .{words} twice: {self!r}")
+            raise DefinitionValueError(f"{self!r} already has .{words}; write it once")
         return self._with(replace(self._expectation, movement=replace(movement, others=True)), words)
 
     def keeping_others(self: C) -> C:
-        """Demand that rows of others stay as they were, in a table that others write to as well.
+        """Demand that rows of others stay unchanged in a table that others write to.
 
-        The probe tells rows apart by tag, and all else that the check says is held against the action's own
-        rows. Rows that were added or changed with the tag of another run are credited to that run. Any other
-        change is held against the action: a row that is gone, a row that was overwritten and kept the tag
-        that it had, a row of another that now carries the action's tag and was not declared, a new row
-        without a tag. Another window of equal scope that was open meanwhile may have made such a change as
-        well, and then the check is inconclusive and names it. A row of another that the action removes is its
-        own if `removing` or `only` names it, or counts it.
+        The probe separates rows by tag, and all other words of the check apply to the action's own rows. Rows
+        that were added or changed with the tag of another run are credited to that run. Any other change is
+        held against the action: a row that is gone, an overwritten row that kept its tag, an undeclared row
+        of another that now carries the action's tag, a new row without a tag. If another window of equal
+        scope was open meanwhile, it may have made such a change as well. The check is then inconclusive and
+        names that window. A row of another that the action removes is its own if `removing` or `only` names
+        or counts it.
 
-        The probe then reads whole rows, and keeps of each its key, its tag and a fingerprint.
+        The probe then reads whole rows, and keeps the key, the tag and a fingerprint of each.
 
         Raises:
-            DefinitionTypeError: the probe does not tell rows apart by tag.
-            DefinitionValueError: it is said twice, or beside `from_`, `to` or `allowing_others`.
+            DefinitionTypeError: the probe does not separate rows by tag.
+            DefinitionValueError: it is repeated, or combined with `from_`, `to` or `allowing_others`.
 
         Example:
             >>> from deltaspan import change, current_causal_tag, tagged, window
@@ -205,36 +210,34 @@ class MemberWords(Sentence[S_co]):
             >>> print(w.report["orders"].explanation.partition(";")[0])  # doctest: +NORMALIZE_WHITESPACE
             expected orders to change by adding 1 member, keeping other rows, but it also overwrote row 1
         """
-        words = said("keeping_others")
+        words = call_text("keeping_others")
         if self._expectation.keeps_others:
-            raise DefinitionValueError(f"check {self.metric!r} says .{words} twice: {self!r}")
+            raise DefinitionValueError(f"{self!r} already has .{words}; write it once")
         with_contents = getattr(self.probe, "with_contents", None)
         if with_contents is None:
             raise DefinitionTypeError(
-                f"{self!r} cannot be followed by .{words}: its probe does not tell by a tag whose a row "
-                f"is; read "
-                f"the rows with tagged(probe, key=..., tag=...) or sql.records(..., tag=...), or demand "
-                f"of all "
-                f"else that it is unchanged(...)"
+                f"{self!r} cannot be followed by .{words}: its probe reads no tag that says who wrote a row; "
+                f"read the rows with tagged(probe, key=..., tag=...) or sql.records(..., tag=...), or claim "
+                f"unchanged(...) of everything else"
             )
         kept = self._with(replace(self._expectation, keeps_others=True), words)
         return replace(kept, probe=with_contents())
 
-    def _naming(
+    def _with_named(
         self: C, kind: Kind, members: tuple[object, ...], count: _Count | None, where: _Where | None
     ) -> C:
-        refuse_packed(self.metric, kind, members)
-        words = said(kind, *members, count=count, where=where)
-        checked = tuple(checked_member(self.metric, kind, member) for member in members)
+        check_unpacked(self.metric, kind, members)
+        words = call_text(kind, *members, count=count, where=where)
+        checked = tuple(validate_member(self.metric, kind, member) for member in members)
         named = Named(kind, checked or None, count, where)
-        _refuse_empty_count(self.metric, kind, named)
+        _check_count(self.metric, kind, named)
         earlier = self._expectation.movement
         if not isinstance(earlier, Members):
-            return self._moving(_with_kind(Members(), named), words)
+            return self._with_movement(_with_kind(Members(), named), words)
         if getattr(earlier, kind) is not None:
             raise DefinitionValueError(
-                f"check {self.metric!r} says {kind} twice: {self!r} cannot be followed by .{words}; name all "
-                f"members in one .{kind}(...)"
+                f"{self!r} already has .{kind}(...), so it cannot be followed by .{words}; name all members "
+                f"in one .{kind}(...)"
             )
         return self._with(replace(self._expectation, movement=_with_kind(earlier, named)), words)
 
@@ -244,18 +247,17 @@ def _with_kind(members: Members, named: Named) -> Members:
     return replace(members, **kind)
 
 
-def _refuse_empty_count(metric: str, kind: Kind, named: Named) -> None:
+def _check_count(metric: str, kind: Kind, named: Named) -> None:
     count, members = named.count, named.members or ()
     if count is None or callable(count):
         return
     if count == 0:
         raise DefinitionValueError(
-            f"check {metric!r}: {kind}(count=0) says that nothing happens: leave the word out, since what is "
-            f"not declared must not change, or use unchanged(...)"
+            f"check {metric!r}: {kind}(count=0) demands no change; leave the word out, because undeclared "
+            f"members must not change, or use unchanged(...)"
         )
     full = len({repr(member) for member in members if not (callable(member) or is_glob(member))})
     if full > count:
         raise DefinitionValueError(
-            f"check {metric!r}: {kind} names {full} members and count={count} of them; raise the count or "
-            f"name fewer"
+            f"check {metric!r}: {kind} names {full} members, but count={count}; raise the count or name fewer"
         )

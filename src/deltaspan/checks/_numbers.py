@@ -1,4 +1,4 @@
-"""The words for numbers: by how much one moves, or each one in a mapping."""
+"""The words for numbers: the amount of one, or of each in a mapping."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, TypeAlias, TypeVar, overload
 
-from deltaspan.checks._change_words import Sentence, checked_key
+from deltaspan.checks._change_words import ChangeWords, validate_key
 from deltaspan.checks._check import S_co
-from deltaspan.checks._probe import said
+from deltaspan.checks._probe import call_text
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.expectations import AtLeast, AtMost, Between, By, ByKey, Decrease, Increase
 from deltaspan.typing import Number
@@ -16,7 +16,7 @@ from deltaspan.typing import Number
 __all__ = ["AmountWords", "Numeric"]
 
 Numeric: TypeAlias = Number | date
-"""A state whose delta is a number: a datetime is a date; the delta of two of them is a timedelta."""
+"""A state whose delta is a number. A datetime is a date, and the delta of two dates is a timedelta."""
 
 _Numbers: TypeAlias = Mapping[Any, "Numeric | _Numbers"]
 _Amount: TypeAlias = Number | Callable[..., Number]
@@ -26,8 +26,8 @@ N = TypeVar("N", bound="AmountWords[Numeric]")
 M = TypeVar("M", bound="AmountWords[_Numbers]")
 
 
-class AmountWords(Sentence[S_co]):
-    """By how much numbers move."""
+class AmountWords(ChangeWords[S_co]):
+    """The words for amounts."""
 
     __slots__ = ()
 
@@ -38,22 +38,23 @@ class AmountWords(Sentence[S_co]):
     def by(self, amount: Any, *, tolerance: Number | None = None) -> Any:
         """Demand a delta of exactly `amount`.
 
-        For a mapping of numbers it takes an amount for each key, and no other key may change, come or go,
-        not even as 0. A key that is declared and not there, before or after, counts as 0. In nested documents
-        a key is a path, its keys joined by `/`; a top-level key that is no text is itself, not its text.
+        For a mapping of numbers it takes an amount for each key. No other key may change, come or go, not
+        even as 0. A declared key that is absent before or after counts as 0. In nested documents a key is a
+        path, with its keys joined by `/`. A top-level key that is not text names itself, not its text.
 
         Args:
-            amount: post-state minus baseline, in the unit of the state; a timedelta for datetimes. A
-                callable computes it from what it names: the action's parameters, `result`, `pre_state`,
-                `causal_tag`. For a mapping key → amount, or a callable that computes all of it; an empty
-                mapping that is computed says that nothing changes. `{name}` in a key that is written stands
-                for that argument, and a literal brace is doubled.
-            tolerance: largest absolute deviation that still holds, for floats; of each declared key.
+            amount: post-state minus baseline, in the unit of the state, or a timedelta for datetimes. A
+                callable computes it from the parameters that it names: the action's parameters, `result`,
+                `pre_state`, `causal_tag`. For a mapping it is key → amount, or a callable that computes the
+                whole mapping. If that is empty, nothing may change. `{name}` in a written key stands for that
+                argument, and a literal brace is doubled.
+            tolerance: the largest absolute deviation that still holds, for floats. It applies to each
+                declared key.
 
         Raises:
             DefinitionTypeError: the amount is not a number.
-            DefinitionValueError: another word already says how far, no key is given, or a field in a key is
-                not a plain name.
+            DefinitionValueError: another word already says how the state changes, no key is given, or a field
+                in a key is not a plain name.
 
         Example:
             >>> from deltaspan import change, window
@@ -64,26 +65,41 @@ class AmountWords(Sentence[S_co]):
             expected stock to change by {'bolts': -1}, but it also changed 'nuts' by -1,
             which was not declared
         """
-        words = said("by", amount, tolerance=tolerance)
+        words = call_text("by", amount, tolerance=tolerance)
         if not isinstance(amount, Mapping):
-            return self._moving(By(amount, tolerance), words)
+            return self._with_movement(By(amount, tolerance), words)
         if not amount:
-            raise DefinitionValueError("by({}) names no key: use unchanged(...) to say that nothing changes")
-        amounts = {checked_key(self.metric, "by", key): each for key, each in amount.items()}
-        return self._moving(ByKey(amounts, tolerance), words)
+            raise DefinitionValueError(
+                "by({}) names no key: use unchanged(...) to claim that nothing changes"
+            )
+        amounts = {validate_key(self.metric, "by", key): each for key, each in amount.items()}
+        return self._with_movement(ByKey(amounts, tolerance), words)
 
     def by_at_least(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
-        """Demand a delta of `amount` or more; arguments and errors as for `by`."""
-        return self._moving(AtLeast(amount, tolerance), said("by_at_least", amount, tolerance=tolerance))
+        """Demand a delta of `amount` or more.
+
+        The arguments and errors are those of `by`.
+        """
+        return self._with_movement(
+            AtLeast(amount, tolerance), call_text("by_at_least", amount, tolerance=tolerance)
+        )
 
     def by_at_most(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
-        """Demand a delta of `amount` or less (a negative delta is less); otherwise as for `by`."""
-        return self._moving(AtMost(amount, tolerance), said("by_at_most", amount, tolerance=tolerance))
+        """Demand a delta of `amount` or less.
+
+        A negative delta is less than a positive one. The arguments and errors are those of `by`.
+        """
+        return self._with_movement(
+            AtMost(amount, tolerance), call_text("by_at_most", amount, tolerance=tolerance)
+        )
 
     def by_between(self: N, low: _Amount, high: _Amount, *, tolerance: Number | None = None) -> N:
-        """Demand a delta from `low` to `high`, both included; otherwise as for `by`."""
-        words = said("by_between", low, high, tolerance=tolerance)
-        return self._moving(Between(low, high, tolerance), words)
+        """Demand a delta from `low` to `high`, both included.
+
+        The arguments and errors are those of `by`.
+        """
+        words = call_text("by_between", low, high, tolerance=tolerance)
+        return self._with_movement(Between(low, high, tolerance), words)
 
     def increasing(
         self: N,
@@ -96,17 +112,17 @@ class AmountWords(Sentence[S_co]):
         """Demand a positive delta.
 
         Args:
-            by: exactly this much.
-            at_least: this much or more; may be combined with `at_most`.
-            at_most: this much or less, though more than nothing.
-            tolerance: as for `by`.
+            by: the exact amount.
+            at_least: the lowest amount. It may be combined with `at_most`.
+            at_most: the highest amount. The delta must still be positive.
+            tolerance: as for the word `by`.
 
         Raises:
             DefinitionTypeError: an amount is not a number.
             DefinitionValueError: an amount is not positive, or two contradict each other.
         """
-        words = said("increasing", by=by, at_least=at_least, at_most=at_most, tolerance=tolerance)
-        return self._moving(Increase(by, at_least, at_most, tolerance), words)
+        words = call_text("increasing", by=by, at_least=at_least, at_most=at_most, tolerance=tolerance)
+        return self._with_movement(Increase(by, at_least, at_most, tolerance), words)
 
     def decreasing(
         self: N,
@@ -116,6 +132,9 @@ class AmountWords(Sentence[S_co]):
         at_most: _Amount | None = None,
         tolerance: Number | None = None,
     ) -> N:
-        """Demand a negative delta; amounts are positive numbers, otherwise as for `increasing`."""
-        words = said("decreasing", by=by, at_least=at_least, at_most=at_most, tolerance=tolerance)
-        return self._moving(Decrease(by, at_least, at_most, tolerance), words)
+        """Demand a negative delta.
+
+        Its amounts are positive numbers. The arguments and errors are those of `increasing`.
+        """
+        words = call_text("decreasing", by=by, at_least=at_least, at_most=at_most, tolerance=tolerance)
+        return self._with_movement(Decrease(by, at_least, at_most, tolerance), words)

@@ -10,17 +10,16 @@ from typing import Any, Final, TypeVar, overload
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = [
-    "WORDS_OF_CHANGE",
+    "call_text",
     "has_whole_values",
     "hint_of",
     "is_blocking",
     "is_content",
     "keep_values_whole",
     "leave_unscoped",
-    "name_of_probe",
     "probe",
-    "said",
-    "source",
+    "probe_name",
+    "source_text",
     "take_settings",
     "unscoped_names",
 ]
@@ -49,25 +48,28 @@ def probe(
     content: bool = False,
     hint: str | None = None,
 ) -> Any:
-    """Name and configure a function as a probe; it stays the function that it is.
+    """Name and configure a function as a probe.
 
-    Any callable is a probe already. This says how it wants to be read.
+    The function itself is returned.
+
+    Any callable is a probe. These settings say how to read it.
 
     Args:
         function: the probe, when used without parentheses.
-        name: what a check's `repr`, and the sentence about a read that failed, call it, where its own name
-            says too little: a lambda's, a method's.
-        blocking: the probe waits (for a network, a disk): in an async action it is read in another thread,
-            with the context carried, so that the event loop goes on. Its thread is one of a bounded number.
-        content: what it reads is content, such as rows, documents or texts. A report names what changed by
-            key and path, and shows values only if the check says `.showing()`, or the process
-            `DELTASPAN_CAPTURE_STATE=full`. Of a state that is one number, the number is shown.
-        hint: a sentence about what keeps a change from being seen. It ends the explanation of a check that
+        name: the name in a check's `repr` and in the sentence about a failed read. Use it if the function's
+            own name says too little, as that of a lambda or a method does.
+        blocking: whether the probe waits, for a network or a disk. In an async action it is then read in
+            another thread, in the same context, so that the event loop goes on. The number of threads is
+            bounded.
+        content: whether the state is content, such as rows, documents or texts. A report then names changes
+            by key and path. It shows values only if the check has `.showing()`, or the process has
+            `DELTASPAN_CAPTURE_STATE=full`. A state that is one number is always shown.
+        hint: a sentence about a reason why a change may not be seen. It ends the explanation of a check that
             claims a change and fails because nothing changed.
 
     Raises:
-        DefinitionTypeError: what is decorated is not callable, takes no attributes (wrap it in a function),
-            is said to block and is async, or is given a name or a hint that is not a text.
+        DefinitionTypeError: the function is not callable, takes no attributes (wrap it in a function), is
+            both blocking and async, or has a name or a hint that is not a string.
 
     Example:
         >>> from deltaspan import probe
@@ -78,85 +80,95 @@ def probe(
         3
     """
     if function is None:
-        return lambda decorated: _configured(decorated, name, blocking=blocking, content=content, hint=hint)
-    return _configured(function, name, blocking=blocking, content=content, hint=hint)
+        return lambda decorated: _configure(decorated, name, blocking=blocking, content=content, hint=hint)
+    return _configure(function, name, blocking=blocking, content=content, hint=hint)
 
 
 def is_blocking(function: Any) -> bool:
-    """Return whether a probe said that it waits."""
+    """Return whether a probe was configured as blocking."""
     return bool(_setting(function, _BLOCKING))
 
 
 def is_content(function: Any) -> bool:
-    """Return whether a probe said that what it reads is content."""
+    """Return whether a probe was configured to read content."""
     return bool(_setting(function, _CONTENT))
 
 
 def hint_of(function: Any) -> str | None:
-    """Return what a probe said about changes that it does not see, or None."""
+    """Return the hint about changes that a probe does not see, or None."""
     hint: str | None = _setting(function, _HINT)
     return hint
 
 
 def unscoped_names(function: Any) -> frozenset[str]:
-    """Return the arguments that say how a probe reads, and not which place: a session, a connection."""
+    """Return the parameters of a probe that do not select a place.
+
+    A session or a connection says how the probe reads, not where.
+    """
     return _setting(function, _UNSCOPED) or frozenset()
 
 
 def leave_unscoped(function: Any, names: Iterable[str]) -> None:
-    """Note arguments of a probe by which its checks are not scoped."""
+    """Set the parameters of a probe that do not select a place."""
     setattr(function, _UNSCOPED, frozenset(names))
 
 
 def has_whole_values(function: Any) -> bool:
-    """Return whether each value of a probe's mapping is compared as a whole, and not by its items."""
+    """Return whether a probe's mapping has values that are compared as wholes."""
     return bool(_setting(function, _WHOLE))
 
 
 def keep_values_whole(function: Any) -> None:
-    """Have each value of a mapping compared as a whole: it is one fact, such as a size and a digest."""
+    """Mark the values of a probe's mapping to be compared as wholes.
+
+    Each value is then one fact, such as a size and a digest.
+    """
     setattr(function, _WHOLE, True)
 
 
-def take_settings(made: F, function: Any, *, content: bool = True) -> F:
-    """Give a probe that wraps another one the settings of that one, and return it.
+def take_settings(wrapper: F, function: Any, *, content: bool = True) -> F:
+    """Copy the settings of a wrapped probe to the probe that wraps it.
+
+    The wrapping probe is returned.
 
     Args:
-        made: the probe that wraps.
-        function: the one that it wraps.
-        content: whether the state of the probe that wraps is content if that of the other one is.
+        wrapper: the probe that wraps another one.
+        function: the wrapped probe.
+        content: whether the wrapper reads content if the wrapped probe does.
     """
     for setting in (_BLOCKING, _HINT, _UNSCOPED, _WHOLE, *((_CONTENT,) if content else ())):
-        said = _setting(function, setting)
-        if said:
-            setattr(made, setting, said)
-    return made
+        value = _setting(function, setting)
+        if value:
+            setattr(wrapper, setting, value)
+    return wrapper
 
 
-def name_of_probe(function: Any) -> str | None:
-    """Return the name that a probe was given; None when it goes by its own."""
+def probe_name(function: Any) -> str | None:
+    """Return the name that a probe was configured with, or None."""
     name: str | None = _setting(function, _NAME)
     return name
 
 
 def _setting(function: Any, setting: str) -> Any:
-    # A partial may have been configured itself; otherwise it is what it was made of.
+    # A partial may have been configured itself. Otherwise it has the settings of its function.
     while isinstance(function, partial) and not hasattr(function, setting):
         function = function.func
     return getattr(function, setting, None)
 
 
-def _configured(
+def _configure(
     function: Any, name: str | None, *, blocking: bool, content: bool = False, hint: str | None = None
 ) -> Any:
-    # The settings belong to the function, which is what a check will find when it takes the method.
+    # The settings belong to the function, because a check finds that when it takes the method.
     inner = function.__func__ if isinstance(function, staticmethod | classmethod) else function
     if not callable(inner):
         raise DefinitionTypeError(f"a probe is a callable that reads a state, not {function!r}")
     if blocking and (iscoroutinefunction(inner) or iscoroutinefunction(getattr(inner, "__call__", None))):  # noqa: B004  # to be inspected
-        raise DefinitionTypeError(f"{function!r} is async: it awaits, so it cannot block")
+        raise DefinitionTypeError(
+            f"{function!r} is async, so it awaits and cannot block; leave blocking= out"
+        )
     if name is not None and not (isinstance(name, str) and name.strip()):
-        raise DefinitionTypeError(f"probe(name=...) takes a text to call it by, not {name!r}")
+        raise DefinitionTypeError(f"probe(name=...) takes a string that is not empty, not {name!r}")
     if hint is not None and not (isinstance(hint, str) and hint.strip()):
         raise DefinitionTypeError(f"probe(hint=...) takes a sentence, not {hint!r}")
     try:
@@ -169,30 +181,22 @@ def _configured(
             setattr(inner, _NAME, name)
     except AttributeError:
         raise DefinitionTypeError(
-            f"{function!r} takes no settings; wrap it in a function of your own"
+            f"{function!r} takes no attributes, so it cannot be configured; wrap it in a function of your own"
         ) from None
     return function
 
 
-WORDS_OF_CHANGE: Final = frozenset(
-    {
-        "adding", "allowing_others", "by", "by_at_least", "by_at_most", "by_between", "decreasing",
-        "ending_at", "from_", "ignoring", "increasing", "keeping_others", "modifying", "only", "removing",
-        "resizing", "satisfying", "to",
-    }
-)  # fmt: skip
-"""The words that say what changes, or how far; the other two kinds of check are told where they belong."""
-
-
-def source(value: Any) -> str:
+def source_text(value: Any) -> str:
+    """Return the source text of a callable or a value."""
     if callable(value):
-        name = name_of_probe(value) or getattr(value, "__qualname__", None)
+        name = probe_name(value) or getattr(value, "__qualname__", None)
         if isinstance(name, str) and name.isidentifier():
             return name
     return repr(value)
 
 
-def said(word: str, *operands: object, **options: object) -> str:
-    parts = [source(operand) for operand in operands]
-    parts += [f"{name}={source(option)}" for name, option in options.items() if option is not None]
+def call_text(word: str, *operands: object, **options: object) -> str:
+    """Return the source text of a call. Options that are None are left out."""
+    parts = [source_text(operand) for operand in operands]
+    parts += [f"{name}={source_text(option)}" for name, option in options.items() if option is not None]
     return f"{word}({', '.join(parts)})"

@@ -1,4 +1,4 @@
-"""Probes that wrap one which reads rows, and give its rows by key."""
+"""Wrappers of probes that read rows, which return the rows by key."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from deltaspan._state.snapshot import MAX_NODES, Unfreezable
 __all__ = [
     "AsyncRowProbe",
     "Field",
+    "IteratorHistory",
     "RowProbe",
-    "Spent",
-    "as_text",
     "is_field",
-    "name_of",
     "records_by_key",
+    "tag_text",
     "tags_by_key",
 ]
 
 Field: TypeAlias = str | int | Callable[[Any], Any]
-"""What of a row: the name of an item or an attribute, the position of an item, or a callable."""
+"""A field of a row: the name of an item or attribute, the position of an item, or a callable."""
 
 _UUID_BYTES: Final = 16
 
@@ -42,31 +41,33 @@ def tags_by_key(
     source: str,
     content: Callable[[Any, str], str] | None = None,
 ) -> dict[Hashable, object]:
-    """Return key → tag of rows; key → (tag, root) with a root, key → (tag, root, fingerprint) with content.
+    """Return key → tag of each row.
+
+    With a root the value is (tag, root), with content it is (tag, root, fingerprint).
 
     Args:
         rows: an iterable of rows.
-        key: what is unique among them.
-        tag: the causal tag of whoever wrote the row last; None or empty text for none.
-        root: the tag of the outermost run, or None to leave it out.
-        source: where rows come from, for a sentence: "a row of orders".
-        content: returns the fingerprint of a row, given the row and the source; None to leave it out.
+        key: the field that is unique among the rows.
+        tag: the field with the causal tag of the row's last writer. It is None or empty without a tag.
+        root: the field with the tag of the outermost run, or None to leave it out.
+        source: the place that rows come from, for a sentence: "a row of orders".
+        content: a function of the row and the source that returns a fingerprint, or None to leave it out.
 
     Raises:
-        LookupError: a row lacks one of the three.
-        TypeError: these are no rows.
-        Unfreezable: two rows have the same key, a key cannot be one, or there is no end to the rows.
+        LookupError: a row lacks one of the fields.
+        TypeError: the value is not an iterable of rows.
+        Unfreezable: two rows have the same key, a key does not hash, or there are too many rows.
     """
     read_tag = _reader(tag, "tag", source)
     read_root = None if root is None else _reader(root, "root", source)
     state: dict[Hashable, object] = {}
     for name, row in _by_key(rows, _reader(key, "key", source), source, "tagged"):
-        own = as_text(read_tag(row))
-        its_root = None if read_root is None else as_text(read_root(row))
+        row_tag = tag_text(read_tag(row))
+        row_root = None if read_root is None else tag_text(read_root(row))
         if content is not None:
-            state[name] = (own, its_root, content(row, source))
+            state[name] = (row_tag, row_root, content(row, source))
         else:
-            state[name] = own if read_root is None else (own, its_root)
+            state[name] = row_tag if read_root is None else (row_tag, row_root)
     return state
 
 
@@ -75,12 +76,12 @@ def records_by_key(records: Any, key: Field, source: str) -> dict[Hashable, Any]
 
     Args:
         records: an iterable of records.
-        key: what is unique among them.
-        source: where they come from, for a sentence.
+        key: the field that is unique among the records.
+        source: the place that records come from, for a sentence.
 
     Raises:
-        TypeError: these are no records.
-        Unfreezable: two records have the same key, one has none, or there is no end to them.
+        TypeError: the value is not an iterable of records.
+        Unfreezable: two records have the same key, a record has none, or there are too many records.
     """
     read = _reader(key, "key", source)
 
@@ -96,35 +97,38 @@ def records_by_key(records: Any, key: Field, source: str) -> dict[Hashable, Any]
 def _by_key(
     rows: Any, read_key: Callable[[Any], Any], source: str, word: str
 ) -> Iterator[tuple[Hashable, Any]]:
-    """Yield key and row, one by one, so that no more of a row is kept than is needed."""
+    """Yield key and row one by one.
+
+    The caller then keeps no more of a row than it needs.
+    """
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise TypeError(
             f"{word}() reads rows, and {source} gave a {type(rows).__name__} (return a list of rows)"
         )
-    found: set[Hashable] = set()
+    keys: set[Hashable] = set()
     for row in rows:
         name = read_key(row)
         try:
-            known = name in found
+            is_known = name in keys
         except TypeError:
             raise Unfreezable(
                 f"a row of {source} has the key {show(name)}, which does not hash: let key= give a number or "
                 f"text"
             ) from None
-        if known:
+        if is_known:
             raise Unfreezable(
                 f"two rows of {source} have the key {show(name)}: let key= name what is unique among them"
             )
-        found.add(name)
-        if len(found) > MAX_NODES:
+        keys.add(name)
+        if len(keys) > MAX_NODES:
             raise Unfreezable(
                 f"{source} gave more than {MAX_NODES} rows: read those that the action may write"
             )
         yield name, row
 
 
-def as_text(tag: Any) -> str | None:
-    """Return a tag as the text that it compares by; None for what is no tag."""
+def tag_text(tag: Any) -> str | None:
+    """Return a tag as normalized text, or None if it is not a tag."""
     if isinstance(tag, bytes | bytearray | memoryview):
         data = bytes(tag)
         tag = UUID(bytes=data) if len(data) == _UUID_BYTES else data.decode("utf-8", "replace")
@@ -132,7 +136,7 @@ def as_text(tag: Any) -> str | None:
         return None
     text = str(tag).strip()
     try:
-        return str(UUID(text)) if text else None  # however a database writes one: bare, in braces, as a URN
+        return str(UUID(text)) if text else None  # one form for all: bare, in braces, as a URN
     except ValueError:
         return text
 
@@ -142,11 +146,10 @@ def _reader(field: Field, role: str, source: str) -> Callable[[Any], Any]:
         return field
 
     def read(row: Any) -> Any:
-        found = (
-            _item(row, field) if isinstance(field, int) or hasattr(row, "keys") else _attribute(row, field)
-        )
-        if found is not _MISSING:
-            return found
+        by_item = isinstance(field, int) or hasattr(row, "keys")
+        value = _item(row, field) if by_item else _attribute(row, field)
+        if value is not _MISSING:
+            return value
         raise LookupError(f"a row of {source} has no {field!r}, which {role}= names (it {_contents(row)})")
 
     return read
@@ -157,7 +160,7 @@ def _item(row: Any, field: str | int) -> Any:
         return row[field]
     except LookupError:
         return _MISSING
-    except Exception as error:  # it has keys, and yet no items
+    except Exception as error:  # the row has keys, but no items
         let_through(error)
         return _attribute(row, field)
 
@@ -178,33 +181,33 @@ def _contents(row: Any) -> str:
     return f"has {len(row)} items" if isinstance(row, tuple | list) else f"is of type {type(row).__name__}"
 
 
-_MAX_HELD: Final = 8
-"""How many iterators are remembered that cannot be remembered weakly; held on to, so few."""
+_MAX_RETAINED: Final = 8
+"""The most iterators that are retained because they take no weak reference."""
 
 
-class Spent:
-    """Remembers the iterators that one probe gave, for as long as they live.
+class IteratorHistory:
+    """The iterators that one probe has returned, for as long as they live.
 
-    A fresh one for each read, as a generator function makes them, is as good as a list. A cursor that is run
-    again for each read cannot be told from one that is spent, so it is refused as well.
+    A fresh iterator for each read, as from a generator function, is as good as a list. A cursor that runs
+    again for each read looks the same as an exhausted one, so it is refused as well.
     """
 
-    __slots__ = ("_held", "_seen")
+    __slots__ = ("_retained", "_seen")
 
     def __init__(self) -> None:
-        # By identity. An iterator that cannot be remembered weakly is held, in a list of its own.
+        # By identity. An iterator that takes no weak reference is retained in a list of its own.
         self._seen: dict[int, weakref.ref[Any]] = {}
-        self._held: dict[int, list[Any]] = {}
+        self._retained: dict[int, list[Any]] = {}
 
-    def refuse(self, rows: Any, source: str) -> None:
-        """Refuse an iterator that was read before, or is known to be at its end.
+    def check_unread(self, rows: Any, source: str) -> None:
+        """Raise if an iterator was read before, or is known to be exhausted.
 
         Args:
-            rows: what the probe gave.
-            source: where rows come from, for a sentence.
+            rows: the value that the probe returned.
+            source: the place that rows come from, for a sentence.
 
         Raises:
-            Unfreezable: it is such an iterator.
+            Unfreezable: the iterator was read before.
         """
         if not isinstance(rows, Iterator):
             return
@@ -216,7 +219,7 @@ class Spent:
             )
 
     def _is_known(self, rows: Any) -> bool:
-        """Return whether the iterator was given before, and remember it."""
+        """Return whether the iterator was returned before, and remember it."""
         key, seen = id(rows), self._seen
 
         def forget(dead: weakref.ref[Any]) -> None:
@@ -224,48 +227,48 @@ class Spent:
                 seen.pop(key, None)
 
         try:
-            own = weakref.ref(rows, forget)
-        except TypeError:  # most of Python's own take no weak reference
-            held = [rows]
-            is_known = self._held.setdefault(key, held) is not held
-            keep_newest(self._held, _MAX_HELD)
+            reference = weakref.ref(rows, forget)
+        except TypeError:  # most of Python's own iterators take no weak reference
+            entry = [rows]
+            is_known = self._retained.setdefault(key, entry) is not entry
+            keep_newest(self._retained, _MAX_RETAINED)
             return is_known
-        known = seen.setdefault(key, own)
-        if known is own:
+        known = seen.setdefault(key, reference)
+        if known is reference:
             return False
         if known() is rows:
             return True
-        seen[key] = own  # the one that was here before is gone, and its callback is still to come
+        seen[key] = reference  # the earlier iterator is gone, but its callback has not run yet
         return False
 
-    def __reduce__(self) -> tuple[type[Spent], tuple[()]]:
-        return Spent, ()  # elsewhere there are other iterators
+    def __reduce__(self) -> tuple[type[IteratorHistory], tuple[()]]:
+        return IteratorHistory, ()  # another process has other iterators
 
 
 class RowProbe:
-    """A probe of rows by key; it takes what the probe of rows takes.
+    """A probe of rows by key, with the parameters of the wrapped probe.
 
     Args:
         probe: reads rows.
-        words: the call that made this one, as it reads in source.
+        words: the source text of the call that made this probe.
     """
 
     def __init__(self, probe: Callable[..., Any], words: str) -> None:
         self._probe = probe
         self._words = words
-        self._source = _source(probe)
-        self._spent = Spent()
+        self._source = _place_of(probe)
+        self._history = IteratorHistory()
         self.__signature__ = inspect.Signature(parameters_of(probe))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         rows = self._probe(*args, **kwargs)
-        return self._awaited(rows) if isawaitable(rows) else self._read(rows)
+        return self._read_async(rows) if isawaitable(rows) else self._read(rows)
 
-    async def _awaited(self, rows: Awaitable[Any]) -> Any:
+    async def _read_async(self, rows: Awaitable[Any]) -> Any:
         return self._read(await rows)
 
     def _read(self, rows: Any) -> Any:
-        self._spent.refuse(rows, self._source)
+        self._history.check_unread(rows, self._source)
         return self._keyed(rows)
 
     @abstractmethod
@@ -277,25 +280,22 @@ class RowProbe:
 
 
 class AsyncRowProbe(RowProbe):
-    """The same of an async probe, which whoever inspects it finds to be async."""
+    """A `RowProbe` of an async probe, which inspection recognizes as async."""
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._read(await self._probe(*args, **kwargs))
 
 
 def is_field(field: Any) -> bool:
-    """Return whether a value says what to read from a row: a name, a position or a callable."""
+    """Return whether a value can name a field: a name, position or callable."""
     return not isinstance(field, bool) and (callable(field) or isinstance(field, str | int))
 
 
-def name_of(value: Any) -> str:
-    """Return a callable or a value as it reads in source."""
-    name = getattr(value, "__qualname__", None)
-    return name if callable(value) and isinstance(name, str) and name.isidentifier() else repr(value)
+def _place_of(probe: Any) -> str:
+    """Return the name of the place that rows come from.
 
-
-def _source(probe: Any) -> str:
-    """Return where rows come from: the table that a probe names, or else its own name."""
+    It is the table that a probe names, or else the probe's own name.
+    """
     for attribute in ("table", "__name__"):
         name = getattr(probe, attribute, None)
         if isinstance(name, str) and name and name != "<lambda>":

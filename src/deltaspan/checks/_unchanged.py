@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from deltaspan.checks._change_words import checked_patterns
+from deltaspan.checks._change_words import validate_members
 from deltaspan.checks._check import Check, S_co
-from deltaspan.checks._probe import said
+from deltaspan.checks._probe import call_text
 from deltaspan.expectations import Ignored, NoChange
 
 __all__ = ["Unchanged"]
@@ -21,7 +21,9 @@ class Unchanged(Check[S_co]):
     __slots__ = ()
 
     def ignoring(self: U, *patterns: object) -> U:
-        """Leave keys, members or paths out entirely, before anything is read; as for `change`.
+        """Leave keys, members or paths out entirely, before anything is read.
+
+        The arguments and errors are those of `ignoring` on a `change`.
 
         Example:
             >>> from deltaspan import unchanged, window
@@ -33,10 +35,10 @@ class Unchanged(Check[S_co]):
         """
         expectation = self.expectation
         assert isinstance(expectation, NoChange)  # noqa: S101  # `unchanged` makes no other
-        more = checked_patterns(self.metric, "ignoring", patterns)
+        more = validate_members(self.metric, "ignoring", patterns)
         ignored = Ignored((*expectation.ignored.patterns, *more))
         return replace(
             self,
             expectation=replace(expectation, ignored=ignored),
-            words=(*self.words, said("ignoring", *patterns)),
+            words=(*self.words, call_text("ignoring", *patterns)),
         )

@@ -1,10 +1,9 @@
-"""Expectations: what a delta must satisfy. Each is immutable, returns a verdict and owns its sentence.
+"""Expectations: immutable demands on a delta, each with its verdict and its sentence.
 
-`change.py` combines a start, an end and a movement, and `claims.py` holds the expectations without one. Each
-other file is a family of movements (`movements.py`, `amounts.py`, `amounts_by_key.py`, `sizes.py`,
-`members.py`, `only.py`, `predicates.py`) or what they share: `patterns.py` tells patterns from literal text,
-`matching.py` finds what a member names, `ignoring.py` leaves members out, `order.py` sees reordering,
-`operands.py` fills in what is computed. A new family is a new file.
+`_change.py` combines a start, an end and a movement. Each other file is a family of movements
+(`_movements.py`, `_numbers.py`, `_numbers_by_key.py`, `_members.py`, `_only.py`, `_predicates.py`) or shared:
+`_patterns.py` separates patterns from literal text, `_paths.py` resolves the members that a pattern names,
+`_ignoring.py` leaves members out, `_computed.py` resolves computed operands. A new family is a new file.
 """
 
 from deltaspan.expectations._base import (
@@ -23,16 +22,16 @@ from deltaspan.expectations._computed import (
     POST_STATE,
     PRE_STATE,
     VALUE,
-    Question,
+    BoundPredicate,
     computed_operands,
     has_operand,
     is_predicate,
     predicate_name,
+    read_own_generator,
     with_operands,
-    with_own_generator_read,
 )
 from deltaspan.expectations._ignoring import NOTHING_IGNORED, Ignored
-from deltaspan.expectations._keeping_others import claimed_removals, collateral_words, without_unsigned
+from deltaspan.expectations._keeping_others import collateral_words, removals_of_others, without_unsigned
 from deltaspan.expectations._members import Kind, Members, Named, Resizing
 from deltaspan.expectations._movements import AnyMovement, NoMovement, SomeChange
 from deltaspan.expectations._numbers import AtLeast, AtMost, Between, By, Decrease, Increase, is_of_numbers
@@ -41,11 +40,11 @@ from deltaspan.expectations._only import Only
 from deltaspan.expectations._patterns import (
     MemberTemplate,
     Pattern,
-    holds_pattern,
+    has_pattern,
     is_glob,
+    parse_key,
+    parse_member,
     pattern,
-    written,
-    written_key,
 )
 from deltaspan.expectations._predicates import PredicateRaised, Satisfying
 
@@ -62,6 +61,7 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Between",
+    "BoundPredicate",
     "By",
     "ByKey",
     "ChangeExpectation",
@@ -82,24 +82,23 @@ __all__ = [
     "Only",
     "Pattern",
     "PredicateRaised",
-    "Question",
     "Resizing",
     "Satisfying",
     "SomeChange",
     "States",
-    "claimed_removals",
     "collateral_words",
     "computed_operands",
     "has_operand",
-    "holds_pattern",
+    "has_pattern",
     "is_glob",
     "is_of_numbers",
     "is_predicate",
+    "parse_key",
+    "parse_member",
     "pattern",
     "predicate_name",
+    "read_own_generator",
+    "removals_of_others",
     "with_operands",
-    "with_own_generator_read",
     "without_unsigned",
-    "written",
-    "written_key",
 ]

@@ -1,4 +1,4 @@
-"""What an expectation is, and the one way in which its sentences are put together."""
+"""The protocols of expectations and movements, and the sentences that they share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
     "NothingClaimed",
     "States",
     "sentence",
-    "unfit",
+    "wrong_kind",
 ]
 
 States: TypeAlias = tuple[object, object]
@@ -37,54 +37,66 @@ class Expectation(Explained, Protocol):
 
     @property
     def ignored(self) -> Ignored:
-        """The members that are left out before anything is judged; NOTHING_IGNORED by default."""
+        """The members that are left out before anything is judged. The default is NOTHING_IGNORED."""
         ...
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
-        """Return the verdict on one delta; never raises for any state."""
+        """Return the verdict on one delta.
+
+        It never raises, whatever the states are.
+        """
         ...
 
 
 class Movement(Protocol):
-    """How a state must have moved between its start and its end."""
+    """A demand on the movement of a state between its start and its end."""
 
     @property
     def verb(self) -> str:
-        """`change`, `increase`, `decrease` or `satisfy`."""
+        """The verb of the demand: `change`, `increase`, `decrease` or `satisfy`."""
         ...
 
     @property
     def extent(self) -> str:
-        """How far, in words that follow the verb: `by at least 1`, or nothing."""
+        """The amount of the movement, in words that follow the verb.
+
+        An example is `by at least 1`. It may be empty.
+        """
         ...
 
     @property
     def expected(self) -> object:
-        """As for Expectation, or None when the movement adds nothing to a start and an end."""
+        """The value that a report shows as `expected_delta`.
+
+        It is None if the movement adds nothing to a start and an end.
+        """
         ...
 
     @property
     def admits_none(self) -> bool:
-        """Whether a state that did not change may be such a movement, as far as its operands are known."""
+        """True if an unchanged state may satisfy the movement.
+
+        Computed operands may have any value.
+        """
         ...
 
     def holds(self, delta: Delta, states: States) -> bool:
         """Return whether the delta is such a movement.
 
         Raises:
-            Incomparable: the delta is of a kind that this movement cannot judge.
-            NothingClaimed: all that it demands was computed, as nothing.
+            Incomparable: the movement cannot judge a delta of this kind.
+            NothingClaimed: the whole demand was computed as nothing.
         """
         ...
 
     def happened(self, delta: Delta) -> str:
-        """Say what happened, to follow the name of what changed."""
+        """Describe the change, to follow the name of the state."""
         ...
 
     def fault(self, delta: Delta, states: States) -> str | None:
-        """Say what happened instead, to follow "but it"; None when nothing is wrong.
+        """Describe the deviation, to follow "but it", or return None.
 
-        Asked only of a delta that was judged already, and judges no predicate again.
+        It is called only with a delta that was judged already. It asks no predicate again.
         """
         ...
 
@@ -93,12 +105,12 @@ class Incomparable(Exception):
     """The two states cannot be compared in the way that the expectation asks.
 
     Args:
-        fact: why not, in words to be followed by the states.
-        hint: what to say or to return instead, if anything.
+        problem: the reason, to be followed by the states.
+        hint: the word to use, or the value to return, instead.
     """
 
-    def __init__(self, fact: str, hint: str = "") -> None:
-        super().__init__(fact)
+    def __init__(self, problem: str, hint: str = "") -> None:
+        super().__init__(problem)
         self.hint = hint
 
     def sentence(self, states: States) -> str:
@@ -108,10 +120,12 @@ class Incomparable(Exception):
 
 
 class NothingClaimed(Exception):
-    """A change was claimed, and what was computed names none: no delta could tell whether that was meant.
+    """A change was claimed, but the computed operands name none.
+
+    No delta could tell whether that was meant.
 
     Args:
-        computed: what was computed, in words.
+        computed: the computed demand, in words.
     """
 
     def __init__(self, computed: str) -> None:
@@ -122,15 +136,15 @@ class NothingClaimed(Exception):
 
 
 def sentence(metric: str, demand: str, happened: str, states: States, *, holds: bool, held: str = "") -> str:
-    """Put one sentence together, the same way for each family.
+    """Build the sentence of a check, in the same way for each family.
 
     Args:
-        metric: the name of what was measured.
-        demand: what follows "expected … to".
-        happened: what follows "but it".
+        metric: the name of the state.
+        demand: the words that follow "expected … to".
+        happened: the words that follow "but it".
         states: baseline and post-state.
         holds: whether the demand was met.
-        held: says that what was asked for held before the action; empty if it did not.
+        held: a clause that says that the demand was met before the action, or nothing.
     """
     both = transition(*states)
     if held:
@@ -145,13 +159,15 @@ _Need = Literal["a number", "a collection", "a mapping"]
 _COLLECTIONS: Final = (frozenset, tuple, MappingProxyType)
 
 
-def unfit(word: str, need: _Need, delta: Delta, states: States) -> Incomparable:
-    """Return the refusal to judge a delta of the wrong kind, with what to say or to return instead.
+def wrong_kind(word: str, need: _Need, delta: Delta, states: States) -> Incomparable:
+    """Build the error for a delta of the wrong kind.
+
+    It says what to write or to return instead.
 
     Args:
-        word: the word that was said, as it is written.
-        need: what it needs before and after the action.
-        delta: what it was said of.
+        word: the word of the check, as it is written.
+        need: the kind of state that the word needs.
+        delta: the delta that was to be judged.
         states: baseline and post-state.
     """
     hint = (_instead_of_number if need == "a number" else _instead_of_members)(word, delta, states)
@@ -164,10 +180,10 @@ def _instead_of_number(_word: str, delta: Delta, states: States) -> str:
     if isinstance(delta, SetDelta | SequenceDelta) or all(isinstance(s, _COLLECTIONS) for s in states):
         return "use .resizing(n) for its size"
     if all(_subtracts(state) for state in states):
-        return ""  # of kinds, or too far apart, to subtract from one another
+        return ""  # their kinds do not subtract, or they are too far apart
     if all(state is None or _subtracts(state) for state in states):
         return "let the probe return 0 where there is nothing to count"
-    return "use .from_(...) or .to(...) for a state that is no number"
+    return "use .from_(...) or .to(...) for a state that is not a number"
 
 
 def _instead_of_members(word: str, delta: Delta, states: States) -> str:

@@ -1,4 +1,4 @@
-"""A change: from a start, to an end, by a movement; each part optional."""
+"""The expectation of a change: optional start, optional end, and a movement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deltaspan._state.render import show, transition, whole
 from deltaspan._state.snapshot import freeze
 from deltaspan._verdicts import FAIL, OBSERVED, PASS, UNREAD, Raised, Verdict, inconclusive
 from deltaspan.expectations._base import Incomparable, Movement, NothingClaimed, States, sentence
-from deltaspan.expectations._ends import instead
+from deltaspan.expectations._ends import describe_state
 from deltaspan.expectations._ignoring import NOTHING_IGNORED, Ignored
 from deltaspan.expectations._keeping_others import NO_ROWS, collateral, collateral_words, kept_sentence
 from deltaspan.expectations._movements import SOME_CHANGE, AnyMovement
@@ -26,16 +26,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ChangeExpectation:
-    """A movement, which may be asked to start and to end at given states.
+    """A movement, optionally from a given start and to a given end.
 
     Attributes:
-        start: the state that the baseline must equal, frozen; UNREAD when any will do.
-        end: the state that the post-state must equal, frozen; UNREAD when any will do.
-        movement: how the state must have moved. A bare start or end still demands some change: an end
-            that was there before the action proves nothing about the action.
-        ignored: what is left out before anything is judged, of a start and an end too.
+        start: the frozen state that the baseline must equal. UNREAD accepts any.
+        end: the frozen state that the post-state must equal. UNREAD accepts any.
+        movement: the demand on the movement. A bare start or end demands some change, because an end that
+            was there before the action proves nothing about the action.
+        ignored: the members that are left out before anything is judged, also of a start and an end.
         is_idempotent: whether the end may have been there before the action.
-        keeps_others: whether, of tagged rows, those of others must be as they were.
+        keeps_others: whether tagged rows of others must be unchanged.
     """
 
     movement: Movement = SOME_CHANGE
@@ -47,15 +47,15 @@ class ChangeExpectation:
 
     @property
     def expected(self) -> object:
-        own = self.movement.expected
-        if own is None:
-            own = self._ends.strip(" ,") or "some change"
-        elif self.is_idempotent and isinstance(own, str):
-            own = f"{own}{self._ends}"
-        if callable(own):
-            own = "computed"
+        expected = self.movement.expected
+        if expected is None:
+            expected = self._ends.strip(" ,") or "some change"
+        elif self.is_idempotent and isinstance(expected, str):
+            expected = f"{expected}{self._ends}"
+        if callable(expected):
+            expected = "computed"
         keeping = ", keeping other rows" if self.keeps_others else ""
-        return f"{own}{keeping}{self.ignored.words}" if isinstance(own, str) else own
+        return f"{expected}{keeping}{self.ignored.words}" if isinstance(expected, str) else expected
 
     @property
     def _ends(self) -> str:
@@ -70,13 +70,13 @@ class ChangeExpectation:
             if self.ignored.patterns:
                 delta = self.ignored.leave_out(delta)
             moved = self.movement.holds(delta, states)
-        except Incomparable as fact:
-            return inconclusive("incomparable", fact.sentence(states))
-        except NothingClaimed as fact:
-            return inconclusive("expectation_failed", str(fact))
-        except PredicateRaised as fact:
-            fault = None if fact.error is None else Raised.of(fact.error)
-            return inconclusive("expectation_failed", str(fact), fault)
+        except Incomparable as error:
+            return inconclusive("incomparable", error.sentence(states))
+        except NothingClaimed as error:
+            return inconclusive("expectation_failed", str(error))
+        except PredicateRaised as error:
+            fault = None if error.error is None else Raised.of(error.error)
+            return inconclusive("expectation_failed", str(error), fault)
         moved = moved and not self.harm(delta).changed
         return PASS if moved and self.starts(pre_state) and self.arrives(post_state) else FAIL
 
@@ -98,7 +98,7 @@ class ChangeExpectation:
             return kept_sentence(metric, f"{self._demand}{ignoring}", happened, delta, harm, holds=holds)
         if holds:
             happened += ignoring
-        held = self._held(states)
+        held = self._already_held(states)
         return sentence(metric, f"{self._demand}{ignoring}", happened, states, holds=holds, held=held)
 
     @property
@@ -110,48 +110,51 @@ class ChangeExpectation:
             return f"{movement.verb} {extent}".rstrip() + self._ends
         return f"{movement.verb}{self._ends}{' ' if extent else ''}{extent}"
 
-    def _held(self, states: States) -> str:
-        """Say that the end which is asked for was there before the action, if it was."""
+    def _already_held(self, states: States) -> str:
+        """Say that the demanded end was there before the action, if so."""
         if self.end is UNREAD or callable(self.end) or not self.arrives(states[0]):
             return ""
-        # What is ignored may stand in the end that was asked for, and not in the state.
+        # The demanded end may contain ignored members that the state does not have.
         end = whole(self.end) if equal(self.end, states[0]) else None
         return f"it was {end or 'so'} already before the action"
 
     def _faults(self, delta: Delta, states: States) -> Iterator[str]:
         is_start, is_still = self.starts(states[0]), not delta.changed
         if not is_start:
-            yield f"started {instead(self.start, states[0], self.ignored)}"
+            yield f"started {describe_state(self.start, states[0], self.ignored)}"
         if not self.arrives(states[1]):
             if is_start or not is_still:
-                yield f"{'stayed' if is_still else 'ended'} {instead(self.end, states[1], self.ignored)}"
+                verb = "stayed" if is_still else "ended"
+                yield f"{verb} {describe_state(self.end, states[1], self.ignored)}"
             else:
                 yield "did not change"
             if is_still:
-                return  # the sentence says already that the state did not move
+                return  # the sentence already says that the state did not change
         fault = self.movement.fault(delta, states)
         if fault is not None:
             yield fault
 
     def harm(self, delta: Delta) -> MappingDelta:
-        """Return what happened to rows that were to be kept; nothing where none are.
+        """Return the changes of rows that were to be kept.
+
+        It is empty if no rows were to be kept.
 
         Args:
-            delta: what changed, ignored members left out.
+            delta: the delta without ignored members.
         """
         if self.keeps_others and isinstance(delta, TaggedDelta):
             return collateral(self.movement, delta)
         return NO_ROWS
 
     def starts(self, pre_state: object) -> bool:
-        """Return whether the baseline is the start that is asked for, if any."""
-        return self.start is UNREAD or self._same(self.start, pre_state)
+        """Return whether the baseline is the demanded start, if any."""
+        return self.start is UNREAD or self._is_same(self.start, pre_state)
 
     def arrives(self, post_state: object) -> bool:
-        """Return whether the post-state is the end that is asked for, if any."""
-        return self.end is UNREAD or self._same(self.end, post_state)
+        """Return whether the post-state is the demanded end, if any."""
+        return self.end is UNREAD or self._is_same(self.end, post_state)
 
-    def _same(self, expected: object, state: object) -> bool:
+    def _is_same(self, expected: object, state: object) -> bool:
         if not self.ignored.patterns:
             return equal(expected, state)
         expected = freeze(expected, self.ignored.pruning)  # as the state was read
@@ -167,8 +170,8 @@ class NoChange:
     """The two states are equal, by value.
 
     Attributes:
-        ignored: what is left out before anything is judged.
-        cause: what the action did, when that is why nothing may have changed: `raised ValueError`.
+        ignored: the members that are left out before anything is judged.
+        cause: the reason why nothing may have changed, such as `raised ValueError`, or nothing.
     """
 
     ignored: Ignored = NOTHING_IGNORED
@@ -196,7 +199,7 @@ class NoChange:
 
 @dataclass(frozen=True, slots=True)
 class NoClaim:
-    """Nothing is asserted: both states and their delta are recorded."""
+    """No claim. Both states and their delta are recorded."""
 
     expected: ClassVar[str] = "no claim"
     movement: ClassVar[None] = None

@@ -1,4 +1,4 @@
-"""Comparing amounts of any numeric kind, exactly, whatever decimal context the caller has set."""
+"""Exact comparison of amounts of any numeric kind, in any decimal context."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, Final
 from deltaspan._state.diff import Delta, NumberDelta, TaggedDelta, is_nan, subtract
 from deltaspan._state.render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations._base import Incomparable, States, unfit
+from deltaspan.expectations._base import Incomparable, States, wrong_kind
 
 __all__ = [
     "amount_of",
-    "checked_amount",
-    "checked_order",
-    "checked_tolerance",
     "compare",
-    "negated",
+    "negate",
+    "validate_amount",
+    "validate_order",
+    "validate_tolerance",
     "zero_like",
 ]
 
@@ -36,11 +36,13 @@ def amount_of(delta: Delta, word: str, states: States) -> Any:
         return delta.amount
     if isinstance(delta, TaggedDelta):
         return delta.amount  # rows are counted
-    raise unfit(word, "a number", delta, states)
+    raise wrong_kind(word, "a number", delta, states)
 
 
 def compare(one: Any, other: Any, tolerance: Any = None) -> int | None:
-    """Return the sign of `one - other`, 0 within the tolerance, None when either is NaN.
+    """Return the sign of `one - other`.
+
+    It is 0 within the tolerance, and None if either is NaN.
 
     Raises:
         Incomparable: the two do not subtract, such as a timedelta and a number.
@@ -54,33 +56,33 @@ def compare(one: Any, other: Any, tolerance: Any = None) -> int | None:
     amount = subtract(one, other)
     if amount is None:
         raise Incomparable(f"the amounts are of kinds that do not compare: {show(one)} and {show(other)}")
-    if tolerance is not None and compare(_size(amount), tolerance) in (-1, 0):
+    if tolerance is not None and compare(_absolute(amount), tolerance) in (-1, 0):
         return 0
     return 1 if amount > zero_like(amount) else -1
 
 
-def negated(amount: Any) -> Any:
-    """Return `-amount`, exactly: the minus sign rounds a Decimal to the caller's context."""
+def negate(amount: Any) -> Any:
+    """Return `-amount` exactly. The minus sign would round a Decimal to the context."""
     return amount.copy_negate() if isinstance(amount, Decimal) else -amount
 
 
 def zero_like(amount: Any) -> Any:
-    """Return nothing, of the amount's kind."""
+    """Return zero of the amount's kind."""
     return timedelta() if isinstance(amount, timedelta) else 0
 
 
-def _size(amount: Any) -> Any:
+def _absolute(amount: Any) -> Any:
     return amount.copy_abs() if isinstance(amount, Decimal) else abs(amount)
 
 
 # At construction ------------------------------------------------------------------------------------------
 
 
-def checked_amount(word: str, amount: Any) -> None:
-    """Refuse an amount that is neither a number nor computed.
+def validate_amount(word: str, amount: Any) -> None:
+    """Check that an amount is a number or is computed.
 
     Raises:
-        DefinitionTypeError: the amount is of another kind; bool is not a number.
+        DefinitionTypeError: the amount is of another kind. A bool is not a number.
         DefinitionValueError: the amount is NaN, which no delta satisfies.
     """
     if callable(amount):
@@ -90,11 +92,11 @@ def checked_amount(word: str, amount: Any) -> None:
             f"{word} takes a number, a timedelta, or a callable that computes one, not {show(amount)}"
         )
     if is_nan(amount):
-        raise DefinitionValueError(f"{word} takes a number, not NaN: no delta could satisfy it")
+        raise DefinitionValueError(f"{word} takes a number, not NaN, which no delta satisfies")
 
 
-def checked_tolerance(tolerance: Any) -> None:
-    """Refuse a tolerance that is not a number of zero or more.
+def validate_tolerance(tolerance: Any) -> None:
+    """Check that a tolerance is a number of zero or more.
 
     Raises:
         DefinitionTypeError: the tolerance is of another kind.
@@ -102,23 +104,23 @@ def checked_tolerance(tolerance: Any) -> None:
     """
     if tolerance is None:
         return
-    checked_amount("tolerance", tolerance)
+    validate_amount("tolerance", tolerance)
     if not callable(tolerance) and compare(tolerance, zero_like(tolerance)) == -1:
         raise DefinitionValueError(f"tolerance={tolerance!r} must not be negative")
 
 
-def checked_order(said: str, low: Any, high: Any) -> None:
-    """Refuse a range that holds for no delta.
+def validate_order(call: str, low: Any, high: Any) -> None:
+    """Check that some delta lies within a range.
 
     Raises:
-        DefinitionTypeError: its two ends do not compare.
-        DefinitionValueError: its lower end is the larger.
+        DefinitionTypeError: the two ends do not compare.
+        DefinitionValueError: the lower end is the larger one.
     """
     if callable(low) or callable(high):
         return
     try:
         order = compare(low, high)
-    except Incomparable as fact:
-        raise DefinitionTypeError(f"{said}: {fact}") from None
+    except Incomparable as error:
+        raise DefinitionTypeError(f"{call}: {error}") from None
     if order == 1:
-        raise DefinitionValueError(f"{said} holds for no delta: the first is larger; swap them")
+        raise DefinitionValueError(f"{call} holds for no delta: the first is larger; swap them")

@@ -1,7 +1,9 @@
-"""Operands that are computed from the run: found when a check meets its action, filled in when it is judged.
+"""Operands that are computed from the run.
 
-An operand is a field of an expectation or of a part of it, a member of a tuple of members, or a value of a
-mapping. Each has a path, such as `movement.amount` or `movement.adding.members.0`.
+They are found when a check is planned and resolved when it is judged.
+
+An operand is a field of an expectation or of a part of it, an item of a tuple of members, or a key or value
+of a mapping. Each has a path, such as `movement.amount` or `movement.adding.members.0`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from deltaspan._state.render import show
 from deltaspan._state.snapshot import MAX_NODES, freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._base import States
-from deltaspan.expectations._patterns import Pattern, holds_pattern
+from deltaspan.expectations._patterns import Pattern, has_pattern
 
 __all__ = [
     "BEFORE",
@@ -29,14 +31,14 @@ __all__ = [
     "POST_STATE",
     "PRE_STATE",
     "VALUE",
-    "Question",
+    "BoundPredicate",
     "any_computed",
     "computed_operands",
     "has_operand",
     "is_predicate",
     "predicate_name",
+    "read_own_generator",
     "with_operands",
-    "with_own_generator_read",
 ]
 
 DELTA: Final = "delta"
@@ -47,10 +49,10 @@ MEMBER: Final = "member"
 KEY: Final = "key"
 VALUE: Final = "value"
 BEFORE: Final = "before"
-"""What a predicate may name of one member of a set or a sequence, or of one entry of a mapping."""
+"""The names that a predicate may use for one member of a collection, or one entry of a mapping."""
 
 _KEY_OF: Final = "key of "
-"""Before the position of an item of a mapping: its key is computed, not its value."""
+"""The prefix of an item's position, if the key of the item is computed, and not its value."""
 
 _PREDICATES: Final = frozenset({"predicate", "where"})
 
@@ -58,24 +60,29 @@ D = TypeVar("D")
 
 
 def is_predicate(path: str) -> bool:
-    """Whether the operand is a predicate, which is asked about a delta rather than computed before it."""
+    """Return whether the operand at this path is a predicate.
+
+    A predicate is asked about a delta. Any other operand is computed before it.
+    """
     return path.rpartition(".")[2] in _PREDICATES
 
 
 def predicate_name(predicate: Any) -> str:
-    """Return what a sentence calls a predicate: its own name, if it has one."""
-    name = predicate.name if isinstance(predicate, Question) else getattr(predicate, "__name__", None)
+    """Return the name of a predicate for sentences: its own, if it has one."""
+    name = predicate.name if isinstance(predicate, BoundPredicate) else getattr(predicate, "__name__", None)
     return name if isinstance(name, str) and name.isidentifier() else "the predicate"
 
 
-class Question:
-    """A predicate with all that it named of the run; what it names of the change is given when it is asked.
+class BoundPredicate:
+    """A predicate bound to the values that its run has for it.
+
+    It gets the values of the change when it is asked.
 
     Args:
         ask: calls the predicate with values by name.
-        known: the values that the run had for the names it asks for.
-        names: all that it names.
-        name: what a sentence calls it.
+        known: the values of the run for its parameters.
+        names: the names of all its parameters.
+        name: its name in sentences.
     """
 
     __slots__ = ("_answers", "_ask", "_known", "name", "names")
@@ -94,16 +101,19 @@ class Question:
         self.name = name
 
     def holds(self, delta: Delta, states: States) -> bool:
-        """Ask it; whatever it raises goes on to the caller."""
+        """Return the answer of the predicate.
+
+        Errors of the predicate go on to the caller.
+        """
         return self._answer({DELTA: for_predicate(delta), PRE_STATE: states[0], POST_STATE: states[1]})
 
     def holds_of(self, kind: str, entry: Any, given: Mapping[str, object]) -> bool:
-        """Ask it about one entry of a kind, once, however often the answer is needed.
+        """Return the cached answer of the predicate about one entry.
 
         Args:
             kind: adding, removing or modifying.
             entry: a member, or the path of an entry.
-            given: what it may name of the entry.
+            given: the values of the entry, by name.
         """
         key = (kind, identity(entry))
         if key not in self._answers:
@@ -114,30 +124,30 @@ class Question:
         answer = self._ask({**self._known, **given})
         if isawaitable(answer) or isinstance(answer, Generator | AsyncGenerator):
             discard(answer)
-            raise TypeError("the predicate returned something that is still to be run; answer at once")
+            raise TypeError("the predicate returned an awaitable or a generator; return the answer itself")
         return bool(answer)
 
 
-def with_own_generator_read(value: object, function: Callable[..., object]) -> object:
-    """Return what a callable computed; a generator that it made itself becomes a list.
+def read_own_generator(value: object, function: Callable[..., object]) -> object:
+    """Return a computed value, with the callable's own generator as a list.
 
-    Any other iterator may be part of the result, and reading it would empty it for the caller.
+    Any other iterator may be part of the result. Reading it would exhaust it for the caller.
 
     Args:
-        value: what the callable returned.
+        value: the value that the callable returned.
         function: the callable.
     """
     if not isinstance(value, Generator):
         return value
     code: Any = getattr(function, "__code__", None)
-    made: Any = getattr(value, "gi_code", None)
-    if code is None or not (made is code or any(made is const for const in code.co_consts)):
+    running: Any = getattr(value, "gi_code", None)
+    if code is None or not (running is code or any(running is const for const in code.co_consts)):
         return value
     return list(islice(value, MAX_NODES + 1))
 
 
 def any_computed(operands: Iterable[object]) -> bool:
-    """Whether any of the operands is still to be computed."""
+    """Return whether any of the operands is still to be computed."""
     return any(map(callable, operands))
 
 
@@ -152,7 +162,7 @@ def has_operand(expectation: Any, path: str) -> bool:
 
 
 def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield path and callable of each operand that is computed from the run, nested parts included."""
+    """Yield path and callable of each computed operand, including nested parts."""
     for field in fields(expectation):
         operand = getattr(expectation, field.name)
         if _is_part(operand):
@@ -167,29 +177,29 @@ def computed_operands(expectation: Any) -> Iterator[tuple[str, Callable[..., Any
 
 
 def with_operands(expectation: D, values: Mapping[str, object]) -> D:
-    """Return the expectation with computed operands replaced by their values, validated as at construction.
+    """Return the expectation with values in place of computed operands, validated again.
 
     Args:
         expectation: one with computed operands.
-        values: what was computed, by the paths that `computed_operands` gave.
+        values: the computed values, by the paths that `computed_operands` yielded.
 
     Raises:
-        DefinitionError: a value is not what the expectation takes.
-        Unfreezable: a value is not a state that could be compared.
+        DefinitionError: the expectation does not take a value.
+        Unfreezable: a value cannot be compared as a state.
     """
-    own = {path: _settled(value) for path, value in values.items() if "." not in path}
+    resolved = {path: _freeze_computed(value) for path, value in values.items() if "." not in path}
     for field in fields(expectation):  # type: ignore[arg-type]  # every expectation is a dataclass
         inner = {p.partition(".")[2]: v for p, v in values.items() if p.startswith(field.name + ".")}
         if inner:
-            own[field.name] = _filled(getattr(expectation, field.name), inner)
-    remade = getattr(expectation, "remade", None)
-    if remade is not None:
-        # An amount that turns out to be a mapping makes another kind of movement.
-        return remade(**own)  # type: ignore[no-any-return]
-    return replace(expectation, **own)  # type: ignore[type-var]
+            resolved[field.name] = _resolve_items(getattr(expectation, field.name), inner)
+    make = getattr(expectation, "resolved", None)
+    if make is not None:
+        # A computed amount may be a mapping, which makes another kind of movement.
+        return make(**resolved)  # type: ignore[no-any-return]
+    return replace(expectation, **resolved)  # type: ignore[type-var]
 
 
-def _filled(operand: Any, values: Mapping[str, object]) -> object:
+def _resolve_items(operand: Any, values: Mapping[str, object]) -> object:
     if isinstance(operand, tuple):
         filled: list[object] = []
         for index, item in enumerate(operand):
@@ -203,32 +213,34 @@ def _filled(operand: Any, values: Mapping[str, object]) -> object:
             name = _members(values[place])[0] if place in values else key
             if name in entries:
                 raise DefinitionValueError(f"two of its keys are {show(name)} in this run")
-            entries[name] = _settled(values[str(index)]) if str(index) in values else item
+            entries[name] = _freeze_computed(values[str(index)]) if str(index) in values else item
         return MappingProxyType(entries)
     return with_operands(operand, values)
 
 
 def _members(value: Any) -> list[object]:
-    """Return the members that a callable computed: those of an iterable, else the one value; text is one.
+    """Return the members that a callable computed.
+
+    An iterable gives its members. Any other value, and text, is one member.
 
     Raises:
         DefinitionError: there are too many members, or one of them cannot be a member.
-        Unfreezable: the value is an iterator. If it is part of the result, the caller is about to read it.
+        Unfreezable: the value is an iterator. It may be part of the result, which the caller will read.
     """
     if callable(value) or isinstance(value, str | bytes | Iterator) or not isinstance(value, Iterable):
-        return [_settled_member(value)]
+        return [_freeze_member(value)]
     members = list(islice(value, MAX_NODES + 1))
     if len(members) > MAX_NODES:
         raise DefinitionValueError(
             f"it computed more than {MAX_NODES} members; write a pattern that matches them, or their count"
         )
-    return list(map(_settled_member, members))
+    return list(map(_freeze_member, members))
 
 
-def _settled_member(value: object) -> object:
-    """Return one computed member: text is literal unless it is marked as a pattern."""
+def _freeze_member(value: object) -> object:
+    """Freeze one computed member. Text is literal unless it is marked as a pattern."""
     if not isinstance(value, Pattern):
-        return _settled(value)
+        return _freeze_computed(value)
     if value.open_fields:
         name = value.open_fields[0]
         raise DefinitionValueError(
@@ -237,13 +249,13 @@ def _settled_member(value: object) -> object:
     return value
 
 
-def _settled(value: object) -> object:
-    if isinstance(value, Question):
+def _freeze_computed(value: object) -> object:
+    if isinstance(value, BoundPredicate):
         return value
     if callable(value):
-        raise DefinitionTypeError(f"it computed {show(value)}, which is to be called again; return the value")
+        raise DefinitionTypeError(f"it computed {show(value)}, which is a callable; return the value itself")
     frozen = freeze(value)
-    if holds_pattern(value):
+    if has_pattern(value):
         raise DefinitionTypeError(
             "it computed a value that holds a pattern, which would be compared as a value; a pattern is a "
             "member of its own"

@@ -1,4 +1,4 @@
-"""A start or an end that is not the one that was asked for: what of it differs, in words."""
+"""Descriptions of a start or an end that is not the demanded one."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from deltaspan._state.diff import MappingDelta, SequenceDelta, SetDelta, differe
 from deltaspan._state.render import distinct, joined, listed, shown, whole, with_noun
 from deltaspan.expectations._ignoring import Ignored
 
-__all__ = ["instead"]
+__all__ = ["describe_state"]
 
 
-def instead(expected: object, actual: object, ignored: Ignored) -> str:
-    """Say what a state was, to follow "started" or "ended": "at 3", or "without 'a'".
+def describe_state(expected: object, actual: object, ignored: Ignored) -> str:
+    """Describe a state, to follow "started" or "ended", such as "at 3".
 
-    A state that is not short is told by what of it differs.
+    A long state is described by its differences.
 
     Args:
-        expected: the state that was asked for, frozen.
-        actual: the state that there was.
-        ignored: what is left out of both.
+        expected: the demanded state, frozen.
+        actual: the actual state, frozen.
+        ignored: the members that are left out of both.
     """
     text = whole(actual)
     if text is not None:
@@ -28,14 +28,14 @@ def instead(expected: object, actual: object, ignored: Ignored) -> str:
     delta = ignored.leave_out(difference(expected, actual))
     if isinstance(delta, MappingDelta):
         parts = [
-            _part("with", _keys(delta.added), "beyond what was expected"),
-            _part("without", _keys(delta.removed)),
-            _part("with", listed(delta.modified.items(), _instead_of)),
+            _clause("with", _keys(delta.added), "beyond what was expected"),
+            _clause("without", _keys(delta.removed)),
+            _clause("with", listed(delta.modified.items(), _describe_modified)),
         ]
     elif isinstance(delta, SetDelta | SequenceDelta):
         parts = [
-            _part("with", _members(delta.added), "beyond what was expected"),
-            _part("without", _members(delta.removed)),
+            _clause("with", _members(delta.added), "beyond what was expected"),
+            _clause("without", _members(delta.removed)),
         ]
         if not any(parts):
             parts = ["with its members in another order"]
@@ -45,7 +45,7 @@ def instead(expected: object, actual: object, ignored: Ignored) -> str:
     return joined(part for part in parts if part)
 
 
-def _part(word: str, members: str, after: str = "") -> str:
+def _clause(word: str, members: str, after: str = "") -> str:
     return f"{word} {members} {after}".rstrip() if members else ""
 
 
@@ -57,7 +57,7 @@ def _members(members: Collection[Any]) -> str:
     return with_noun("member", listed(members), len(members))
 
 
-def _instead_of(entry: Any) -> str:
+def _describe_modified(entry: Any) -> str:
     path, (expected, actual) = entry
     wanted, found = distinct(expected, actual)
     return f"{shown(path.member)} at {found} instead of {wanted}"

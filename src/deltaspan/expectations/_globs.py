@@ -1,7 +1,9 @@
-"""Glob patterns over the text of a path, matched in time that grows as pattern times text, not faster.
+"""Glob patterns over the text of a path, matched in polynomial time.
 
-A regular expression tries each way to divide the text among the stars, which are exponentially many. Here
-each part of a pattern is asked once: from these places in the text, to which places can you lead?
+The time grows at most as the length of the pattern times that of the text.
+
+A regular expression tries each way to divide the text among the stars, and there are exponentially many. Here
+each part of a pattern runs once. It maps the places in the text that it may start from to those it may reach.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Final, TypeAlias
 __all__ = ["Glob", "is_backwards", "sets_of"]
 
 _Part: TypeAlias = Callable[[str, set[int]], set[int]]
-"""Takes a text and the places that the parts before it lead to; returns the places that it leads to."""
+"""Maps a text, and the places that the parts before it reach, to the places that it reaches."""
 
 _TOKEN: Final = re.compile(
     r"""
@@ -29,11 +31,11 @@ _NONE: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 class Glob:
-    """A pattern, prepared to be matched with whole texts.
+    """A pattern that is prepared to match whole texts.
 
     Args:
-        pattern: the pattern, as `matching` describes them.
-        literals: place in the pattern → text that is matched there as it is, instead of the character there.
+        pattern: the pattern, as `_paths.py` describes it.
+        literals: place in the pattern → literal text that replaces the character at that place.
     """
 
     __slots__ = ("_parts",)
@@ -59,7 +61,10 @@ def sets_of(pattern: str) -> Iterator[tuple[int, str]]:
 
 
 def is_backwards(characters: str) -> bool:
-    """Return whether a set has a range that is written backwards, so that it is read as plain text."""
+    """Return whether a set of characters has a backwards range.
+
+    Such a set is read as plain text.
+    """
     return _characters(characters) is None
 
 
@@ -68,20 +73,23 @@ def _parts(pattern: str, literals: Mapping[int, str]) -> Iterator[_Part]:
     for token in _TOKEN.finditer(pattern):
         kind, text = token.lastgroup or "plain", literals.get(token.start(), token.group())
         characters = _characters(text) if kind == "set" else None
-        part = _PARTS.get(kind) if characters is None else _one_of(characters)
+        part = _PARTS.get(kind) if characters is None else _in_set(characters)
         if part is None:
             literal += text
             continue
         if literal:
-            yield _spelled(literal)
+            yield _literal(literal)
             literal = ""
         yield part
     if literal:
-        yield _spelled(literal)
+        yield _literal(literal)
 
 
 def _characters(text: str) -> re.Pattern[str] | None:
-    """Return what matches one character of the brackets; None for a range that is written backwards."""
+    """Return a regex for one character of the set, or None.
+
+    It is None for a range that is written backwards.
+    """
     negated = text.startswith("[!")
     escaped = re.sub(r"[\\\[\]^&~|]", r"\\\g<0>", text[2 if negated else 1 : -1])
     try:
@@ -90,12 +98,12 @@ def _characters(text: str) -> re.Pattern[str] | None:
         return None
 
 
-def _spelled(literal: str) -> _Part:
+def _literal(literal: str) -> _Part:
     size = len(literal)
     return lambda text, places: {place + size for place in places if text.startswith(literal, place)}
 
 
-def _one_of(characters: re.Pattern[str]) -> _Part:
+def _in_set(characters: re.Pattern[str]) -> _Part:
     return lambda text, places: {place + 1 for place in places if characters.match(text, place)}
 
 
@@ -110,7 +118,7 @@ def _part(text: str, places: set[int]) -> set[int]:
     found: set[int] = set()
     end = -1
     for place in sorted(places):
-        if place > end:  # else the stretch before it reached it, and went on as far as it can
+        if place > end:  # else the stretch before it has covered it already
             end = text.find("/", place)
             end = len(text) if end < 0 else end
             found.update(range(place, end + 1))

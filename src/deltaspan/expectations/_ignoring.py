@@ -1,4 +1,4 @@
-"""Leaving out what an expectation is not about: a delta without the members that patterns name."""
+"""Removal of ignored members from a delta."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta, difference, equal
 from deltaspan._state.render import listed
-from deltaspan._state.snapshot import Path, class_of, record
+from deltaspan._state.snapshot import Path, class_of, make_record
 from deltaspan.expectations._computed import any_computed
 from deltaspan.expectations._paths import Names
-from deltaspan.expectations._patterns import demanded
+from deltaspan.expectations._patterns import demand_text
 from deltaspan.expectations._pruning import PatternPruning
 
 __all__ = ["NOTHING_IGNORED", "Ignored"]
@@ -25,9 +25,9 @@ class Ignored:
     """The keys, members or paths that are left out before a delta is judged.
 
     Attributes:
-        patterns: patterns, and members that are not text; callables compute some.
-        pruning: leaves out of a state, before it is copied, what the patterns name that no callable computes.
-            What computed patterns name is left out of the delta alone.
+        patterns: patterns, members that are not text, and callables that compute members.
+        pruning: leaves the members that no callable computes out of a state, before it is copied. Computed
+            members are left out of the delta alone.
     """
 
     patterns: tuple[object, ...] = ()
@@ -42,22 +42,25 @@ class Ignored:
 
     @property
     def words(self) -> str:
-        """What it adds to a demand: ", ignoring 'updated_at'", or nothing."""
-        return f", ignoring {listed(self.patterns, demanded)}" if self.patterns else ""
+        """The clause for a demand, such as ", ignoring 'updated_at'"."""
+        return f", ignoring {listed(self.patterns, demand_text)}" if self.patterns else ""
 
     def leave_out(self, delta: Delta) -> Delta:
-        """Return the delta without what is ignored; of states without members, the delta itself."""
+        """Return the delta without ignored members.
+
+        If the states have no members, it is the delta itself.
+        """
         names = self._names
         if not self.patterns or names is None:
             return delta
         match delta:
             case TaggedDelta():
                 mine, others, untagged = (
-                    _left_of(part, names) for part in (delta, delta.others, delta.untagged)
+                    _prune_delta(part, names) for part in (delta, delta.others, delta.untagged)
                 )
                 return TaggedDelta(mine.added, mine.removed, mine.modified, others, untagged, delta.counted)
             case MappingDelta():
-                return _left_of(delta, names)
+                return _prune_delta(delta, names)
             case SetDelta():
                 return SetDelta(
                     frozenset(member for member in delta.added if not names.of_member(member)),
@@ -78,38 +81,43 @@ class Ignored:
 NOTHING_IGNORED = Ignored()
 
 
-def _left_of(delta: MappingDelta, names: Names) -> MappingDelta:
-    def left(path: Path, value: Any) -> Any:
-        return _without(value, path, names)
+def _prune_delta(delta: MappingDelta, names: Names) -> MappingDelta:
+    def prune(path: Path, value: Any) -> Any:
+        return _prune_value(value, path, names)
 
-    def both_left(path: Path, both: tuple[Any, Any]) -> tuple[Any, Any]:
-        return left(path, both[0]), left(path, both[1])
+    def prune_both(path: Path, both: tuple[Any, Any]) -> tuple[Any, Any]:
+        return prune(path, both[0]), prune(path, both[1])
 
-    modified = _others(delta.modified, names, both_left)
+    modified = _prune_entries(delta.modified, names, prune_both)
     return MappingDelta(
-        _others(delta.added, names, left),
-        _others(delta.removed, names, left),
+        _prune_entries(delta.added, names, prune),
+        _prune_entries(delta.removed, names, prune),
         MappingProxyType({path: both for path, both in modified.items() if not equal(*both)}),
     )
 
 
-def _others(entries: Mapping[Path, V], names: Names, left: Callable[[Path, V], V]) -> Mapping[Path, V]:
+def _prune_entries(
+    entries: Mapping[Path, V], names: Names, prune: Callable[[Path, V], V]
+) -> Mapping[Path, V]:
     return MappingProxyType(
-        {path: left(path, item) for path, item in entries.items() if not names.of_path(path)}
+        {path: prune(path, item) for path, item in entries.items() if not names.of_path(path)}
     )
 
 
-def _without(value: Any, path: Path, names: Names) -> Any:
-    """Return what came, went or was replaced as a whole without what is ignored below its path."""
+def _prune_value(value: Any, path: Path, names: Names) -> Any:
+    """Return a whole value without its ignored descendants.
+
+    The value is one that was added, removed or replaced as a whole.
+    """
     kind = type(value)
     if kind is MappingProxyType:
         below = ((key, item, Path((*path, key))) for key, item in value.items())
-        rest = {key: _without(item, at, names) for key, item, at in below if not names.of_path(at)}
+        rest = {key: _prune_value(item, at, names) for key, item, at in below if not names.of_path(at)}
         name = class_of(value)
-        return MappingProxyType(rest) if name is None else record(rest, name)
+        return MappingProxyType(rest) if name is None else make_record(rest, name)
     if kind is tuple:
         return tuple(
-            _without(item, at, names)
+            _prune_value(item, at, names)
             for item, at in ((item, Path((*path, index))) for index, item in enumerate(value))
             if not names.of_path(at)
         )

@@ -1,7 +1,9 @@
-"""What a run may change in a table that others write to: its own rows, and none of theirs.
+"""Judgement of rows of others in a table that several runs write to.
 
-Rows that carry the tag of another run are credited to that run. What no run signed is held against the
-action: a row that is gone, a row without a tag, a row that changed and kept the tag that it had.
+The action may change its own rows, and none of theirs.
+
+Rows that carry the tag of another run are credited to that run. Changes that no run signed are held against
+the action: a row that is gone, a row without a tag, a changed row that kept its tag.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from deltaspan.expectations._only import Only
 
 __all__ = [
     "NO_ROWS",
-    "claimed_removals",
     "collateral",
     "collateral_words",
     "kept_sentence",
+    "removals_of_others",
     "without_unsigned",
 ]
 
@@ -30,24 +32,24 @@ _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 NO_ROWS: Final = MappingDelta(_NONE, _NONE, _NONE)
 
 
-def claimed_removals(movement: Movement, delta: TaggedDelta) -> MappingDelta:
-    """Return the rows of others that are gone and that the action claims to have removed."""
+def removals_of_others(movement: Movement, delta: TaggedDelta) -> MappingDelta:
+    """Return the missing rows of others that the action claims to have removed."""
     gone = delta.unsigned.removed
     claimed: Any = ()
     if isinstance(movement, Members) and movement.removing is not None:
-        claimed = movement.removing.fitting(delta.removed, gone)
+        claimed = movement.removing.matching(delta.removed, gone)
     elif isinstance(movement, Only):
         claimed = movement.within(gone)
     return MappingDelta(_NONE, MappingProxyType({path: gone[path] for path in claimed}), _NONE)
 
 
 def collateral(movement: Movement, delta: TaggedDelta) -> MappingDelta:
-    """Return what happened to rows that were to be kept, and rows that appeared without a tag.
+    """Return the changes of kept rows, and new rows without a tag.
 
     Args:
-        movement: what is claimed of the action's own rows. Words that name rows judge by themselves which
-            rows of others it may take over.
-        delta: what changed, ignored rows left out, claimed removals credited.
+        movement: the claim about the action's own rows. Words that name rows decide which rows of others the
+            action may take over.
+        delta: the delta without ignored rows, with claimed removals credited.
     """
     if isinstance(movement, Members | Only):
         return delta.unsigned
@@ -55,7 +57,7 @@ def collateral(movement: Movement, delta: TaggedDelta) -> MappingDelta:
 
 
 def without_unsigned(delta: TaggedDelta) -> TaggedDelta:
-    """Return what would have changed if all that no run signed were as before."""
+    """Return the delta without the changes that no run signed."""
     credited = delta.credited(delta.unsigned)
     return TaggedDelta(
         delta.added, delta.removed, delta.modified, delta.others, credited.untagged, delta.counted
@@ -65,15 +67,17 @@ def without_unsigned(delta: TaggedDelta) -> TaggedDelta:
 def kept_sentence(
     metric: str, demand: str, happened: str, delta: TaggedDelta, harm: MappingDelta, *, holds: bool
 ) -> str:
-    """Put the one sentence together: what was expected, what happened to whose rows, and what helps.
+    """Build the sentence of a check that keeps other rows.
+
+    It says what was expected, what happened to whose rows, and what helps.
 
     Args:
-        metric: the name of what was measured.
-        demand: what follows "expected … to".
-        happened: what follows the metric, or "but it".
-        delta: what changed.
-        harm: of that, what is held against the action beside its claim.
-        holds: whether all of it is as expected.
+        metric: the name of the state.
+        demand: the words that follow "expected … to".
+        happened: the words that follow the metric, or "but it".
+        delta: the delta.
+        harm: the part of the delta that is held against the action beside its claim.
+        holds: whether the whole delta is as expected.
     """
     if holds:
         return f"{metric} {happened} and kept other rows, as expected; {delta.shares}"
@@ -91,15 +95,18 @@ def kept_sentence(
 
 
 def collateral_words(delta: MappingDelta) -> str:
-    """Say what was done to other rows: "removed row 7, overwrote row 8 and added row 9 without a tag"."""
-    said = []
+    """Describe the changes of other rows.
+
+    An example is "removed row 7, overwrote row 8 and added row 9 without a tag".
+    """
+    phrases = []
     if delta.removed:
-        said.append(f"removed {_rows(delta.removed)}")
+        phrases.append(f"removed {_rows(delta.removed)}")
     if delta.modified:
-        said.append(f"overwrote {_rows(delta.modified)}")
+        phrases.append(f"overwrote {_rows(delta.modified)}")
     if delta.added:
-        said.append(f"added {_rows(delta.added)} without a tag")
-    return joined(said)
+        phrases.append(f"added {_rows(delta.added)} without a tag")
+    return joined(phrases)
 
 
 def _rows(paths: Mapping[Any, Any]) -> str:

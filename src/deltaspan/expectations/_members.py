@@ -1,4 +1,4 @@
-"""Which members a collection must have gained, lost or changed, and that nothing else in it did."""
+"""The movements of members: gained, lost and changed members, and the size."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from deltaspan._state.render import joined, listed, show, shown, transition, wit
 from deltaspan._state.snapshot import Path
 from deltaspan._verdicts import UNREAD
 from deltaspan.exceptions import DefinitionTypeError
-from deltaspan.expectations._base import Incomparable, NothingClaimed, States, unfit
+from deltaspan.expectations._base import Incomparable, NothingClaimed, States, wrong_kind
 from deltaspan.expectations._computed import (
     BEFORE,
     KEY,
     MEMBER,
     VALUE,
-    Question,
+    BoundPredicate,
     any_computed,
     predicate_name,
 )
 from deltaspan.expectations._movements import NoMovement
 from deltaspan.expectations._paths import Names
-from deltaspan.expectations._patterns import Pattern, demanded, is_glob
+from deltaspan.expectations._patterns import Pattern, demand_text, is_glob
 from deltaspan.expectations._predicates import PredicateRaised
 
 __all__ = [
@@ -50,29 +50,29 @@ _BARE: Final[dict[Kind, str]] = {"adding": "add", "removing": "remove", "modifyi
 
 
 class _Tally(NamedTuple):
-    """How the entries of one kind differ from those named."""
+    """The differences between the entries of one kind and those named."""
 
     missing: list[object]
     beyond: Collection[Any]
     miscounted: bool
-    fitting: Collection[Any]
-    """Those for which the predicate holds; all without one."""
-    unfit: Collection[Any]
+    matching: Collection[Any]
+    """The entries for which the predicate holds, or all of them without one."""
+    rejected: Collection[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What must be added, removed or modified.
+    """The members that must be added, removed or modified.
 
-    Only what the predicate finds true counts, if there is one. With a count, members that are given in full
-    are among those counted and the rest may be any; where one of them is a glob pattern all must be named.
-    Without members any will do: as many as counted, or one.
+    If there is a predicate, only entries for which it is true count. With a count, members that are given in
+    full are among those counted, and the rest may be any. If one of them is a glob pattern, all must be
+    named. Without members any entries satisfy the demand: as many as counted, or at least one.
 
     Attributes:
-        kind: which of the three.
-        members: values, keys and patterns, frozen; None for any at all. Callables compute some.
-        count: how many in total, or None.
-        where: what the user wrote to be asked about each entry, or None; a Question once its run is known.
+        kind: adding, removing or modifying.
+        members: values, keys and patterns, frozen, and callables that compute some. None accepts any.
+        count: the total number, a callable that computes it, or None.
+        where: the predicate of one entry, or None. In a run it is a BoundPredicate.
     """
 
     kind: Kind
@@ -87,7 +87,7 @@ class Named:
                 f"{self.kind}(count=...) takes a whole number of members, 0 or more, or a callable that "
                 f"computes one, not {show(self.count)}"
             )
-        if self.where is not None and not callable(self.where) and not isinstance(self.where, Question):
+        if self.where is not None and not callable(self.where) and not isinstance(self.where, BoundPredicate):
             raise DefinitionTypeError(
                 f"{self.kind}(where=...) takes a predicate to be called, not {show(self.where)}; "
                 f"write where=lambda member: ..., or name key and value for a mapping"
@@ -98,75 +98,78 @@ class Named:
 
     @property
     def words(self) -> str:
-        """How the demand reads: "adding 'acme', 3 members in total"."""
+        """The text of the demand, such as "adding 'acme', 3 members in total"."""
         counted = "a computed number of" if callable(self.count) else self.count
         unit = "member" if self.count == 1 else "members"
         if self.is_nothing:
-            said = f"{self.kind} no member"
+            text = f"{self.kind} no member"
         elif not self.members:
-            said = f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
+            text = f"{self.kind} any member" if self.count is None else f"{self.kind} {counted} {unit}"
         else:
-            said = f"{self.kind} {_demanded(self.members)}" + (
+            text = f"{self.kind} {_demand_list(self.members)}" + (
                 "" if self.count is None else f", {counted} {unit} in total"
             )
-        return said if self.where is None else f"{said} for which {predicate_name(self.where)} holds"
+        return text if self.where is None else f"{text} for which {predicate_name(self.where)} holds"
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it was computed that none is demanded: no members, or a count of 0."""
+        """True if the computed operands demand no member.
+
+        The members, or the count, are then computed as nothing.
+        """
         return not self.members and (self.members == () if self.count is None else self.count == 0)
 
     @property
     def admits_none(self) -> bool:
-        """Whether it may turn out that none is demanded."""
+        """True if the computed operands may demand no member."""
         if self.count is not None:
             return callable(self.count) and not self.members
         return self.members is not None and all(map(callable, self.members))
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether it demands nothing where other members may change too."""
+        """True if it demands nothing where other members may change too."""
         return self.members == () and self.count is None
 
     @property
     def _deep(self) -> bool:
-        # What was modified under a key modified what is at the key; added under it, it did not add the key.
+        # A change below a key modifies the value at the key. An addition below it does not add the key.
         return self.kind == "modifying"
 
     def tally(self, entries: Collection[Any], delta: Delta) -> _Tally:
-        """Compare the entries of this kind with what was named.
+        """Compare the entries of this kind with the named members.
 
         Raises:
             PredicateRaised: the predicate raised instead of answering.
         """
-        fitting: Collection[Any] = entries
-        unfit: list[Any] = []
+        matching: Collection[Any] = entries
+        rejected: list[Any] = []
         if self.where is not None:
-            fitting, unfit = self._divided(entries)
-        miscounted = self.count is not None and len(fitting) != self.count
+            matching, rejected = self._partition(entries)
+        miscounted = self.count is not None and len(matching) != self.count
         if self.members is None:
-            return _Tally([], (), miscounted or (self.count is None and not fitting), fitting, unfit)
+            return _Tally([], (), miscounted or (self.count is None and not matching), matching, rejected)
         if isinstance(delta, SequenceDelta):
-            missing, beyond = self._each_once(fitting)
+            missing, beyond = self._each_once(matching)
         else:
-            missing, beyond = self._all(fitting, delta)
+            missing, beyond = self._all(matching, delta)
         if self.count is not None and not (
             isinstance(delta, MappingDelta) and any(map(is_glob, self.members))
         ):
             beyond = []
-        return _Tally(missing, beyond, miscounted, fitting, unfit)
+        return _Tally(missing, beyond, miscounted, matching, rejected)
 
-    def _divided(self, entries: Collection[Any]) -> tuple[list[Any], list[Any]]:
-        fitting: list[Any] = []
-        unfit: list[Any] = []
+    def _partition(self, entries: Collection[Any]) -> tuple[list[Any], list[Any]]:
+        matching: list[Any] = []
+        rejected: list[Any] = []
         for entry in entries:
-            (fitting if self._fits(entry, entries) else unfit).append(entry)
-        return fitting, unfit
+            (matching if self._matches(entry, entries) else rejected).append(entry)
+        return matching, rejected
 
-    def _fits(self, entry: Any, entries: Collection[Any]) -> bool:
-        """Ask the predicate about one entry, with the names that an entry of its kind has."""
+    def _matches(self, entry: Any, entries: Collection[Any]) -> bool:
+        """Ask the predicate about one entry, with the names of its kind."""
         where = self.where
-        if not isinstance(where, Question):
+        if not isinstance(where, BoundPredicate):
             raise PredicateRaised(
                 f"{predicate_name(where)} of {self.kind}(where=...) was asked outside of a run"
             )
@@ -208,7 +211,7 @@ class Named:
         return [member for index, member in enumerate(self.members) if index not in hit], beyond
 
     def _each_once(self, entries: Collection[Any]) -> tuple[list[object], list[Any]]:
-        """In a sequence each occurrence counts: a member named once is added once."""
+        """Compare entries one by one, because each occurrence in a sequence counts."""
         assert self.members is not None  # noqa: S101  # `tally` asked
         assert self._names is not None  # noqa: S101  # computed members are filled in by now
         values = [member.literal if isinstance(member, Pattern) else member for member in self.members]
@@ -216,19 +219,19 @@ class Named:
         hit: set[int] = set()
         beyond = []
         for entry in entries:
-            if _taken(due, entry):
+            if _take(due, entry):
                 continue
             found = [index for index in self._names.of_value(entry) if _is_marked(self.members[index])]
             hit.update(found)
             if not found:
                 beyond.append(entry)
-        left = [index for index, value in enumerate(values) if _taken(due, value)]
+        left = [index for index, value in enumerate(values) if _take(due, value)]
         return [self.members[index] for index in left if index not in hit], beyond
 
-    def fitting(self, entries: Mapping[Path, Any], more: Mapping[Path, Any]) -> list[Path]:
-        """Return those of `more` that would serve this demand, beside the entries that there are."""
+    def matching(self, entries: Mapping[Path, Any], more: Mapping[Path, Any]) -> list[Path]:
+        """Return the paths of `more` that, together with `entries`, would satisfy the demand."""
         due: list[Path] = []
-        rest = [path for path in more if self._could_fit(path, more)]
+        rest = [path for path in more if self._might_match(path, more)]
         if self._names is not None:
             hit: set[int] = set().union(*map(self._names.of_path, entries))
             possible, rest = rest, []
@@ -241,35 +244,35 @@ class Named:
         room = len(rest) if self.count is None else max(0, self.count - len(entries) - len(due))
         return [*due, *rest[:room]]
 
-    def _could_fit(self, path: Path, entries: Mapping[Path, Any]) -> bool:
+    def _might_match(self, path: Path, entries: Mapping[Path, Any]) -> bool:
         try:
-            return self.where is None or self._fits(path, entries)
+            return self.where is None or self._matches(path, entries)
         except PredicateRaised:
             return False
 
     def faults(self, entries: Collection[Any], delta: Delta, tally: _Tally, *, others: bool) -> Iterator[str]:
-        """Say what of the demand itself was not met."""
+        """Describe the parts of the demand that were not met."""
         past = _PAST[self.kind]
         holds = "" if self.where is None else f" for which {predicate_name(self.where)} holds"
-        missing = self._never_there(entries, delta) if tally.unfit else tally.missing
-        is_said = bool(tally.unfit) and (not others or len(missing) < len(tally.missing))
+        missing = self._missing_anyway(entries, delta) if tally.rejected else tally.missing
+        is_said = bool(tally.rejected) and (not others or len(missing) < len(tally.missing))
         if is_said:
-            rejected = _names(self.kind, tally.unfit, delta)
+            rejected = _names(self.kind, tally.rejected, delta)
             yield f"{past} {rejected}, for which {predicate_name(self.where)} does not hold"
         if missing:
-            yield f"did not {_BARE[self.kind]} {_demanded(missing)}{self._hint(entries)}"
+            yield f"did not {_BARE[self.kind]} {_demand_list(missing)}{self._hint(entries)}"
         elif tally.missing:
-            return  # those are there, and the predicate does not hold for them
+            return  # they are there, but the predicate does not hold for them
         elif tally.miscounted and not entries:
             yield f"{past} no member"
-        elif tally.miscounted and tally.fitting:
-            unit = "member" if len(tally.fitting) == 1 else "members"
-            named = _names(self.kind, tally.fitting, delta)
-            yield f"{past} {len(tally.fitting)} {unit}{holds} ({named})"
+        elif tally.miscounted and tally.matching:
+            unit = "member" if len(tally.matching) == 1 else "members"
+            named = _names(self.kind, tally.matching, delta)
+            yield f"{past} {len(tally.matching)} {unit}{holds} ({named})"
         elif tally.miscounted and not is_said:
             yield f"{past} no member{holds}"
 
-    def _never_there(self, entries: Collection[Any], delta: Delta) -> list[object]:
+    def _missing_anyway(self, entries: Collection[Any], delta: Delta) -> list[object]:
         """Return the members that are missing even if the predicate is not asked."""
         if self.members is None:
             return []
@@ -277,7 +280,7 @@ class Named:
         return find(entries)[0]
 
     def _hint(self, entries: Collection[Any]) -> str:
-        """A number that was meant to count members, where none of them is a number."""
+        """Suggest `count=` for a number that was meant to count members."""
         if self.members is None or len(self.members) != 1 or self.count is not None or not entries:
             return ""
         number = self.members[0]
@@ -288,13 +291,15 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """A gain, a loss and a change of members, as named; a kind that is not named must not occur.
+    """The members that must be added, removed and modified.
+
+    A kind without a demand must not occur.
 
     Attributes:
         adding: what must be added, or None.
         removing: what must be removed, or None.
         modifying: what must be modified, or None.
-        others: whether other members may change too, in whatever way.
+        others: whether other members may change too, in any way.
     """
 
     adding: Named | None = None
@@ -304,14 +309,14 @@ class Members:
 
     verb: ClassVar[str] = "change"
 
-    def remade(self, **values: Any) -> Members | NoMovement:
-        """Return it with computed operands filled in; nothing may change if none of them names a change."""
-        made = replace(self, **values)
-        return NoMovement() if made.is_nothing else made
+    def resolved(self, **values: Any) -> Members | NoMovement:
+        """Return a copy with computed operands, or NoMovement if they name no change."""
+        members = replace(self, **values)
+        return NoMovement() if members.is_nothing else members
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it was computed that nothing changes at all."""
+        """True if the computed operands demand that nothing changes at all."""
         return not self.others and all(named.is_nothing for named in self._all_named)
 
     @property
@@ -324,8 +329,8 @@ class Members:
 
     @property
     def expected(self) -> str:
-        said = joined(named.words for named in self._all_named)
-        return f"{said}, allowing others" if self.others else said
+        text = joined(named.words for named in self._all_named)
+        return f"{text}, allowing others" if self.others else text
 
     @property
     def admits_none(self) -> bool:
@@ -343,7 +348,7 @@ class Members:
             tally = named.tally(entries, delta)
             if tally.missing or tally.miscounted:
                 return False
-            if not self.others and (tally.beyond or tally.unfit):
+            if not self.others and (tally.beyond or tally.rejected):
                 return False
         return self.others or not isinstance(delta, SequenceDelta) or kept_order(delta)
 
@@ -380,14 +385,17 @@ class Members:
         word = next(kind for kind in KINDS if getattr(self, kind) is not None)
         entries = entries_of(delta)
         if entries is None:
-            raise unfit(word, "a collection", delta, states)
+            raise wrong_kind(word, "a collection", delta, states)
         if self.modifying is not None and not isinstance(delta, MappingDelta):
-            raise unfit("modifying", "a mapping", delta, states)
+            raise wrong_kind("modifying", "a mapping", delta, states)
         return entries
 
 
 def entries_of(delta: Delta) -> list[tuple[Kind, Collection[Any]]] | None:
-    """Return what was added, removed and modified: paths of a mapping, else members; None without members."""
+    """Return the added, removed and modified entries of a delta by kind.
+
+    They are paths of a mapping, or else members. The result is None if the states have no members.
+    """
     match delta:
         case MappingDelta():
             return [("adding", delta.added), ("removing", delta.removed), ("modifying", delta.modified)]
@@ -398,14 +406,14 @@ def entries_of(delta: Delta) -> list[tuple[Kind, Collection[Any]]] | None:
 
 
 def entry_words(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
-    """Say what was done to some entries of a delta: "added 'a', 'b'"."""
+    """Describe the change of some entries of a delta: "added 'a', 'b'"."""
     noun = "row" if isinstance(delta, TaggedDelta) else "key" if isinstance(delta, MappingDelta) else "member"
     return f"{_PAST[kind]} {with_noun(noun, _names(kind, entries, delta), len(entries))}"
 
 
 def _names(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
     if not isinstance(delta, MappingDelta):
-        # What is left of a set has lost its order.
+        # The remaining members of a set have no order.
         return listed(frozenset(entries) if isinstance(delta, SetDelta) else entries)
     if kind != "modifying":
         return listed(entries, lambda path: shown(path.member))
@@ -422,9 +430,12 @@ def _key(entry: object) -> object:
     return entry[0] if isinstance(entry, Path) else entry
 
 
-def _demanded(members: Collection[Any]) -> str:
-    """Name members that are demanded; a number gets its noun, and text is told by its quotes."""
-    text = listed(members, demanded)
+def _demand_list(members: Collection[Any]) -> str:
+    """List demanded members, with a noun before numbers.
+
+    Text needs no noun: its quotes set it apart.
+    """
+    text = listed(members, demand_text)
     if any_computed(members) or isinstance(next(iter(members)), str | Pattern):
         return text
     return with_noun("member", text, len(members))
@@ -438,7 +449,7 @@ def _is_count(count: object) -> bool:
     return type(count) is int and count >= 0
 
 
-def _taken(due: Counter[Any], member: object) -> bool:
+def _take(due: Counter[Any], member: object) -> bool:
     key = identity(member)
     if due[key] <= 0:
         return False
@@ -448,7 +459,10 @@ def _taken(due: Counter[Any], member: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Resizing:
-    """A net size that changed by exactly `amount`; a mapping's size is that of its top level."""
+    """A change of the size by exactly `amount`.
+
+    The size of a mapping is that of its top level.
+    """
 
     amount: Any
 
@@ -476,7 +490,7 @@ class Resizing:
     def holds(self, delta: Delta, states: States) -> bool:
         amount = _resized(delta)
         if amount is None:
-            raise unfit("resizing", "a collection", delta, states)
+            raise wrong_kind("resizing", "a collection", delta, states)
         return bool(amount == self.amount)
 
     def happened(self, delta: Delta) -> str:
@@ -501,14 +515,14 @@ def _entries(paths: Any) -> int:
 
 
 _MAX_PAIRS: Final = 1_000_000
-"""How many pairs of equal members are followed, beyond ten for each member; more would take minutes."""
+"""The most pairs of equal members, beyond ten for each member. More would take minutes."""
 
 
 def kept_order(delta: SequenceDelta) -> bool:
-    """Return whether what was added and removed is all: the members that stayed follow one another as before.
+    """Return whether the members that stayed are in the same order.
 
-    They do if the longest sequence that both states have in common holds all of them. Which of several equal
-    members was removed is left open. It is found by patience sorting (Hunt and Szymanski, 1977).
+    They are if the longest common subsequence of both states contains all of them. Any of several equal
+    members may be the one that was removed. The method is patience sorting (Hunt and Szymanski, 1977).
 
     Raises:
         Incomparable: members repeat so often that the answer would take minutes.

@@ -35,7 +35,7 @@ SOME_CHANGE = SomeChange()
 
 @dataclass(frozen=True, slots=True)
 class AnyMovement:
-    """Any movement, or none: what counts is the end."""
+    """Any movement, or none. Only the end counts."""
 
     verb: ClassVar[str] = ""
     extent: ClassVar[str] = ""
@@ -54,7 +54,7 @@ class AnyMovement:
 
 @dataclass(frozen=True, slots=True)
 class NoMovement:
-    """No movement, because what was computed in the run names none."""
+    """No movement, because the computed operands name none."""
 
     verb: ClassVar[str] = "stay unchanged"
     extent: ClassVar[str] = "because no change was computed"

@@ -1,4 +1,4 @@
-"""By how much each number in a mapping, or in a nested document, must have changed; and no other one."""
+"""The movement of each number in a mapping or in a nested document."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, ClassVar, NamedTuple
 from deltaspan._state.diff import Delta, MappingDelta, identity, subtract
 from deltaspan._state.render import joined, listed, show, shown, with_noun
 from deltaspan._state.snapshot import Path
-from deltaspan.expectations._base import Incomparable, States, unfit
-from deltaspan.expectations._comparison import checked_amount, checked_tolerance, compare, zero_like
+from deltaspan.expectations._base import Incomparable, States, wrong_kind
+from deltaspan.expectations._comparison import compare, validate_amount, validate_tolerance, zero_like
 from deltaspan.expectations._computed import any_computed
 
 __all__ = ["ByKey"]
 
 
 class _Entry(NamedTuple):
-    """One entry that changed: by how much if it is a number, else how."""
+    """One changed entry, with its amount if it is a number."""
 
     path: Path
     amount: Any
@@ -27,14 +27,17 @@ class _Entry(NamedTuple):
 
     @property
     def counted(self) -> bool:
-        """Whether its amount says what happened; of a number that came or went as 0 it does not."""
+        """True if the amount tells what happened.
+
+        The amount of a number that came or went as 0 does not.
+        """
         if self.amount is None:
             return False
         return self.how == "modified" or compare(self.amount, zero_like(self.amount)) != 0
 
 
 class _Tally(NamedTuple):
-    """What differs from the amounts: declared keys by wrong amounts, and entries that were not declared."""
+    """The differences from the amounts: wrong keys, and undeclared entries."""
 
     wrong: list[tuple[object, Any]]
     beyond: list[_Entry]
@@ -42,15 +45,14 @@ class _Tally(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ByKey:
-    """Each key by its amount, and every other key as it was.
+    """A change of each key by its amount, and of no other key.
 
-    A declared key that is not there counts as 0; one that is not declared may neither come nor go, not even
-    as 0.
+    An absent declared key counts as 0. An undeclared key may neither come nor go, not even as 0.
 
     Attributes:
-        amounts: key → amount, at least one. A key is an original key at the top level, or the text of a path;
-            one with fields is computed.
-        tolerance: largest absolute deviation of each of them that still holds.
+        amounts: key → amount, at least one. A key is an original key at the top level, or the text of a path.
+            A key with fields is computed.
+        tolerance: the largest absolute deviation of each amount that still holds.
         others: whether other keys may change too.
     """
 
@@ -63,8 +65,8 @@ class ByKey:
 
     def __post_init__(self) -> None:
         for key, amount in self.amounts.items():
-            checked_amount(f"by({{{key!r}: ...}})", amount)
-        checked_tolerance(self.tolerance)
+            validate_amount(f"by({{{key!r}: ...}})", amount)
+        validate_tolerance(self.tolerance)
         object.__setattr__(self, "amounts", MappingProxyType(dict(self.amounts)))
         object.__setattr__(self, "_keys", {identity(key): key for key in self.amounts})
 
@@ -88,26 +90,26 @@ class ByKey:
 
     def holds(self, delta: Delta, states: States) -> bool:
         if not isinstance(delta, MappingDelta):
-            raise unfit("by({...})", "a mapping", delta, states)
+            raise wrong_kind("by({...})", "a mapping", delta, states)
         tally = self._tally(delta)
         return not tally.wrong and not tally.beyond
 
     def happened(self, delta: Delta) -> str:
-        assert isinstance(delta, MappingDelta)  # noqa: S101  # what is not was not judged
-        return _told(list(_entries(delta))) or "did not change"
+        assert isinstance(delta, MappingDelta)  # noqa: S101  # no other delta was judged
+        return _describe(list(_entries(delta))) or "did not change"
 
     def fault(self, delta: Delta, states: States) -> str | None:
-        assert isinstance(delta, MappingDelta)  # noqa: S101  # what is not was not judged
+        assert isinstance(delta, MappingDelta)  # noqa: S101  # no other delta was judged
         tally = self._tally(delta)
-        said = []
+        phrases = []
         if tally.wrong:
             wrong = listed(tally.wrong, lambda pair: f"{shown(pair[0])} by {show(pair[1])}")
-            said.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
+            phrases.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
         if tally.beyond:
             were = "was" if len(tally.beyond) == 1 else "were"
-            also = "it " if said else "also "
-            said.append(f"{also}{_told(tally.beyond)}, which {were} not declared")
-        return joined(said) or None
+            also = "it " if phrases else "also "
+            phrases.append(f"{also}{_describe(tally.beyond)}, which {were} not declared")
+        return joined(phrases) or None
 
     def _tally(self, delta: MappingDelta) -> _Tally:
         found: dict[object, Any] = {}
@@ -143,7 +145,10 @@ class ByKey:
 
 
 def _entries(delta: MappingDelta) -> Iterator[_Entry]:
-    """Yield each entry that changed, numbers of whole documents that came or went one by one."""
+    """Yield each changed entry.
+
+    The numbers of a whole document that came or went are entries of their own.
+    """
     for path, after in delta.added.items():
         yield from (_Entry(p, _amount(n, None), "added") for p, n in _leaves(path, after))
     for path, before in delta.removed.items():
@@ -152,14 +157,14 @@ def _entries(delta: MappingDelta) -> Iterator[_Entry]:
         yield _Entry(path, subtract(after, before), "modified")
 
 
-def _told(entries: list[_Entry]) -> str:
-    """Say what happened: "changed 'a' by 1, 'b' by 2 and modified 'c'"."""
-    said = []
+def _describe(entries: list[_Entry]) -> str:
+    """Describe the changes: "changed 'a' by 1, 'b' by 2 and modified 'c'"."""
+    phrases = []
     for how in ("changed", "added", "removed", "modified"):
         some = [entry for entry in entries if how == ("changed" if entry.counted else entry.how)]
         if some:
-            said.append(f"{how} {with_noun('key', listed(some, _named), len(some))}")
-    return joined(said)
+            phrases.append(f"{how} {with_noun('key', listed(some, _named), len(some))}")
+    return joined(phrases)
 
 
 def _named(entry: _Entry) -> str:

@@ -1,4 +1,4 @@
-"""Where a collection may have changed, in whatever way, and nowhere else."""
+"""The movement that is confined to some members."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta
 from deltaspan._state.render import joined, listed
 from deltaspan._state.snapshot import Path
-from deltaspan.expectations._base import States, unfit
+from deltaspan.expectations._base import States, wrong_kind
 from deltaspan.expectations._computed import any_computed
 from deltaspan.expectations._members import Kind, entries_of, entry_words, kept_order
 from deltaspan.expectations._movements import NoMovement
 from deltaspan.expectations._paths import Names
-from deltaspan.expectations._patterns import demanded
+from deltaspan.expectations._patterns import demand_text
 
 __all__ = ["Only"]
 
@@ -24,7 +24,7 @@ class Only:
     """At least one change, of any kind, and none beyond these members.
 
     Attributes:
-        members: values, keys and patterns, frozen; callables compute some.
+        members: values, keys and patterns, frozen, and callables that compute some.
     """
 
     members: tuple[object, ...]
@@ -36,14 +36,14 @@ class Only:
         names = None if any_computed(self.members) else Names(self.members, deep=True)
         object.__setattr__(self, "_names", names)
 
-    def remade(self, **values: Any) -> Only | NoMovement:
-        """Return it with computed operands filled in; without a member nothing may change."""
-        made = Only(**values)
-        return made if made.members else NoMovement()
+    def resolved(self, **values: Any) -> Only | NoMovement:
+        """Return a copy with computed operands, or NoMovement if there is no member."""
+        only = Only(**values)
+        return only if only.members else NoMovement()
 
     @property
     def extent(self) -> str:
-        return f"only in {listed(self.members, demanded)}"
+        return f"only in {listed(self.members, demand_text)}"
 
     @property
     def expected(self) -> str:
@@ -66,13 +66,13 @@ class Only:
         if not delta.changed:
             return "did not change"
         beyond = [(kind, entries) for kind, entries in self._beyond(delta, states) if entries]
-        said = [entry_words(kind, entries, delta) for kind, entries in beyond]
+        phrases = [entry_words(kind, entries, delta) for kind, entries in beyond]
         strays = sum(len(entries) for _, entries in beyond)
         if not _in_order(delta):
-            said.append("reordered its members")
+            phrases.append("reordered its members")
             strays += 1
         also = "also " if strays < _changes(delta) else ""
-        return f"{also}{joined(said)}, which {'lies' if strays == 1 else 'lie'} outside"
+        return f"{also}{joined(phrases)}, which {'lies' if strays == 1 else 'lie'} outside"
 
     def within(self, paths: Collection[Path]) -> list[Path]:
         """Return those of the paths that lie within the members."""
@@ -82,7 +82,7 @@ class Only:
     def _beyond(self, delta: Delta, states: States) -> Iterator[tuple[Kind, list[Any]]]:
         entries = entries_of(delta)
         if entries is None:
-            raise unfit("only", "a collection", delta, states)
+            raise wrong_kind("only", "a collection", delta, states)
         assert self._names is not None  # noqa: S101  # computed members are filled in by now
         find: Callable[[Any], object] = self._names.of_member
         if isinstance(delta, MappingDelta):

@@ -1,8 +1,8 @@
-"""What a member names: a value, or the entries of a mapping or a nested document whose path it matches.
+"""Resolution of members: the values, and the paths of entries, that they name.
 
-A member that is not text is compared by value, with the members of a set or a sequence, or with the original
-keys of a mapping. A Pattern, which is text that an author writes, is a glob over the path of an entry. The
-keys of a path are joined by `/`:
+A member that is not text compares by value with the members of a set or a sequence, or with the original keys
+of a mapping. A Pattern, which is text that an author writes, is a glob over the path of an entry. The keys of
+a path are joined by `/`:
 
     *       any part of one key           orders/*/status
     **      any number of keys, or none   **/status, orders/3/**
@@ -46,11 +46,13 @@ class _Placed(NamedTuple):
     top_level: bool
     every_key: bool
     raw_is_key: bool
-    """Whether an argument with a `/` in it stands in the pattern, which then is no path of raw keys."""
+    """Whether the pattern has an argument with a `/`, so that it is not a path of raw keys."""
 
 
 class Names:
-    """Members, prepared to be found: each question costs a few look-ups, and one match a glob pattern.
+    """An index of members.
+
+    Each question costs a few look-ups, and one match for each glob pattern.
 
     Args:
         members: values and patterns, frozen.
@@ -98,9 +100,11 @@ class Names:
             self._raws.setdefault(raw, []).append(index)
 
     def of_value(self, member: object) -> Collection[int]:
-        """Return which of the members, by position, name this one of a set or a sequence.
+        """Return the positions of members that name this member of a collection.
 
-        Those that equal it, and those that are marked as patterns and match its text.
+        The collection is a set or a sequence.
+
+        They are those that equal it, and those that are marked as patterns and match its text.
         """
         found = self._values.get(identity(member), [])
         if not self._marked or not isinstance(member, str):
@@ -108,22 +112,28 @@ class Names:
         return {*found, *(self._marked & self.of_path(Path((member,))))}
 
     def of_member(self, member: object) -> set[int]:
-        """As `of_value`, but text is also matched by patterns, as if it were a key."""
+        """Return the same as `of_value`, with all patterns matched against text.
+
+        Text is matched as if it were a key.
+        """
         return self.of_path(Path((member,))) if isinstance(member, str) else set(self.of_value(member))
 
     def of_path(self, path: Path) -> set[int]:
-        """Return which of the members, by position, name this entry of a mapping or a nested document."""
+        """Return the positions of members that name this entry of a mapping.
+
+        The mapping may be nested.
+        """
         found: set[int] = set()
         if self._deep or len(path) == 1:
             found.update(self._values.get(identity(path[0]), ()))
         if not self._texts and not self._globs:
             return found
-        spelled = isinstance(path[0], str)  # what a key of another kind is written as does not name it
-        if len(path) == 1 and not spelled:
+        is_text = isinstance(path[0], str)  # the text of another kind of key does not name it
+        if len(path) == 1 and not is_text:
             found.update(glob.place for glob in self._globs if glob.every_key)
             return found
         text = path.text
-        top = text.partition("/")[0] if self._deep and spelled else None
+        top = text.partition("/")[0] if self._deep and is_text else None
         raw = text.replace("~1", "/").replace("~0", "~") if "~" in text else None
         found.update(self._texts.get(text, ()))
         if top is not None:

@@ -1,7 +1,7 @@
-"""Patterns and templates: what an author writes as text; all other text is literal.
+"""Patterns and templates: the text that an author writes as a member.
 
 Text that an author writes as a member becomes a Pattern here, once, when the check is made. A plain `str` in
-an expectation is therefore always literal: it was computed in the run.
+an expectation is therefore always literal, because it was computed in the run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from deltaspan._state.render import show
-from deltaspan._state.snapshot import class_of, record
+from deltaspan._state.snapshot import class_of, make_record
 from deltaspan._templates import fields_of, fill, parse_template
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._globs import Glob, is_backwards, sets_of
@@ -22,30 +22,30 @@ from deltaspan.expectations._globs import Glob, is_backwards, sets_of
 __all__ = [
     "MemberTemplate",
     "Pattern",
-    "demanded",
-    "holds_pattern",
+    "demand_text",
+    "has_pattern",
     "is_glob",
+    "parse_key",
+    "parse_member",
     "pattern",
-    "written",
-    "written_key",
 ]
 
 _MARKS: Final = re.compile(r"[*?[]")
 _TILDE: Final = re.compile(r"~(?![01])")
 _FIELD: Final = "\0"
-"""Stands for a field while a text is read; where it stands is known, so a text may hold one of its own."""
+"""Replaces a field while a text is parsed. Its place is known, so a text may also contain the character."""
 
 _MAX_MEMBER_CHARS: Final = 60
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pattern:
-    """A glob pattern over the path of an entry; made by `pattern(...)`.
+    """A glob pattern over the path of an entry, made by `pattern(...)`.
 
     Attributes:
         text: the pattern as it was written, fields included.
-        values: name → text of each field that is filled in; such text is matched literally.
-        is_marked: whether it was written as `pattern(...)`; other text that an author writes is one as well.
+        values: name → text of each field that is filled in. The text is matched literally.
+        is_marked: whether it was written as `pattern(...)`, and not as plain text.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Pattern:
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
             raise DefinitionTypeError(f"pattern takes text such as 'orders/*', not {show(self.text)}")
-        text, places = self._joined(str, str)
+        text, places = self._with_placeholders(str, str)
         for start, characters in sets_of(text):
             if any(start < place < start + len(characters) for place in places):
                 raise DefinitionValueError(
@@ -63,7 +63,7 @@ class Pattern:
                     f"as a set of characters; write the field outside of the brackets"
                 )
         if self.is_marked:
-            _refuse_impossible(self.text, text)
+            _check_possible(self.text, text)
 
     @property
     def open_fields(self) -> tuple[str, ...]:
@@ -73,12 +73,12 @@ class Pattern:
 
     @property
     def is_glob(self) -> bool:
-        """Whether it may match more than the one path that it spells."""
+        """True if the pattern may match several paths."""
         return any(_MARKS.search(literal) for literal, _ in parse_template(self.text))
 
     @property
     def literal(self) -> str:
-        """The text as a value: what it names in a set or a sequence, and as a top-level key."""
+        """The text as a value: a member of a collection, or a top-level key."""
         known = dict(self.values)
         return "".join(
             literal + ("" if name is None else known[name]) for literal, name in parse_template(self.text)
@@ -86,8 +86,11 @@ class Pattern:
 
     @property
     def path_text(self) -> str:
-        """The text in the notation of a path, in which an argument stays within one key."""
-        known = {name: _one_key(value) for name, value in self.values}
+        """The text in the notation of a path.
+
+        Each argument stays within one key.
+        """
+        known = {name: _escape_key(value) for name, value in self.values}
         return "".join(
             _TILDE.sub("~0", literal) + ("" if name is None else known[name])
             for literal, name in parse_template(self.text)
@@ -95,31 +98,37 @@ class Pattern:
 
     @property
     def crosses_keys(self) -> bool:
-        """Whether an argument holds a `/`, which must not be taken for the step to another key."""
+        """True if an argument contains a `/`.
+
+        That `/` does not separate keys.
+        """
         return any("/" in value for _, value in self.values)
 
     def of_text(self) -> Glob:
-        """Return what matches the text of a path."""
-        return Glob(*self._joined(lambda literal: _TILDE.sub("~0", literal), _one_key))
+        """Return the glob that matches the text of a path."""
+        return Glob(*self._with_placeholders(lambda literal: _TILDE.sub("~0", literal), _escape_key))
 
     def of_raw(self) -> Glob:
-        """Return what matches a path whose keys are written as they are."""
-        return Glob(*self._joined(str, str))
+        """Return the glob that matches a path whose keys are not escaped."""
+        return Glob(*self._with_placeholders(str, str))
 
     def with_values(self, values: Mapping[str, Any]) -> Pattern:
-        """Return the pattern with fields filled in; those that are known already stay.
+        """Return the pattern with fields filled in.
+
+        Fields that have a value keep it.
 
         Raises:
-            TypeError: a value has no plain text; ValueError likewise for empty text.
+            TypeError: a value has no plain text.
+            ValueError: the text of a value is empty.
         """
         names = self.open_fields
         fresh = tuple((name, fill(f"{{{name}}}", values)) for name in names if name in values)
         return Pattern(self.text, (*self.values, *fresh), self.is_marked)
 
-    def _joined(
+    def _with_placeholders(
         self, write: Callable[[str], str], write_value: Callable[[str], str]
     ) -> tuple[str, dict[int, str]]:
-        """Return the text with a placeholder for each field, and place → value of those."""
+        """Return the text with placeholders for fields, and place → value."""
         known, text, places = dict(self.values), "", {}
         for literal, name in parse_template(self.text):
             text += write(literal)
@@ -129,14 +138,17 @@ class Pattern:
         return text, places
 
     def __str__(self) -> str:
-        """Return the text as a sentence shows it; in a glob, arguments are written in brackets."""
+        """Return the text as a sentence shows it.
+
+        In a glob, arguments are written in brackets.
+        """
         if not self.is_glob and not self.open_fields:
             return (
                 self.path_text
                 if any("/" in literal for literal, _ in parse_template(self.text))
                 else self.literal
             )
-        known = {name: _MARKS.sub(r"[\g<0>]", _one_key(value)) for name, value in self.values}
+        known = {name: _MARKS.sub(r"[\g<0>]", _escape_key(value)) for name, value in self.values}
         return "".join(
             literal + ("" if name is None else known.get(name, f"{{{name}}}"))
             for literal, name in parse_template(self.text)
@@ -179,15 +191,15 @@ def pattern(text: str, /, **values: object) -> Pattern:
         >>> pattern("orders/*/status")
         pattern('orders/*/status')
     """
-    made = Pattern(text)
-    stray = sorted(values.keys() - set(made.open_fields))
+    template = Pattern(text)
+    stray = sorted(values.keys() - set(template.open_fields))
     if stray:
         raise DefinitionValueError(
             f"pattern({text!r}) has no field {{{stray[0]}}}; write the field into the text, or leave "
             f"{stray[0]}= out"
         )
     try:
-        return made.with_values(values)
+        return template.with_values(values)
     except TypeError as error:
         raise DefinitionTypeError(f"pattern({text!r}): {error}") from None
     except ValueError as error:
@@ -195,11 +207,11 @@ def pattern(text: str, /, **values: object) -> Pattern:
 
 
 class MemberTemplate:
-    """A written member with fields: it is computed from the action's arguments, as any callable is.
+    """A written member with fields, computed from the action's arguments.
 
     Args:
-        member: a Pattern, a frozen value that holds text with fields, or text, which spells a path.
-        names: the fields, each once.
+        member: a Pattern, a frozen value that contains text with fields, or text, which spells a path.
+        names: the names of the fields, each once.
     """
 
     __slots__ = ("__signature__", "member")
@@ -213,21 +225,23 @@ class MemberTemplate:
     def __call__(self, **values: object) -> list[object]:
         """Return the member alone, with its fields filled in."""
         if isinstance(self.member, str):
-            return [_spelled(self.member, values)]
-        return [_with_fields(self.member, lambda text: fill(text, values), values)]
+            return [_fill_path(self.member, values)]
+        return [_fill_fields(self.member, lambda text: fill(text, values), values)]
 
     def __repr__(self) -> str:
-        return show(self.member) if isinstance(self.member, str) else demanded(self.member)
+        return show(self.member) if isinstance(self.member, str) else demand_text(self.member)
 
 
-def written(member: object) -> object:
-    """Return a member as its author wrote it: text is a pattern, and fields wait for arguments.
+def parse_member(member: object) -> object:
+    """Parse a written member.
+
+    Text is a pattern. If it has fields, the result is a MemberTemplate.
 
     Args:
         member: a frozen value, or a Pattern.
 
     Raises:
-        DefinitionTypeError: a pattern is part of a value.
+        DefinitionTypeError: a value contains a pattern.
         DefinitionValueError: a brace is left open, or a field is more than a plain name.
     """
     if isinstance(member, str) and type(member) is str:
@@ -240,33 +254,38 @@ def written(member: object) -> object:
         names.update(dict.fromkeys(fields_of(text)))
         return text
 
-    _with_fields(member, noted, {})
+    _fill_fields(member, noted, {})
     if names:
         return MemberTemplate(member, tuple(names))
-    return _with_fields(member, lambda text: fill(text, {}), {})
+    return _fill_fields(member, lambda text: fill(text, {}), {})
 
 
-def written_key(key: object) -> object:
-    """Return a key as its author wrote it: text spells a path, and its fields wait for arguments.
+def parse_key(key: object) -> object:
+    """Parse a written key.
+
+    Text spells a path. If it has fields, the result is a MemberTemplate.
 
     Raises:
         DefinitionValueError: as for `written`.
     """
     if type(key) is not str:
-        return written(key)
+        return parse_member(key)
     names = fields_of(key)
-    return MemberTemplate(key, names) if names else _spelled(key, {})
+    return MemberTemplate(key, names) if names else _fill_path(key, {})
 
 
-def _spelled(key: str, values: Mapping[str, Any]) -> str:
-    """Return the text of a path with its fields filled in, each within one key."""
+def _fill_path(key: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a path with its fields filled in.
+
+    Each argument stays within one key.
+    """
     return "".join(
-        literal + ("" if name is None else _one_key(fill(f"{{{name}}}", values)))
+        literal + ("" if name is None else _escape_key(fill(f"{{{name}}}", values)))
         for literal, name in parse_template(key)
     )
 
 
-def _with_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, Any]) -> Any:
+def _fill_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, Any]) -> Any:
     """Return a member with `fill` applied to the text in it, however deep."""
     kind = type(member)
     if kind is str:
@@ -274,36 +293,42 @@ def _with_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, A
     if kind is Pattern:
         return member.with_values(values)
     if kind is tuple:
-        return tuple(_with_fields(each, fill, values) for each in member)
+        return tuple(_fill_fields(each, fill, values) for each in member)
     if kind is frozenset:
-        return frozenset(_with_fields(each, fill, values) for each in member)
+        return frozenset(_fill_fields(each, fill, values) for each in member)
     if kind is MappingProxyType:
         entries = {
-            _with_fields(key, fill, values): _with_fields(item, fill, values) for key, item in member.items()
+            _fill_fields(key, fill, values): _fill_fields(item, fill, values) for key, item in member.items()
         }
         name = class_of(member)
-        return MappingProxyType(entries) if name is None else record(entries, name)
+        return MappingProxyType(entries) if name is None else make_record(entries, name)
     return member
 
 
 def is_glob(member: object) -> bool:
-    """Whether the member is a pattern that may match more than the one path that it spells."""
+    """Return whether the member is a pattern that may match several paths."""
     return isinstance(member, Pattern) and member.is_glob
 
 
-def holds_pattern(value: object) -> bool:
-    """Return whether a value, not yet frozen, holds a pattern: there it would be compared as a value."""
+def has_pattern(value: object) -> bool:
+    """Return whether a value that is not yet frozen contains a pattern.
+
+    The pattern would be compared as a value.
+    """
     if isinstance(value, Pattern):
         return True
     if isinstance(value, Mapping):
-        return any(holds_pattern(key) or holds_pattern(item) for key, item in value.items())
-    return isinstance(value, list | tuple | set | frozenset) and any(map(holds_pattern, value))
+        return any(has_pattern(key) or has_pattern(item) for key, item in value.items())
+    return isinstance(value, list | tuple | set | frozenset) and any(map(has_pattern, value))
 
 
-def demanded(member: object) -> str:
-    """Return one member as a demand names it; text that reads like a pattern is said to be literal."""
+def demand_text(member: object) -> str:
+    """Return one member as a demand names it.
+
+    Literal text that reads like a pattern is marked as literal.
+    """
     if isinstance(member, MemberTemplate):
-        return demanded(member.member)
+        return demand_text(member.member)
     if callable(member):
         return "computed members"
     if isinstance(member, Pattern) and member.is_marked:
@@ -316,11 +341,11 @@ def demanded(member: object) -> str:
     return f"{'literal ' if _MARKS.search(text) else ''}{show(text, _MAX_MEMBER_CHARS)}"
 
 
-def _one_key(text: str) -> str:
+def _escape_key(text: str) -> str:
     return text.replace("~", "~0").replace("/", "~1")
 
 
-def _refuse_impossible(said: str, text: str) -> None:
+def _check_possible(pattern_text: str, text: str) -> None:
     fault = None
     if text.startswith("/"):
         fault = "begins with '/', and no path does"
@@ -338,4 +363,4 @@ def _refuse_impossible(said: str, text: str) -> None:
         elif is_backwards(characters):
             fault = f"has {characters}, a range that is written backwards"
     if fault is not None:
-        raise DefinitionValueError(f"pattern({said!r}) cannot match anything: it {fault}")
+        raise DefinitionValueError(f"pattern({pattern_text!r}) cannot match anything: it {fault}")

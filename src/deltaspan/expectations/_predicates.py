@@ -1,4 +1,4 @@
-"""A movement that a predicate of the user's own judges."""
+"""The movement that a predicate of the user judges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltaspan._interrupts import let_through
 from deltaspan._state.diff import Delta
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._base import States
-from deltaspan.expectations._computed import Question
+from deltaspan.expectations._computed import BoundPredicate
 
 __all__ = ["PredicateRaised", "Satisfying"]
 
@@ -19,29 +19,29 @@ class PredicateRaised(Exception):
     """A predicate raised instead of answering.
 
     Args:
-        fact: the sentence for a person.
-        error: what it raised; None when it could not be asked.
+        message: the sentence for a person.
+        error: the exception of the predicate, or None if it could not be asked.
     """
 
-    def __init__(self, fact: str, error: BaseException | None = None) -> None:
-        super().__init__(fact)
+    def __init__(self, message: str, error: BaseException | None = None) -> None:
+        super().__init__(message)
         self.error = error
 
 
 @dataclass(frozen=True, slots=True)
 class Satisfying:
-    """A delta that the predicate finds true.
+    """A delta for which the predicate is true.
 
     Attributes:
-        predicate: what the user wrote; a Question once its run is known.
-        description: what it demands, in the user's words.
+        predicate: the user's predicate. In a run it is a BoundPredicate.
+        description: the demand, in the user's words.
     """
 
     predicate: Any
     description: str
 
     def __post_init__(self) -> None:
-        if not callable(self.predicate) and not isinstance(self.predicate, Question):
+        if not callable(self.predicate) and not isinstance(self.predicate, BoundPredicate):
             raise DefinitionTypeError(
                 f"satisfying takes a predicate to be called, not {self.predicate!r}; "
                 f"write .satisfying(lambda delta: ..., 'what it demands')"
@@ -50,7 +50,7 @@ class Satisfying:
             raise DefinitionTypeError(f"satisfying takes a description in words, not {self.description!r}")
         if not self.description.strip():
             raise DefinitionValueError(
-                "satisfying needs a description: it is all that a report can say of a predicate"
+                "satisfying needs a description, because a report can say nothing else about a predicate"
             )
 
     admits_none: ClassVar[bool] = True
@@ -68,7 +68,7 @@ class Satisfying:
         return self.description
 
     def holds(self, delta: Delta, states: States) -> bool:
-        if not isinstance(self.predicate, Question):
+        if not isinstance(self.predicate, BoundPredicate):
             raise PredicateRaised(f"the predicate {self.description!r} was asked outside of a run")
         try:
             return self.predicate.holds(delta, states)

@@ -1,4 +1,4 @@
-"""What is ignored by patterns that are known before a state is read, so that it need not be read at all."""
+"""Removal of ignored members from a state before it is read."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MARKS: Final = re.compile(r"[*?[]")
 
 
 class PatternPruning:
-    """Leaves out of a state whatever some patterns name, and all that lies below it.
+    """A pruning of all entries that some patterns name, with their descendants.
 
     Args:
-        patterns: patterns, and keys that are not text; none is computed.
+        patterns: patterns, and keys that are not text. None is computed.
     """
 
     __slots__ = ("_deepest", "_last_keys", "_names", "_shallow")
@@ -36,12 +36,12 @@ class PatternPruning:
             default=0,
         )
         self._deepest = inf if across else self._shallow
-        # If the patterns that reach everywhere end in a plain key, one look-up passes by nearly all keys.
+        # If the patterns with `**` end in a plain key, one look-up rules out nearly all keys.
         lasts = [text.rpartition("/")[2] for text in across]
         self._last_keys = None if any(map(_MARKS.search, lasts)) else frozenset(lasts)
 
     def leaves_out(self, keys: Sequence[object], key: object) -> bool:
-        """Return whether what is at `key`, below the keys that lead there, is left out."""
+        """Return whether the entry at `key` below `keys` is left out."""
         if len(keys) >= self._shallow and self._last_keys is not None:
             text = str(key) if type(key) is int else key
             if type(text) is str and text not in self._last_keys and "/" not in text and "~" not in text:

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias, overload
 
 from deltaspan._state.snapshot import MAX_NODES
-from deltaspan.checks import keep_values_whole, said
+from deltaspan.checks import call_text, keep_values_whole
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._files._content import lines, text
@@ -213,4 +213,4 @@ def _render_call(
     gitignore: bool,
     **options: Any,
 ) -> str:
-    return said(name, path_template, glob=glob, ignore=ignore, gitignore=gitignore or None, **options)
+    return call_text(name, path_template, glob=glob, ignore=ignore, gitignore=gitignore or None, **options)

@@ -31,7 +31,7 @@ from typing import Any, Final, TypeAlias, overload
 
 from typing_extensions import Unpack
 
-from deltaspan.checks import said
+from deltaspan.checks import call_text
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._http._answer import Answer, AnswerError
@@ -110,7 +110,7 @@ def json(
         document = answer.document()
         return document if part is None else resolve_pointer(document, part)
 
-    call = said("http.json", source.shown, pointer=pointer, missing_ok=missing_ok or None)
+    call = call_text("http.json", source.shown, pointer=pointer, missing_ok=missing_ok or None)
     return http_probe(source, client, steps, call, content=True)
 
 
@@ -211,7 +211,7 @@ def count(
                 )
             visited.add(_page_key(page, params))
 
-    call = said(
+    call = call_text(
         "http.count",
         source.shown,
         items=items or None,

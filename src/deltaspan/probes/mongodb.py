@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
-from deltaspan.checks import said
+from deltaspan.checks import call_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._base.requests import RequestSteps, request_probe
@@ -226,7 +226,7 @@ def _probe(
             f"{type(collection).__name__}"
         )
     values = options.pop("filter", None)
-    call = said(f"mongodb.{function}", *([] if values is None else [values]), **options)
+    call = call_text(f"mongodb.{function}", *([] if values is None else [values]), **options)
     separator = "" if call.endswith("()") else ", "
     call = call.replace("(", f"({collection.full_name}{separator}", 1)
     content = function == "documents" and options.get("fields") is None

@@ -27,7 +27,7 @@ from typing import Any, Final, overload
 
 from typing_extensions import Unpack
 
-from deltaspan.checks import said
+from deltaspan.checks import call_text
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._http._answer import AnswerError
@@ -103,7 +103,7 @@ def value(
             raise AnswerError(_NO_SERIES)
         return _to_number(next(iter(values_by_series.values()), 0.0))
 
-    call = said("prometheus.value", source.shown, query, missing_ok=missing_ok or None)
+    call = call_text("prometheus.value", source.shown, query, missing_ok=missing_ok or None)
     return http_probe(source, client, steps, call, needs)
 
 
@@ -161,7 +161,7 @@ def series(
             raise AnswerError(_NO_SERIES)
         return {labels: _to_number(number) for labels, number in values_by_series.items()}
 
-    call = said("prometheus.series", source.shown, query, missing_ok=missing_ok or None)
+    call = call_text("prometheus.series", source.shown, query, missing_ok=missing_ok or None)
     return http_probe(source, client, steps, call, needs)
 
 
@@ -242,7 +242,7 @@ def counter(
             if total is not None:
                 return _to_number(total)
 
-    call = said("prometheus.counter", source.shown, selector, missing_ok=missing_ok or None)
+    call = call_text("prometheus.counter", source.shown, selector, missing_ok=missing_ok or None)
     return http_probe(source, client, steps, call, needs)
 
 

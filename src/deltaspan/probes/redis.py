@@ -43,7 +43,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar, overload
 
 from deltaspan._templates import fields_of, fill, has_fixed_length, places_of
-from deltaspan.checks import source
+from deltaspan.checks import source_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.patterns import is_literal_place_in_glob
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
@@ -256,7 +256,7 @@ def _probe(
 
     settings = client.connection_pool.connection_kwargs
     secrets = [str(settings[name]) for name in ("password", "ssl_password") if settings.get(name)]
-    call = f"redis.{function}({', '.join(('client', *map(source, templates)))})"
+    call = f"redis.{function}({', '.join(('client', *map(source_text, templates)))})"
     content = function == "values"
     return request_probe(read, call, fields_of(*templates), secrets, is_async=is_async, content=content)
 

@@ -40,7 +40,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from deltaspan._templates import fields_of, fill, has_fixed_length, places_of
-from deltaspan.checks import said
+from deltaspan.checks import call_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._base.secrets import secrets_of
@@ -291,7 +291,7 @@ def _probe(
                 f"the prefix {name!r} ends with an argument, so 'acme' would also select 'acme2'; end it "
                 f"with a separator, as in '{{{field}}}/'"
             )
-    call = said(f"s3.{function}", bucket, *([name] if name else []), missing_ok=missing_ok or None)
+    call = call_text(f"s3.{function}", bucket, *([name] if name else []), missing_ok=missing_ok or None)
     return StateProbe(
         lambda **values: read(fill(bucket, values), fill(name, values)),
         call.replace("(", "(client, ", 1),

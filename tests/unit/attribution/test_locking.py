@@ -288,9 +288,9 @@ def test_a_computed_lock_that_names_no_parameter_of_the_action_is_refused():
 def test_what_is_no_lock_is_refused():
     with pytest.raises(DefinitionTypeError, match="exclusively takes a lock, which is a context manager"):
         change("rows", len).exclusively(3)
-    with pytest.raises(DefinitionValueError, match="it says so already"):
+    with pytest.raises(DefinitionValueError, match="was already set on"):
         change("rows", len).exclusively(threading.Lock()).exclusively(threading.Lock())
-    with pytest.raises(DefinitionValueError, match="this semaphore lets 2 in"):
+    with pytest.raises(DefinitionValueError, match="this semaphore allows 2; use a lock"):
         change("rows", len).exclusively(threading.Semaphore(2))
 
 

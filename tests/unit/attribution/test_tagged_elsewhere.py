@@ -233,20 +233,20 @@ def test_a_run_below_one_that_is_known_to_be_beside_it_is_beside_it_too():
     kin = DescendantTracker("me", root="root", above=["caller", "root"])
     kin.use_parents({"sibling": "caller", "its child": "sibling", "astray": "unknown"})
 
-    assert kin.owns("its child", "root") is False
-    assert kin.owns("astray", "root") is None
-    assert kin.owns("me", "root") is True
+    assert kin.is_ours("its child", "root") is False
+    assert kin.is_ours("astray", "root") is None
+    assert kin.is_ours("me", "root") is True
 
 
 def test_a_run_below_it_that_was_not_yet_noted_is_its_own():
     kin = DescendantTracker("me", root="root", above=["root"])
     kin.use_parents({"my child": "me", "its child": "my child"})
 
-    assert kin.owns("its child", "root") is True
+    assert kin.is_ours("its child", "root") is True
 
 
 def test_a_circle_is_nobodys():
     kin = DescendantTracker("me", root="root")
     kin.use_parents({"one": "two", "two": "one"})
 
-    assert kin.owns("one", "root") is None
+    assert kin.is_ours("one", "root") is None

@@ -512,7 +512,7 @@ def test_the_expected_delta_says_it(orders):
 
 
 def test_a_probe_without_tags_is_refused():
-    with pytest.raises(DefinitionTypeError, match="its probe does not tell by a tag whose a row is"):
+    with pytest.raises(DefinitionTypeError, match="its probe reads no tag that says who wrote a row"):
         change("orders", dict).adding(count=1).keeping_others()
 
 
@@ -525,7 +525,7 @@ def test_only_a_change_can_keep_others(orders):
 @pytest.mark.parametrize(
     ("say", "why"),
     [
-        (lambda check: check.keeping_others().keeping_others(), "twice"),
+        (lambda check: check.keeping_others().keeping_others(), "already has .keeping_others"),
         (lambda check: check.keeping_others().to({}), "a start and an end"),
         (lambda check: check.from_({}).keeping_others(), "a start and an end"),
         (lambda check: check.adding(1).allowing_others().keeping_others(), "contradict each other"),

@@ -52,14 +52,14 @@ checks = st.one_of(
 )
 
 
-def parts(mute):
-    """Return every part of what is mute."""
-    entries = [(kind, path) for kind in ("added", "removed", "modified") for path in getattr(mute, kind)]
+def parts(delta):
+    """Return every part of a delta."""
+    entries = [(kind, path) for kind in ("added", "removed", "modified") for path in getattr(delta, kind)]
     for chosen in chain.from_iterable(combinations(entries, n) for n in range(len(entries) + 1)):
         yield MappingDelta(
             *(
                 MappingProxyType(
-                    {path: item for path, item in getattr(mute, kind).items() if (kind, path) in chosen}
+                    {path: item for path, item in getattr(delta, kind).items() if (kind, path) in chosen}
                 )
                 for kind in ("added", "removed", "modified")
             )
@@ -72,6 +72,6 @@ def test_it_finds_the_part_that_would_make_it_true_if_there_is_one(check, pre, p
     delta = split(difference(*both), ME, counted=False)
     movement = check._expectation.movement
 
-    tried = any(holds(movement, delta.credited(part), both) for part in parts(delta.mute))
+    tried = any(holds(movement, delta.credited(part), both) for part in parts(delta.unattributable))
 
     assert might_hold(movement, delta, both) == tried

@@ -100,8 +100,8 @@ def test_each_entry_is_whose_its_tag_says(before, after, part):
 def test_the_root_counts_for_nothing_where_the_run_is_not_the_outermost():
     nested = DescendantTracker("me", root="the outermost")
 
-    assert nested.owns("another", "me") is False
-    assert nested.owns("me", "another") is True
+    assert nested.is_ours("another", "me") is False
+    assert nested.is_ours("me", "another") is True
 
 
 def test_a_delta_of_other_states_stays_as_it_is():

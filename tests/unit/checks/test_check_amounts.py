@@ -55,7 +55,7 @@ def test_an_amount_of_nan_is_refused(word, nan):
     error = refusal(lambda: WORDS[word](nan))
 
     assert isinstance(error, ValueError)
-    assert str(error) == f"{word} takes a number, not NaN: no delta could satisfy it"
+    assert str(error) == f"{word} takes a number, not NaN, which no delta satisfies"
 
 
 @pytest.mark.parametrize(("tolerance", "shown"), [(-1, "-1"), (-0.5, "-0.5"), (Decimal(-1), "Decimal('-1')")])

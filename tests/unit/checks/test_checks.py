@@ -151,8 +151,8 @@ def test_a_second_amount_is_refused_naming_both():
 
     assert isinstance(caught.value, ValueError)
     assert str(caught.value) == (
-        "check 'rows' says twice how far the state moves: change('rows', rows).by(1) cannot be followed by "
-        ".by_at_least(2); keep one, or use by_between(low, high)"
+        "change('rows', rows).by(1) cannot be followed by .by_at_least(2): only one word can say how the "
+        "state changes; keep one, or use by_between(low, high)"
     )
 
 
@@ -167,7 +167,7 @@ def test_a_second_amount_is_refused_naming_both():
     ],
 )
 def test_no_two_words_may_say_how_far(second):
-    with pytest.raises(ValueError, match="says twice how far the state moves"):
+    with pytest.raises(ValueError, match="only one word can say how the state changes"):
         second(CHECK.by_at_least(1))
 
 
@@ -176,7 +176,7 @@ def test_a_second_start_is_refused():
         CHECK.from_(1).from_(2)
 
     assert isinstance(caught.value, ValueError)
-    assert str(caught.value) == "check 'rows' has a start already: change('rows', rows).from_(1)"
+    assert str(caught.value) == "check 'rows' already has a start: change('rows', rows).from_(1); give one"
 
 
 def test_a_second_end_is_refused():
@@ -184,7 +184,7 @@ def test_a_second_end_is_refused():
         CHECK.to(None).to(None)
 
     assert isinstance(caught.value, ValueError)
-    assert str(caught.value) == "check 'rows' has an end already: change('rows', rows).to(None)"
+    assert str(caught.value) == "check 'rows' already has an end: change('rows', rows).to(None); give one"
 
 
 @pytest.mark.parametrize("word", ["from_", "to"])

@@ -56,7 +56,7 @@ def test_words_of_the_claim_may_follow_modifiers():
     ],
 )
 def test_a_modifier_is_said_once(say):
-    with pytest.raises(DefinitionValueError, match="it says so already"):
+    with pytest.raises(DefinitionValueError, match="was already set on"):
         say(change("rows", count_rows))
 
 
@@ -117,7 +117,7 @@ def test_what_is_ignored_is_no_trace():
 
 @pytest.mark.parametrize("make", [unchanged, observe])
 def test_only_a_change_needs_to_be_told_about_errors(make):
-    with pytest.raises(DefinitionValueError, match="only a change needs it"):
+    with pytest.raises(DefinitionValueError, match="it applies only to change"):
         make("rows", count_rows).or_unchanged_on_error()
 
 

@@ -78,7 +78,10 @@ def test_what_is_not_callable_is_refused():
 
 
 def test_what_takes_no_settings_is_refused():
-    with pytest.raises(DefinitionTypeError, match="takes no settings; wrap it in a function of your own"):
+    with pytest.raises(
+        DefinitionTypeError,
+        match="takes no attributes, so it cannot be configured; wrap it in a function of your own",
+    ):
         probe(blocking=True)(len)
 
 
@@ -86,7 +89,7 @@ def test_an_async_probe_does_not_block():
     async def read():
         return 0
 
-    with pytest.raises(DefinitionTypeError, match="is async: it awaits, so it cannot block"):
+    with pytest.raises(DefinitionTypeError, match="is async, so it awaits and cannot block"):
         probe(blocking=True)(read)
 
 
@@ -185,7 +188,7 @@ def test_a_name_is_what_a_check_and_a_failed_read_call_the_probe():
 
 @pytest.mark.parametrize("name", ["", "  ", 3])
 def test_a_name_that_says_nothing_is_refused(name):
-    with pytest.raises(DefinitionTypeError, match="takes a text to call it by"):
+    with pytest.raises(DefinitionTypeError, match="takes a string that is not empty"):
         probe(name=name)(lambda: 3)
 
 

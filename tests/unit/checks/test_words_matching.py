@@ -6,7 +6,7 @@ from deltaspan import change, unchanged
 from deltaspan._state.diff import difference
 from deltaspan._state.snapshot import Path, freeze
 from deltaspan.expectations._paths import Names
-from deltaspan.expectations._patterns import written
+from deltaspan.expectations._patterns import parse_member
 
 CHANGE = change("x", lambda: None)
 
@@ -33,12 +33,12 @@ DIFFERS = [
 
 @pytest.mark.parametrize(("member", "path"), MATCHES, ids=repr)
 def test_a_member_names_the_entries_at_its_path(member, path):
-    assert Names([written(member)], deep=False).of_path(Path(path)) == {0}
+    assert Names([parse_member(member)], deep=False).of_path(Path(path)) == {0}
 
 
 @pytest.mark.parametrize(("member", "path"), DIFFERS, ids=repr)
 def test_a_member_names_no_other_entry(member, path):
-    assert Names([written(member)], deep=False).of_path(Path(path)) == set()
+    assert Names([parse_member(member)], deep=False).of_path(Path(path)) == set()
 
 
 @pytest.mark.parametrize("member", ["a", "a*", 7])
@@ -46,8 +46,8 @@ def test_a_top_level_key_names_all_below_it_where_that_is_asked_for(member):
     path = Path((7 if member == 7 else "a", "b", "c"))
 
     assert (
-        Names([written(member)], deep=True).of_path(path),
-        Names([written(member)], deep=False).of_path(path),
+        Names([parse_member(member)], deep=True).of_path(path),
+        Names([parse_member(member)], deep=False).of_path(path),
     ) == (
         {0},
         set(),
@@ -55,7 +55,7 @@ def test_a_top_level_key_names_all_below_it_where_that_is_asked_for(member):
 
 
 def test_a_member_of_a_set_that_is_text_is_matched_by_patterns_and_others_by_value():
-    names = Names([written("a*"), 7], deep=True)
+    names = Names([parse_member("a*"), 7], deep=True)
 
     assert [names.of_member(member) for member in ("ab", "b", 7, 8)] == [{0}, set(), {1}, set()]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deltaspan import change, unchanged
 from deltaspan._state.diff import difference
 from deltaspan._state.snapshot import freeze
-from deltaspan.expectations._computed import Question, with_operands
+from deltaspan.expectations._computed import BoundPredicate, with_operands
 from deltaspan.expectations._members import kept_order
 
 CHANGE = change("x", abs)
@@ -19,7 +19,7 @@ ASKED = CHANGE.satisfying(abs, "anything")
 
 
 def asked(ask):
-    return with_operands(ASKED.expectation, {"movement.predicate": Question(ask, {})})
+    return with_operands(ASKED.expectation, {"movement.predicate": BoundPredicate(ask, {})})
 
 
 EXPECTATIONS = [

@@ -36,36 +36,37 @@ SENTENCES = {
     "unchanged('rows', rows).ignoring('a', 7)": unchanged("rows", rows).ignoring("a", 7),
 }
 
-TWICE = "check 'rows' says twice how far the state moves: change('rows', rows)"
+ROWS = "change('rows', rows)"
+ONE_WORD = "only one word can say how the state changes; keep one"
 REFUSED = {
     "a kind twice": (
         lambda: CHECK.adding("a").removing("b").adding("c"), ValueError,
-        ("check 'rows' says adding twice: change('rows', rows).adding('a').removing('b') cannot be followed "
+        ("change('rows', rows).adding('a').removing('b') already has .adding(...), so it cannot be followed "
          "by .adding('c'); name all members in one .adding(...)"),
     ),
     "members and an amount": (
         lambda: CHECK.by(1).adding("a"), ValueError,
-        f"{TWICE}.by(1) cannot be followed by .adding('a'); keep one",
+        f"{ROWS}.by(1) cannot be followed by .adding('a'): {ONE_WORD}",
     ),
     "an amount and members": (
         lambda: CHECK.adding("a").by(1), ValueError,
-        f"{TWICE}.adding('a') cannot be followed by .by(1); keep one",
+        f"{ROWS}.adding('a') cannot be followed by .by(1): {ONE_WORD}",
     ),
     "only and members": (
         lambda: CHECK.only("a").adding("a"), ValueError,
-        f"{TWICE}.only('a') cannot be followed by .adding('a'); keep one",
+        f"{ROWS}.only('a') cannot be followed by .adding('a'): {ONE_WORD}",
     ),
     "a size and an amount": (
         lambda: CHECK.resizing(1).by(1), ValueError,
-        f"{TWICE}.resizing(1) cannot be followed by .by(1); keep one",
+        f"{ROWS}.resizing(1) cannot be followed by .by(1): {ONE_WORD}",
     ),
     "a predicate and a size": (
         lambda: CHECK.satisfying(created, "so").resizing(1), ValueError,
-        f"{TWICE}.satisfying(created, 'so') cannot be followed by .resizing(1); keep one",
+        f"{ROWS}.satisfying(created, 'so') cannot be followed by .resizing(1): {ONE_WORD}",
     ),
     "allowing others beside nothing": (
         CHECK.allowing_others, ValueError,
-        ("change('rows', rows) declares nothing yet that .allowing_others() could leave others beside; "
+        ("change('rows', rows) declares no change yet, so .allowing_others() has no others to allow; "
          "say first what must change: .adding(...).allowing_others()"),
     ),
     "allowing others beside only": (
@@ -75,16 +76,16 @@ REFUSED = {
     ),
     "allowing others twice": (
         lambda: CHECK.adding().allowing_others().allowing_others(), ValueError,
-        "check 'rows' says .allowing_others() twice: change('rows', rows).adding().allowing_others()",
+        "change('rows', rows).adding().allowing_others() already has .allowing_others(); write it once",
     ),
     "a count of nothing": (
         lambda: CHECK.adding(count=0), ValueError,
-        ("check 'rows': adding(count=0) says that nothing happens: leave the word out, since what is not "
-         "declared must not change, or use unchanged(...)"),
+        ("check 'rows': adding(count=0) demands no change; leave the word out, because undeclared members "
+         "must not change, or use unchanged(...)"),
     ),
     "a count below the members": (
         lambda: CHECK.adding("a", "b", count=1), ValueError,
-        "check 'rows': adding names 2 members and count=1 of them; raise the count or name fewer",
+        "check 'rows': adding names 2 members, but count=1; raise the count or name fewer",
     ),
     "a count that is no number": (
         lambda: CHECK.adding(count="a"), TypeError,
@@ -105,13 +106,13 @@ REFUSED = {
     ),
     "ignoring members of a number": (
         lambda: CHECK.by(1).ignoring("a"), ValueError,
-        ("change('rows', rows).by(1) is about one number, which has no members: it cannot be followed by "
-         ".ignoring('a')"),
+        ("change('rows', rows).by(1) expects a number, which has no members, so .ignoring('a') has nothing "
+         "to leave out; remove one of them"),
     ),
     "the amount of a state with ignored members": (
         lambda: CHECK.ignoring("a").by_at_least(1), ValueError,
-        ("change('rows', rows).ignoring('a') leaves members out, and one number has none: it cannot be "
-         "followed by .by_at_least(1)"),
+        ("change('rows', rows).ignoring('a') leaves members out, but .by_at_least(1) expects a number, which "
+         "has no members; remove one of them"),
     ),
     "a member that cannot be compared": (
         lambda: CHECK.adding(Lock()), TypeError,
@@ -124,7 +125,7 @@ REFUSED = {
     ),
     "no key": (
         lambda: CHECK.by({}), ValueError,
-        "by({}) names no key: use unchanged(...) to say that nothing changes",
+        "by({}) names no key: use unchanged(...) to claim that nothing changes",
     ),
     "an amount by key that is none": (
         lambda: CHECK.by({"a": "1"}), TypeError,
@@ -137,7 +138,7 @@ REFUSED = {
     ),
     "a predicate without a description": (
         lambda: CHECK.satisfying(created, " "), ValueError,
-        "satisfying needs a description: it is all that a report can say of a predicate",
+        "satisfying needs a description, because a report can say nothing else about a predicate",
     ),
     "a description that is no text": (
         lambda: CHECK.satisfying(created, None), TypeError,

@@ -202,7 +202,7 @@ def test_a_limit_is_a_positive_number_of_seconds():
         change("rows", len).timeout(0)
     with pytest.raises(DefinitionTypeError, match="timeout takes a number of seconds, not '1'"):
         change("rows", len).timeout("1")
-    with pytest.raises(DefinitionValueError, match="it says so already"):
+    with pytest.raises(DefinitionValueError, match="was already set on"):
         change("rows", len).timeout(1).timeout(2)
 
 

@@ -59,15 +59,15 @@ def test_unchanged_holds_after_an_action_that_raised_too():
     ("make", "text"),
     [
         (lambda: unchanged("a", len).eventually(1), "say .holding_for(seconds)"),
-        (lambda: observe("a", len).eventually(1), "claims nothing that could come to hold"),
-        (lambda: observe("a", len).holding_for(1), "claims nothing that could come to hold"),
+        (lambda: observe("a", len).eventually(1), "makes no claim to wait for"),
+        (lambda: observe("a", len).holding_for(1), "makes no claim to wait for"),
         (
             lambda: change("a", len).eventually(1).eventually(2),
-            "one of eventually and holding_for is said, once",
+            "only one of eventually and holding_for can be set; keep one",
         ),
         (
             lambda: change("a", len).eventually(1).holding_for(2),
-            "one of eventually and holding_for is said, once",
+            "only one of eventually and holding_for can be set; keep one",
         ),
         (
             lambda: change("a", len).eventually(0),

@@ -32,12 +32,12 @@ INCOMPARABLE = {
     "by": (
         CHANGE.by(1), "a", "b",
         ("by needs a number before and after the action, but the states were 'a' → 'b'"
-         "; use .from_(...) or .to(...) for a state that is no number"),
+         "; use .from_(...) or .to(...) for a state that is not a number"),
     ),
     "by, text after a number": (
         CHANGE.by(1), 1, "2",
         ("by needs a number before and after the action, but the states were 1 → '2'; "
-         "use .from_(...) or .to(...) for a state that is no number"),
+         "use .from_(...) or .to(...) for a state that is not a number"),
     ),
     "by, None before a number": (
         CHANGE.by(1), None, 1,
@@ -47,7 +47,7 @@ INCOMPARABLE = {
     "by, bool": (
         CHANGE.by(1), False, True,
         ("by needs a number before and after the action, but the states were False → True"
-         "; use .from_(...) or .to(...) for a state that is no number"),
+         "; use .from_(...) or .to(...) for a state that is not a number"),
     ),
     "by, naive before aware": (
         CHANGE.by(timedelta()), NAIVE, NOON,
@@ -67,17 +67,17 @@ INCOMPARABLE = {
     "by_at_most": (
         CHANGE.by_at_most(1), "a", 1,
         ("by_at_most needs a number before and after the action, but the states were 'a' → 1"
-         "; use .from_(...) or .to(...) for a state that is no number"),
+         "; use .from_(...) or .to(...) for a state that is not a number"),
     ),
     "by_between": (
         CHANGE.by_between(1, 2), "a", "b",
         ("by_between needs a number before and after the action, but the states were 'a' → 'b'"
-         "; use .from_(...) or .to(...) for a state that is no number"),
+         "; use .from_(...) or .to(...) for a state that is not a number"),
     ),
     "increasing": (
         CHANGE.increasing(), "a", "b",
         ("increasing needs a number before and after the action, but the states were 'a' → 'b'"
-         "; use .from_(...) or .to(...) for a state that is no number"),
+         "; use .from_(...) or .to(...) for a state that is not a number"),
     ),
     "decreasing": (
         CHANGE.decreasing(by=1), None, 3,

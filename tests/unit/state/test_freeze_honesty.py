@@ -140,7 +140,7 @@ def test_a_scalar_with_attributes_that_are_no_state_is_refused():
     text = type("Text", (str,), {})("a")
     text.parent = object()
     assert refusal([text]) == (
-        "found a Text with attributes that are no plain state at 0: "
+        "found a Text with attributes that are not plain state at 0: "
         "return its plain value, or what matters of it as a dict, instead"
     )
 

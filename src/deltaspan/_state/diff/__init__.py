@@ -1,6 +1,6 @@
-"""Differencing: from two frozen states to what changed between them.
+"""Differencing: from two frozen states to their delta.
 
-`_equality.py` says when two values are equal, `_differ.py` finds the delta.
+`_equality.py` decides whether two values are equal, `_difference.py` finds the delta.
 """
 
 from deltaspan._state.diff._deltas import (
@@ -15,14 +15,14 @@ from deltaspan._state.diff._difference import difference
 from deltaspan._state.diff._equality import equal, identity
 from deltaspan._state.diff._numbers import is_nan, is_number, subtract
 from deltaspan._state.diff._predicates import for_predicate
-from deltaspan._state.diff._tagged_delta import Owned, TaggedDelta, merged, split, without_contents
+from deltaspan._state.diff._tagged_delta import Ownership, TaggedDelta, merged, split, without_contents
 from deltaspan._state.snapshot import Path
 
 __all__ = [
     "Delta",
     "MappingDelta",
     "NumberDelta",
-    "Owned",
+    "Ownership",
     "Path",
     "SequenceDelta",
     "SetDelta",

@@ -10,7 +10,7 @@ from deltaspan._state.diff._equality import equal, identity
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-__all__ = ["MAX_ALIGNED", "Alignment", "align", "common"]
+__all__ = ["MAX_ALIGNED", "Alignment", "align", "common_length"]
 
 MAX_ALIGNED: Final = 400
 """The most items, of both sequences together, whose contents are searched for those that moved."""
@@ -20,7 +20,7 @@ _MAX_MATCHES: Final = 20_000
 
 
 class Alignment(NamedTuple):
-    """How one sequence became another.
+    """The pairing of the items of two sequences.
 
     Attributes:
         pairs: the indexes, before and after, of items that may differ and stand for one another.
@@ -34,7 +34,9 @@ class Alignment(NamedTuple):
 
 
 def align(before: tuple[Any, ...], after: tuple[Any, ...]) -> Alignment:
-    """Pair the items of two sequences so that few of them differ; deterministic, and bounded in cost.
+    """Pair the items of two sequences so that few pairs differ.
+
+    The result is deterministic, and its cost is bounded.
 
     What both begin and end with is left out. Between the two, up to `MAX_ALIGNED` items are paired by the
     longest common subsequence of equal items. What lies between two equal items, and all of a longer stretch,
@@ -44,8 +46,8 @@ def align(before: tuple[Any, ...], after: tuple[Any, ...]) -> Alignment:
         before: the items of the baseline, frozen.
         after: the items of the post-state, frozen.
     """
-    head = common(before, after)
-    tail = common(before[head:][::-1], after[head:][::-1])
+    head = common_length(before, after)
+    tail = common_length(before[head:][::-1], after[head:][::-1])
     ends = (len(before) - tail, len(after) - tail)
     pairs: list[tuple[int, int]] = []
     removed: list[int] = []
@@ -60,7 +62,7 @@ def align(before: tuple[Any, ...], after: tuple[Any, ...]) -> Alignment:
     return Alignment(pairs, removed, added)
 
 
-def common(before: Sequence[Any], after: Sequence[Any]) -> int:
+def common_length(before: Sequence[Any], after: Sequence[Any]) -> int:
     """Count with how many equal items two sequences begin."""
     count = 0
     for mine, theirs in zip(before, after, strict=False):
@@ -71,7 +73,10 @@ def common(before: Sequence[Any], after: Sequence[Any]) -> int:
 
 
 class _Link(NamedTuple):
-    """A pair of equal items, and the pair before it in the longest sequence of pairs that ends with it."""
+    """A pair of equal items, linked to the pair before it.
+
+    The links lead through the longest sequence of pairs that ends with this one.
+    """
 
     i: int
     j: int
@@ -79,7 +84,10 @@ class _Link(NamedTuple):
 
 
 def _anchors(before: tuple[Any, ...], after: tuple[Any, ...], offset: int) -> list[tuple[int, int]]:
-    """Return the indexes of the longest common subsequence, by the method of Hunt and Szymanski (1977)."""
+    """Return the indexes of the longest common subsequence.
+
+    The method is that of Hunt and Szymanski (1977).
+    """
     if not before or not after or len(before) + len(after) > MAX_ALIGNED:
         return []
     places: dict[Hashable, list[int]] = {}

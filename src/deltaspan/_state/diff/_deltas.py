@@ -1,25 +1,15 @@
-"""The protocol of a delta, and the two deltas of states that have no members."""
+"""The deltas: one for each kind of state that can be compared."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from heapq import nsmallest
-from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from deltaspan._interrupts import let_through
-from deltaspan._state.diff._numbers import subtract
-from deltaspan._state.render import show, transition, with_noun
+from deltaspan._state.render import joined, listed, show, shown, transition, with_noun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from deltaspan.typing import Number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from deltaspan._state.snapshot import Path
     from deltaspan.typing import Number
@@ -39,7 +29,7 @@ class Delta(Protocol):
 
     @property
     def changed(self) -> bool:
-        """Whether the two states differ, by value."""
+        """True if the two states differ, by value."""
         ...
 
     @property
@@ -56,7 +46,7 @@ class Delta(Protocol):
         ...
 
     def words(self) -> str:
-        """Say what happened, to follow "but it": `changed by 0`, `did not change`."""
+        """Describe the change, to follow "but it": `changed by 0`, `did not change`."""
         ...
 
 
@@ -66,7 +56,7 @@ class NumberDelta:
 
     Attributes:
         amount: post-state minus baseline, exact for all but floats.
-        changed: whether the states differ; the amount is zero if and only if they do not.
+        changed: whether the states differ. The amount is zero if and only if they do not.
     """
 
     amount: Number
@@ -74,7 +64,7 @@ class NumberDelta:
     others_and_untagged: ClassVar[None] = None
 
     def __init__(self, amount: Number, changed: bool) -> None:  # noqa: FBT001 - the fields, in their order
-        # One is made for every number that is checked: this takes a third of what a generated __init__ takes.
+        # Each check of a number makes one. This takes a third of the time of a generated __init__.
         _set_amount(self, amount)
         _set_changed(self, changed)
 
@@ -96,7 +86,7 @@ class ValueDelta:
 
     Attributes:
         changed: whether the states differ.
-        how: what happened, in words, where more can be said.
+        how: a description of the change, or nothing.
     """
 
     changed: bool
@@ -109,14 +99,6 @@ class ValueDelta:
 
     def words(self) -> str:
         return self.how or ("changed" if self.changed else "did not change")
-
-
-_MAX_NAMED = 5
-"""How many members of a kind are named in words; the rest are counted."""
-
-_MAX_MEMBER_CHARS = 60
-
-_UNCHANGED = "did not change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +124,8 @@ class SetDelta:
 
     def words(self) -> str:
         return _sentence(
-            ("added", _named("member", _smallest(self.added), len(self.added))),
-            ("removed", _named("member", _smallest(self.removed), len(self.removed))),
+            ("added", with_noun("member", listed(self.added), len(self.added))),
+            ("removed", with_noun("member", listed(self.removed), len(self.removed))),
         )
 
 
@@ -176,27 +158,11 @@ class MappingDelta:
 
     @property
     def nested(self) -> bool:
-        """Whether any entry lies below the top level; if not, original keys name all of them."""
-        return any(len(path) > 1 for kind in (self.added, self.removed, self.modified) for path in kind)
+        """True if an entry lies below the top level.
 
-    @property
-    def amounts(self) -> Mapping[object, Number] | None:
-        """By how much each changed number changed, by `path.member`; an absent one counts as 0.
-
-        None when any entry that changed is not a number, or points in time appeared or vanished.
+        If it is False, original keys name all entries.
         """
-        amounts: dict[object, Number] = {}
-        changes: list[tuple[Path, object, object]] = [
-            *((path, _zero(after), after) for path, after in self.added.items()),
-            *((path, before, _zero(before)) for path, before in self.removed.items()),
-            *((path, before, after) for path, (before, after) in self.modified.items()),
-        ]
-        for path, before, after in changes:
-            amount = subtract(after, before)
-            if amount is None:
-                return None
-            amounts[path.member] = amount
-        return MappingProxyType(amounts)
+        return any(len(path) > 1 for kind in (self.added, self.removed, self.modified) for path in kind)
 
     @property
     def value(self) -> object:
@@ -217,35 +183,34 @@ class MappingDelta:
 
     def words(self, noun: str = "key") -> str:
         return _sentence(
-            ("added", _named(noun, (_shown(path.member) for path in self.added), len(self.added))),
-            ("removed", _named(noun, (_shown(path.member) for path in self.removed), len(self.removed))),
-            (
-                "modified",
-                _named(
-                    noun,
-                    (
-                        f"{_shown(path.member)}{transition(before, after)}"
-                        for path, (before, after) in self.modified.items()
-                    ),
-                    len(self.modified),
-                ),
-            ),
+            ("added", with_noun(noun, listed(self.added, _member), len(self.added))),
+            ("removed", with_noun(noun, listed(self.removed, _member), len(self.removed))),
+            ("modified", with_noun(noun, listed(self.modified.items(), _modified), len(self.modified))),
         )
+
+
+def _member(path: Path) -> str:
+    return shown(path.member)
+
+
+def _modified(entry: tuple[Path, tuple[object, object]]) -> str:
+    path, (before, after) = entry
+    return f"{shown(path.member)}{transition(before, after)}"
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceDelta:
     """The difference of two sequences, which have an order and may have duplicates.
 
-    Between what both begin with and what both end with there is one stretch that differs. The same stretches
-    give the members that were added and removed, each as often as the two states differ in it, in order.
+    Between their common beginning and their common end, one stretch differs. The members of that stretch give
+    the added and the removed members, each as often as the two states differ in it, in order.
 
     Attributes:
         added: members that the post-state has more often, in its order.
         removed: members that the baseline had more often, in its order.
         before: the stretch of the baseline that differs.
-        after: the stretch of the post-state that is there instead.
-        tail: how many members follow the stretch in both.
+        after: the stretch of the post-state in its place.
+        tail: the number of members that follow the stretch in both.
     """
 
     added: tuple[object, ...]
@@ -261,12 +226,15 @@ class SequenceDelta:
 
     @property
     def appended(self) -> tuple[object, ...]:
-        """What follows the baseline when the post-state begins with all of it, else nothing."""
+        """The members that follow the baseline.
+
+        It is empty unless the post-state begins with all of the baseline.
+        """
         return () if self.before or self.tail else self.after
 
     @property
     def reordered(self) -> bool:
-        """Whether the same members, each as often, are in another order."""
+        """True if the same members, each as often, are in another order."""
         return self.changed and not self.added and not self.removed
 
     @property
@@ -279,38 +247,12 @@ class SequenceDelta:
         return _sentence(
             (
                 "appended" if self.appended else "added",
-                _named("member", map(_shown, self.added), len(self.added)),
+                with_noun("member", listed(self.added), len(self.added)),
             ),
-            ("removed", _named("member", map(_shown, self.removed), len(self.removed))),
+            ("removed", with_noun("member", listed(self.removed), len(self.removed))),
         )
 
 
-def _zero(number: object) -> Number:
-    return timedelta() if isinstance(number, timedelta) else 0
-
-
-def _shown(value: object) -> str:
-    return show(value, _MAX_MEMBER_CHARS)
-
-
-def _smallest(members: frozenset[object]) -> Iterable[str]:
-    """The first few members in order: a set has none of its own, and the same delta must read the same."""
-    try:
-        return map(_shown, nsmallest(_MAX_NAMED, members))  # type: ignore[type-var]
-    except Exception as error:
-        let_through(error)
-        return nsmallest(_MAX_NAMED, map(_shown, members))
-
-
-def _named(noun: str, shown: Iterable[str], count: int) -> str:
-    text = with_noun(noun, ", ".join(islice(shown, _MAX_NAMED)), count)
-    more = count - _MAX_NAMED
-    return f"{text} and {more} more" if more > 0 else text
-
-
 def _sentence(*kinds: tuple[str, str]) -> str:
-    """Join what was done to members: "added 'a', removed 'b' and modified 'c'"."""
-    said = [f"{verb} {members}" for verb, members in kinds if members]
-    if not said:
-        return _UNCHANGED
-    return " and ".join([", ".join(said[:-1]), said[-1]]) if said[1:] else said[0]
+    """Join the changes of members: "added 'a', removed 'b' and modified 'c'"."""
+    return joined(f"{verb} {members}" for verb, members in kinds if members) or "did not change"

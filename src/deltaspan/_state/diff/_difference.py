@@ -10,7 +10,7 @@ from uuid import UUID
 
 from deltaspan._guard import EXHAUSTED
 from deltaspan._interrupts import let_through
-from deltaspan._state.diff._alignment import MAX_ALIGNED, align, common
+from deltaspan._state.diff._alignment import MAX_ALIGNED, align, common_length
 from deltaspan._state.diff._deltas import (
     Delta,
     MappingDelta,
@@ -19,7 +19,7 @@ from deltaspan._state.diff._deltas import (
     SetDelta,
     ValueDelta,
 )
-from deltaspan._state.diff._equality import equal, identity, same_class, same_structure, unpaired
+from deltaspan._state.diff._equality import cancel_equal, equal, identity, same_class, same_structure
 from deltaspan._state.diff._numbers import subtract
 from deltaspan._state.snapshot import ORDER, STRUCTURE, Array, Path, class_of, structure_of
 
@@ -29,20 +29,22 @@ if TYPE_CHECKING:
 __all__ = ["difference"]
 
 _PLAIN: Final = frozenset({str, int, float, bool, bytes, date, timedelta, UUID})
-"""Types of which two values that Python finds equal are equal; only the others need a closer look."""
+"""Types whose values are equal if Python says so. Only other types need a closer look."""
 
 
 _NESTING: Final = frozenset({MappingProxyType, tuple, Array})
-"""Types whose values are compared by what they hold, so that an entry lies below them."""
+"""Types whose values are compared by their members, so that entries lie below them."""
 
 MAX_ITEMS: Final = 10_000
 """The most items of one nested sequence that are named one by one.
 
-With more the sequence is one modified entry: to name a million numbers takes more than to keep them."""
+With more, the sequence is one modified entry: a million names take more room than a million numbers."""
 
 
 def difference(pre: object, post: object, *, is_flat: bool = False) -> Delta:
-    """Compute what changed between two frozen states; total, whatever the two are.
+    """Compute what changed between two frozen states.
+
+    Any two states have a delta.
 
     Two numbers, or two points in time, give a NumberDelta; two sets a SetDelta; two mappings a MappingDelta,
     by path where mappings and sequences nest; two sequences a SequenceDelta. Everything else, and two states
@@ -53,7 +55,7 @@ def difference(pre: object, post: object, *, is_flat: bool = False) -> Delta:
     Args:
         pre: the baseline, as `freeze` returned it.
         post: the post-state, as `freeze` returned it.
-        is_flat: whether what two mappings hold is compared as wholes, and not by path.
+        is_flat: whether the values of two mappings are compared as wholes, and not by path.
 
     Raises:
         RecursionError: the stack has no room for the comparison.
@@ -73,7 +75,7 @@ def difference(pre: object, post: object, *, is_flat: bool = False) -> Delta:
         raise
     except Exception as error:
         let_through(error)
-        # Some member's own comparison or hash raises: no members can be told, but equality always can.
+        # A member's own comparison or hash raises. Members cannot be compared, but equality is still known.
         return ValueDelta(changed=not equal(pre, post))
 
 
@@ -81,14 +83,14 @@ def _difference(pre: Any, post: Any, *, is_flat: bool) -> Delta:  # noqa: PLR091
     kind = type(pre)
     if kind is type(post):
         if kind is frozenset:
-            return _differ_sets(pre, post)
+            return _set_delta(pre, post)
         if kind is MappingProxyType:
-            return _differ_mappings(pre, post, is_flat=is_flat)
+            return _mapping_delta(pre, post, is_flat=is_flat)
         if kind is tuple:
-            return _differ_sequences(pre, post)
+            return _sequence_delta(pre, post)
         if kind is Array:
             if same_structure(pre, post):
-                return _differ_sequences(pre, post)
+                return _sequence_delta(pre, post)
             return ValueDelta(changed=True, how=f"became {post.structure} and was {pre.structure}")
     changed = not equal(pre, post)
     amount = subtract(post, pre)
@@ -96,7 +98,7 @@ def _difference(pre: Any, post: Any, *, is_flat: bool) -> Delta:  # noqa: PLR091
         return ValueDelta(changed)
     if changed:
         return NumberDelta(amount, changed=True)
-    # NaN - NaN and inf - inf are no numbers, yet nothing changed.
+    # NaN - NaN and inf - inf are not numbers, yet nothing changed.
     return NumberDelta(_zero(amount), changed=False)
 
 
@@ -104,10 +106,10 @@ def _zero(amount: Any) -> Any:
     return timedelta() if isinstance(amount, timedelta) else type(amount)(0)
 
 
-def _differ_sets(pre: frozenset[Any], post: frozenset[Any]) -> SetDelta:
+def _set_delta(pre: frozenset[Any], post: frozenset[Any]) -> SetDelta:
     removed, added = pre - post, post - pre
     if removed and added:
-        rest = unpaired(removed, added)
+        rest = cancel_equal(removed, added)
         if rest.pairs:
             removed, added = frozenset(rest.removed), frozenset(rest.added)
     return SetDelta(added, removed)
@@ -116,14 +118,17 @@ def _differ_sets(pre: frozenset[Any], post: frozenset[Any]) -> SetDelta:
 # Mappings, and what they nest ----------------------------------------------------------------------------
 
 
-def _became(before: str | None, after: str | None) -> str:
+def _class_change(before: str | None, after: str | None) -> str:
     names = (str(before).rpartition(".")[2], str(after).rpartition(".")[2])
     was, now = names if names[0] != names[1] else (before, after)
     return f"became a {now} and was a {was}"
 
 
-class _Found:
-    """The entries found so far, by path; when `is_flat`, of the top level alone."""
+class _Changes:
+    """The changed entries by path.
+
+    If `is_flat`, they are those of the top level alone.
+    """
 
     __slots__ = ("added", "is_flat", "modified", "removed")
 
@@ -135,29 +140,29 @@ class _Found:
 
     @property
     def count(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return len(self.added) + len(self.removed) + len(self.modified)
 
-    def update(self, found: _Found) -> None:
-        """Take over the entries that were found below."""
-        self.added.update(found.added)
-        self.removed.update(found.removed)
-        self.modified.update(found.modified)
+    def update(self, changes: _Changes) -> None:
+        """Add the entries that were found below."""
+        self.added.update(changes.added)
+        self.removed.update(changes.removed)
+        self.modified.update(changes.modified)
 
 
-def _differ_mappings(pre: Any, post: Any, *, is_flat: bool) -> MappingDelta | ValueDelta:
+def _mapping_delta(pre: Any, post: Any, *, is_flat: bool) -> MappingDelta | ValueDelta:
     if not same_class(pre, post):
-        return ValueDelta(changed=True, how=_became(class_of(pre), class_of(post)))
-    found = _Found(is_flat=is_flat)
-    _descend(pre, post, (), found)
-    _compare_structure(pre, post, (), found)
+        return ValueDelta(changed=True, how=_class_change(class_of(pre), class_of(post)))
+    changes = _Changes(is_flat=is_flat)
+    _descend(pre, post, (), changes)
+    _compare_structure(pre, post, (), changes)
     return MappingDelta(
-        MappingProxyType(found.added), MappingProxyType(found.removed), MappingProxyType(found.modified)
+        MappingProxyType(changes.added), MappingProxyType(changes.removed), MappingProxyType(changes.modified)
     )
 
 
 def _descend(
-    pre: Mapping[Any, Any], post: Mapping[Any, Any], above: tuple[object, ...], found: _Found
+    pre: Mapping[Any, Any], post: Mapping[Any, Any], above: tuple[object, ...], changes: _Changes
 ) -> None:
     removed: list[object] = []
     for key, before in pre.items():
@@ -173,72 +178,75 @@ def _descend(
         # Most of a document is plain and the same, so these two lines are what comparing it costs.
         if kind in _PLAIN and kind is type(after) and before == after:
             continue
-        _compare(before, after, (*above, key), found)
+        _compare(before, after, (*above, key), changes)
     if not removed and len(pre) == len(post):
         return
     added = [key for key in post if key not in pre]
-    rest = unpaired(removed, added)
+    rest = cancel_equal(removed, added)
     for key in rest.removed:
-        found.removed[Path((*above, key))] = pre[key]
+        changes.removed[Path((*above, key))] = pre[key]
     for key in rest.added:
-        found.added[Path((*above, key))] = post[key]
+        changes.added[Path((*above, key))] = post[key]
     for key, other in rest.pairs:
-        _compare(pre[key], post[other], (*above, key), found)
+        _compare(pre[key], post[other], (*above, key), changes)
 
 
-def _compare(before: Any, after: Any, keys: tuple[object, ...], found: _Found) -> None:
-    """Compare two values that stand for one another."""
+def _compare(before: Any, after: Any, keys: tuple[object, ...], changes: _Changes) -> None:
+    """Compare two values at the same place."""
     kind = type(before)
-    if kind is type(after) and not found.is_flat:
+    if kind is type(after) and not changes.is_flat:
         if kind is MappingProxyType and same_class(before, after):
-            _descend(before, after, keys, found)
+            _descend(before, after, keys, changes)
             if class_of(before) is not None:
-                _compare_structure(before, after, keys, found)
+                _compare_structure(before, after, keys, changes)
             return
         if kind is tuple:
-            _compare_sequences(before, after, keys, found)
+            _compare_sequences(before, after, keys, changes)
             return
         if kind is Array:
-            _compare_structure(before, after, keys, found)
-            _compare_sequences(before, after, keys, found)
+            _compare_structure(before, after, keys, changes)
+            _compare_sequences(before, after, keys, changes)
             return
     if not equal(before, after):
-        found.modified[Path(keys)] = (before, after)
+        changes.modified[Path(keys)] = (before, after)
 
 
-def _compare_structure(before: Any, after: Any, keys: tuple[object, ...], found: _Found) -> None:
-    """Compare what two frames or two arrays are made of, and the order of a frame's rows."""
+def _compare_structure(before: Any, after: Any, keys: tuple[object, ...], changes: _Changes) -> None:
+    """Compare the structure of two frames or two arrays.
+
+    The order of a frame's rows is part of it.
+    """
     mine, theirs = structure_of(before), structure_of(after)
     if mine is None or theirs is None:
         return
     if mine != theirs:
-        found.modified[Path((*keys, STRUCTURE))] = (mine, theirs)
+        changes.modified[Path((*keys, STRUCTURE))] = (mine, theirs)
     if type(before) is MappingProxyType:
         order, now = (
             [key for key in state if key in other] for state, other in ((before, after), (after, before))
         )
         if list(map(identity, order)) != list(map(identity, now)):
-            found.modified[Path((*keys, ORDER))] = (tuple(order), tuple(now))
+            changes.modified[Path((*keys, ORDER))] = (tuple(order), tuple(now))
 
 
 # Sequences within mappings -------------------------------------------------------------------------------
 
 
 def _compare_sequences(
-    before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], found: _Found
+    before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], changes: _Changes
 ) -> None:
     """Find the items that were added, removed and modified.
 
-    What was removed is named by its index in the baseline, all else by its index in the post-state.
+    A removed item is named by its index in the baseline, any other by its index in the post-state.
     """
     try:
-        below = _Found()
+        below = _Changes()
         if len(before) != len(after) or not _compare_in_place(before, after, keys, below):
-            below = _Found()
+            below = _Changes()
             _compare_aligned(before, after, keys, below)
-        found.update(below)
+        changes.update(below)
     except _TooManyItems:
-        found.modified[Path(keys)] = (before, after)
+        changes.modified[Path(keys)] = (before, after)
 
 
 class _TooManyItems(Exception):
@@ -246,30 +254,32 @@ class _TooManyItems(Exception):
 
 
 def _compare_aligned(
-    before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], found: _Found
+    before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], changes: _Changes
 ) -> None:
     pairs, removed, added = align(before, after)
     if len(removed) + len(added) > MAX_ITEMS:
         raise _TooManyItems
     for index in removed:
-        found.removed[Path((*keys, index))] = before[index]
+        changes.removed[Path((*keys, index))] = before[index]
     for index in added:
-        found.added[Path((*keys, index))] = after[index]
+        changes.added[Path((*keys, index))] = after[index]
     changed = 0
     for i, j in pairs:
-        entries = found.count
-        _compare(before[i], after[j], (*keys, j), found)
-        changed += found.count != entries and type(before[i]) not in _NESTING
+        entries = changes.count
+        _compare(before[i], after[j], (*keys, j), changes)
+        changed += changes.count != entries and type(before[i]) not in _NESTING
         if changed > MAX_ITEMS:
             raise _TooManyItems
 
 
 def _compare_in_place(
-    before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], found: _Found
+    before: tuple[Any, ...], after: tuple[Any, ...], keys: tuple[object, ...], changes: _Changes
 ) -> bool:
-    """Compare two sequences item by item, and return whether no alignment could be expected to find less.
+    """Compare two sequences item by item.
 
-    In nearly all documents it finds that nothing changed, or one item, so that no content need be searched.
+    The result says whether no alignment could be expected to find fewer changes.
+
+    In nearly all documents nothing or one item changed, so that no content need be searched.
     """
     changed: list[int] = []
     scalars = 0
@@ -282,9 +292,9 @@ def _compare_in_place(
         kind = type(mine)
         if kind in _PLAIN and kind is type(theirs) and mine == theirs:
             continue
-        entries = found.count
-        _compare(mine, theirs, (*keys, index), found)
-        if found.count != entries:
+        entries = changes.count
+        _compare(mine, theirs, (*keys, index), changes)
+        if changes.count != entries:
             changed.append(index)
             scalars += kind not in _NESTING
             if scalars > MAX_ITEMS:
@@ -298,10 +308,10 @@ def _compare_in_place(
 # Sequences -----------------------------------------------------------------------------------------------
 
 
-def _differ_sequences(pre: tuple[Any, ...], post: tuple[Any, ...]) -> SequenceDelta:
-    head = common(pre, post)
+def _sequence_delta(pre: tuple[Any, ...], post: tuple[Any, ...]) -> SequenceDelta:
+    head = common_length(pre, post)
     before, after = pre[head:], post[head:]
-    tail = common(before[::-1], after[::-1]) if before and after else 0
+    tail = common_length(before[::-1], after[::-1]) if before and after else 0
     if tail:
         before, after = before[:-tail], after[:-tail]
     if before and after:
@@ -310,7 +320,10 @@ def _differ_sequences(pre: tuple[Any, ...], post: tuple[Any, ...]) -> SequenceDe
 
 
 def _surplus(members: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return, in order, the members that occur more often here than among the others: the last of each."""
+    """Return the members that occur more often here than among the others.
+
+    They are in order. Of equal members it is the last ones.
+    """
     spare: Counter[Hashable] = Counter(map(identity, others))
     surplus = []
     for member in members:

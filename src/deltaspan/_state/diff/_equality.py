@@ -1,17 +1,17 @@
-"""When two frozen values are equal: by value, for any two values.
+"""Equality of two frozen values: by value, for any two values.
 
-It is Python's equality, but for this:
+It is Python's equality, with these exceptions:
 
 - A bool is not a number: True and 1 differ.
 - NaN equals itself, of whatever numeric type, and wherever it is nested.
-- Sets and keys are trusted: which members two sets share, and which keys two mappings, is Python's answer,
+- Sets and keys are trusted. Python decides which members two sets share, and which keys two mappings share,
   apart from NaN. So {True} and {1} are equal.
-- Records of different classes differ; a record and a plain mapping are compared by fields.
-- Arrays and frames of different structure differ, and so do frames whose rows are in another order. One that
-  has a structure and one that has none are compared by content.
+- Records of different classes differ. A record and a plain mapping are compared by fields.
+- Arrays and frames of different structure differ. Frames whose rows are in another order differ as well. A
+  value with a structure and one without are compared by content.
 - Two aware datetimes are equal if they are the same instant.
-- What raises when it is compared is not equal, unless it is the same object. A stack or a memory without
-  room is no answer: RecursionError and MemoryError go on to the caller.
+- Values whose comparison raises are not equal, unless they are the same object. RecursionError and
+  MemoryError are not an answer and go on to the caller.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from deltaspan._state.snapshot import Array, class_of, structure_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-__all__ = ["equal", "identity", "same_class", "same_structure", "unpaired"]
+__all__ = ["cancel_equal", "equal", "identity", "same_class", "same_structure"]
 
 _PLAIN: Final = frozenset({str, int, bytes})
-"""Types whose own equality is the answer, told apart from the rest by one look-up."""
+"""Types whose own equality is the answer, found by one look-up."""
 
 _NAN: Final = object()
 
@@ -40,7 +40,10 @@ _NEVER_NAN: Final = frozenset({str, int, bytes, bool, type(None)})
 
 
 class Unpaired(NamedTuple):
-    """What is left of two lists of members once those that are equal but for NaN are cancelled."""
+    """The members of two lists that are left when equal ones are cancelled.
+
+    Python's own equality has found none of them equal. Only NaN is cancelled.
+    """
 
     removed: list[Any]
     added: list[Any]
@@ -48,7 +51,9 @@ class Unpaired(NamedTuple):
 
 
 def equal(a: object, b: object) -> bool:
-    """Say whether two frozen values are equal, by value; symmetric and reflexive.
+    """Return whether two frozen values are equal, by value.
+
+    The relation is symmetric and reflexive.
 
     Args:
         a: a frozen value, as `freeze` returns it.
@@ -94,13 +99,13 @@ def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
 
 
 def same_class(a: Any, b: Any) -> bool:
-    """Return whether two mappings may be equal: not if they are records of two classes."""
+    """Return whether two mappings are not records of two classes."""
     mine, other = class_of(a), class_of(b)
     return mine == other or mine is None or other is None
 
 
 def same_structure(a: Any, b: Any) -> bool:
-    """Return whether two values may be equal: not if they are arrays or frames that are made differently.
+    """Return whether two values are not arrays or frames of two structures.
 
     The rows of a frame are in order, though a mapping's items are not.
     """
@@ -119,17 +124,20 @@ def _equal_leaves(a: Any, b: Any) -> bool:
     if is_nan(a):
         return _nan_kind(a) == _nan_kind(b) and is_nan(b)
     if isinstance(a, datetime) and isinstance(b, datetime):
-        return _equal_moments(a, b)
+        return _equal_instants(a, b)
     return bool(a == b)
 
 
-def _equal_moments(a: datetime, b: datetime) -> bool:
+def _equal_instants(a: datetime, b: datetime) -> bool:
     mine, other = instant(a), instant(b)
     return bool(a == b) if mine is None or other is None else bool(mine == other)
 
 
 def _nan_kind(value: object) -> object:
-    """NaN is one value for all numbers; what else differs from itself does so as its own type."""
+    """Return the key by which NaN is compared.
+
+    It is one value for all numbers. Other values that differ from themselves do so as their own type.
+    """
     return "number" if is_number(value) else type(value)
 
 
@@ -137,7 +145,7 @@ def _equal_mappings(a: Any, b: Any) -> bool:
     strays = [key for key in a if key not in b]
     if not strays:
         return all(_equal(item, b[key]) for key, item in a.items())
-    rest = unpaired(strays, [key for key in b if key not in a])
+    rest = cancel_equal(strays, [key for key in b if key not in a])
     if rest.removed or rest.added:
         return False
     shared = all(_equal(item, b[key]) for key, item in a.items() if key in b)
@@ -147,19 +155,19 @@ def _equal_mappings(a: Any, b: Any) -> bool:
 def _equal_sets(a: Any, b: Any) -> bool:
     if a == b:
         return True
-    rest = unpaired(a - b, b - a)
+    rest = cancel_equal(a - b, b - a)
     return not rest.removed and not rest.added
 
 
-def unpaired(removed: Iterable[Any], added: Iterable[Any]) -> Unpaired:
-    """Cancel members, or keys, that only NaN keeps apart.
+def cancel_equal(removed: Iterable[Any], added: Iterable[Any]) -> Unpaired:
+    """Cancel members, or keys, that are equal except for NaN.
 
     Args:
-        removed: what Python found in the baseline alone.
-        added: what it found in the post-state alone.
+        removed: the members that Python found in the baseline alone.
+        added: the members that it found in the post-state alone.
 
     Returns:
-        What is left of both, and the pairs (of the baseline, of the post-state) that are equal after all.
+        The rest of both, and the pairs (of the baseline, of the post-state) that are equal after all.
     """
     removed, added = list(removed), list(added)
     if not removed or not added or _free_of_nan(removed) or _free_of_nan(added):
@@ -182,7 +190,7 @@ def _free_of_nan(members: list[Any]) -> bool:
 
 
 def identity(value: Any) -> Hashable:  # noqa: PLR0911 - one line a kind
-    """Return what equals, and hashes like, the same of another value if and only if the two values are equal.
+    """Return a hashable key that is equal if and only if the values are.
 
     It makes members that do not hash, such as mappings, countable in linear time.
     """
@@ -206,7 +214,10 @@ def identity(value: Any) -> Hashable:  # noqa: PLR0911 - one line a kind
 
 
 def _identity_of_key(key: Any) -> Hashable:
-    """Return the same for a member of a set or a key, which are equal as Python says, but for NaN."""
+    """Return the identity of a member of a set or of a key.
+
+    These are equal as Python says, except for NaN.
+    """
     kind = type(key)
     if kind in _NEVER_NAN:
         return key  # type: ignore[no-any-return]
@@ -236,6 +247,6 @@ def _identity_of_leaf(value: Any) -> Hashable:
         raise
     except Exception as error:
         let_through(error)
-        # It cannot be counted by value; the same object is the same value at least.
+        # It cannot be counted by value. The same object has at least the same value.
         return (_NAN, id(value))
     return value  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Subtraction and addition of whatever counts as a number, exact for all but floats."""
+"""Exact subtraction of numbers and points in time, for all but floats."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ _EXACT_FLOAT = 2**53
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
-# The caller's context may have any precision, and may trap; this one rounds nothing that is let through.
+# The caller's context may have any precision, and may trap. This one never rounds.
 _EXACT = Context(prec=_MAX_DIGITS + 10, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
 def is_number(value: object) -> bool:
-    """Whether a value subtracts as a number: a bool does not, nor does a member of an enum."""
+    """Return whether a value subtracts as a number.
+
+    A bool does not, and neither does a member of an enum.
+    """
     return isinstance(value, int | float | Decimal | Fraction) and not isinstance(value, bool | Enum)
 
 
 def is_nan(value: Any) -> bool:
-    """Whether a number or point in time is not one: NaN, a signaling NaN, NaT."""
+    """Return whether a number or point in time is NaN or NaT."""
     return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)  # noqa: PLR0124 - only NaN and its like
 
 
 def subtract(post: Any, pre: Any) -> Number | None:
-    """Subtract a baseline from a post-state; None when the two do not subtract exactly.
+    """Return the exact difference of two numbers or points in time, or None.
 
     Two ints, Decimals or Fractions, or a mix, subtract exactly whatever the current decimal context. A mix
     with a float is computed exactly, then rounded to a float; with a Decimal it stays exact. Two datetimes
@@ -65,15 +68,15 @@ def _subtract_numbers(post: Any, pre: Any) -> Number | None:
     for number, sign in ((post, 1), (pre, -1)):
         if isinstance(number, float) and not isfinite(number):
             return sign * number
-    return _rounded(Fraction(post) - Fraction(pre))
+    return _round(Fraction(post) - Fraction(pre))
 
 
-def _rounded(exact: Fraction) -> Number:
+def _round(exact: Fraction) -> Number:
     try:
         rounded = float(exact)
     except OverflowError:
         return exact
-    # A difference too small for a float is a difference still.
+    # A difference that is too small for a float is still a difference.
     return rounded if bool(rounded) == bool(exact) else exact
 
 
@@ -82,8 +85,8 @@ def _subtract_decimals(post: Any, pre: Any) -> Number | None:
         return Decimal("NaN")
     if isinstance(post, Fraction) or isinstance(pre, Fraction):
         return _subtract_fractions(post, pre)
-    post, pre = _decimal(post), _decimal(pre)
-    return _EXACT.subtract(post, pre) if _span(post, pre) <= _MAX_DIGITS else None
+    post, pre = _to_decimal(post), _to_decimal(pre)
+    return _EXACT.subtract(post, pre) if _digits(post, pre) <= _MAX_DIGITS else None
 
 
 def _subtract_fractions(post: Any, pre: Any) -> Number | None:
@@ -91,24 +94,30 @@ def _subtract_fractions(post: Any, pre: Any) -> Number | None:
         if isinstance(number, Decimal):
             if not number.is_finite():
                 return sign * number
-            if _span(number, Decimal(0)) > _MAX_DIGITS:
+            if _digits(number, Decimal(0)) > _MAX_DIGITS:
                 return None
     return Fraction(post) - Fraction(pre)
 
 
-def _decimal(number: Any) -> Decimal:
+def _to_decimal(number: Any) -> Decimal:
     return number if isinstance(number, Decimal) else Decimal(number)
 
 
-def _span(*numbers: Decimal) -> int:
-    """How many digits it takes to write the numbers, and their difference, below one another."""
+def _digits(*numbers: Decimal) -> int:
+    """Return the number of digits that both numbers and their difference need.
+
+    The numbers are written below one another.
+    """
     finite = [number for number in numbers if number.is_finite()]
     exponents = [int(number.as_tuple().exponent) for number in finite]
     return max((number.adjusted() for number in finite if number), default=0) + 2 - min([0, *exponents])
 
 
 def instant(moment: datetime) -> timedelta | None:
-    """Return when an aware datetime is, in whatever zone and on either side of a repeated hour; else None."""
+    """Return an aware datetime as the time since the epoch, else None.
+
+    The zone, and the side of a repeated hour, make no difference.
+    """
     return None if moment.utcoffset() is None else moment - _EPOCH
 
 
@@ -120,6 +129,6 @@ def _subtract_times(post: Any, pre: Any) -> timedelta | None:
             after, before = instant(post), instant(pre)
             return amount if after is None or before is None else after - before
     except (TypeError, OverflowError):
-        # Naive and aware, a date and a datetime; a difference beyond what a timedelta holds.
+        # Naive and aware, a date and a datetime, or a difference beyond the range of a timedelta.
         return None
     return amount

@@ -1,4 +1,7 @@
-"""Deltas as a predicate receives them: plain values under plain keys; `deltaspan.typing` declares them."""
+"""The deltas that predicates receive: plain values under plain keys.
+
+`deltaspan.typing` declares them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ __all__ = ["for_predicate"]
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """What changed in a mapping; see `deltaspan.typing.EntriesDelta`."""
+    """The changes in a mapping, as `deltaspan.typing.EntriesDelta` declares them."""
 
     added: Mapping[Any, Any]
     removed: Mapping[Any, Any]
@@ -32,7 +35,7 @@ class _Entries:
 
 @dataclass(frozen=True, slots=True)
 class _Rows(_Entries):
-    """What changed in tagged rows; see `deltaspan.typing.RowsDelta`."""
+    """The changes in tagged rows, as `deltaspan.typing.RowsDelta` declares them."""
 
     amount: int
     others: _Entries
@@ -40,7 +43,10 @@ class _Rows(_Entries):
 
 
 def for_predicate(delta: Delta) -> Any:
-    """Return a delta as a predicate receives it: the amount of a number, else a record of what changed."""
+    """Return a delta as a predicate receives it.
+
+    That is the amount of a number, and a record of the changes of anything else.
+    """
     match delta:
         case NumberDelta():
             return delta.amount
@@ -54,11 +60,11 @@ def for_predicate(delta: Delta) -> Any:
 
 
 def _entries(delta: MappingDelta) -> _Entries:
-    return _Entries(_named(delta.added), _named(delta.removed), _named(delta.modified))
+    return _Entries(_by_name(delta.added), _by_name(delta.removed), _by_name(delta.modified))
 
 
-def _named(entries: Mapping[Path, Any]) -> Mapping[Any, Any]:
-    """Name each entry by its key, or below the top level by the text of its path."""
+def _by_name(entries: Mapping[Path, Any]) -> Mapping[Any, Any]:
+    """Key each entry by its key, or below the top level by its path."""
     named = {path.member: item for path, item in entries.items()}
     if len(named) < len(entries):
         # A key "a/b" beside the entry b of a: in the text of a path the `/` of a key is `~1`.

@@ -1,4 +1,4 @@
-"""The delta of rows that carry causal tags: what is mine, what is others', what nobody signed."""
+"""The delta of rows with causal tags, split by the run that wrote them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._state.diff._deltas import MappingDelta
+from deltaspan._state.render import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,35 +15,39 @@ if TYPE_CHECKING:
     from deltaspan._state.diff._deltas import Delta
     from deltaspan._state.snapshot import Path
 
-__all__ = ["Owned", "TaggedDelta", "merged", "split", "without_contents"]
+__all__ = ["Ownership", "TaggedDelta", "merged", "split", "without_contents"]
 
 V = TypeVar("V")
 
 _WITH_ROOT: Final = 2
 _WITH_CONTENT: Final = 3
-"""How many items the value of a row has: tag and root, or tag, root and a fingerprint of its content."""
+"""The number of items in the value of a row: tag and root, or tag, root and fingerprint."""
 
 
-class Owned(Protocol):
-    """Knows what a run may be credited with."""
+class Ownership(Protocol):
+    """Decides which rows a run is credited with."""
 
-    def owns(self, tag: str | None, root: str | None) -> bool | None:
-        """Return whether a row with this tag, of a run with this root, is the run's or a descendant's.
+    def is_ours(self, tag: str | None, root: str | None) -> bool | None:
+        """Return whether a row with this tag and root is this run's.
 
-        None when nobody here can tell.
+        Rows of descendants are the run's too.
+
+        The result is None if this process cannot tell.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedDelta(MappingDelta):
-    """The difference of two tagged states; as a mapping's delta it is that of what is mine alone.
+    """The difference of two tagged states.
+
+    As a mapping's delta it contains the run's own entries alone.
 
     Attributes:
-        others: the entries that carry the tag of somebody else.
-        untagged: the entries that carry no tag, those that vanished without having been mine, and those that
-            carry the tag of a process of this run of which it is not known whose run it was.
-        counted: whether rows are counted, or else named.
+        others: the entries with the tag of another run.
+        untagged: the entries without a tag, the removed entries that were not this run's, and the entries
+            with the tag of a process of this run whose own run is not known.
+        counted: whether rows are counted, rather than named.
     """
 
     others: MappingDelta
@@ -51,12 +56,12 @@ class TaggedDelta(MappingDelta):
 
     @property
     def mine(self) -> MappingDelta:
-        """The entries that carry my tag, or a descendant's."""
+        """The entries with the tag of this run, or of a descendant."""
         return MappingDelta(self.added, self.removed, self.modified)
 
     @property
     def amount(self) -> int:
-        """By how many rows that are mine the state grew."""
+        """The number of this run's rows by which the state grew."""
         return _amount(self)
 
     @property
@@ -69,61 +74,64 @@ class TaggedDelta(MappingDelta):
 
     @property
     def shares(self) -> str:
-        """What happened to rows, by whom: "1 added and 1 modified by this run, 39 by others"."""
+        """The changes by writer: "1 added by this run, 39 by others"."""
         others, untagged = _changes(self.others), _changes(self.untagged)
-        said = f"{_kinds(self) or 'none'} by this run"
-        said += f", {others} by others" if others else ""
-        return f"{said}, {untagged} untagged" if untagged else said
+        text = f"{_count_by_kind(self) or 'none'} by this run"
+        text += f", {others} by others" if others else ""
+        return f"{text}, {untagged} untagged" if untagged else text
 
     @property
     def tally(self) -> str:
-        """The shares, and what to ask about those that nobody signed."""
-        said, mute = self.shares, self.mute
+        """The shares, with a hint about unsigned rows."""
+        shares, unattributable = self.shares, self.unattributable
         mine, untagged = _changes(self), _changes(self.untagged)
-        unknown = len(mute.added) + len(mute.modified)
-        asked = []
-        if mute.removed:
-            asked.append("what was removed does not say by whom")
+        unknown = len(unattributable.added) + len(unattributable.modified)
+        hints = []
+        if unattributable.removed:
+            hints.append("what was removed does not say by whom")
         if unknown:
-            asked.append(f"{unknown} of this run, by a process that this one does not know")
-        if untagged > _changes(mute) and not mine:
-            asked.append("did the stamp run? What this run writes must carry its causal tag")
-        return f"{said}: {', and '.join(asked)}" if asked else said
+            hints.append(f"{unknown} of this run, by a process that this one does not know")
+        if untagged > _changes(unattributable) and not mine:
+            hints.append("did the stamp run? What this run writes must carry its causal tag")
+        return f"{shares}: {', and '.join(hints)}" if hints else shares
 
     @property
-    def mute(self) -> MappingDelta:
-        """Of what is untagged, what could not say whose it is, however carefully this run stamps.
+    def unattributable(self) -> MappingDelta:
+        """The untagged changes that no stamp could have attributed.
 
-        A row that is gone says nothing, and a process that this one does not know cannot be asked.
+        A row that is gone has no tag, and the run of an unknown process is not known.
         """
         untagged = self.untagged
         return MappingDelta(
-            _where(untagged.added, lambda _, after: _stamp(after)[0] is not None),
+            _select(untagged.added, lambda _, after: _stamp(after)[0] is not None),
             untagged.removed,
-            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is not None and not _is_kept(both)),
+            _select(untagged.modified, lambda _, both: _stamp(both[1])[0] is not None and not _is_kept(both)),
         )
 
     @property
     def unsigned(self) -> MappingDelta:
-        """Of what is untagged, what no run signed: a row that is gone, has no tag, or kept an older one."""
+        """The untagged changes of rows that no run signed.
+
+        Such a row is gone, has no tag, or kept an older one.
+        """
         untagged = self.untagged
         return MappingDelta(
-            _where(untagged.added, lambda _, after: _stamp(after)[0] is None),
+            _select(untagged.added, lambda _, after: _stamp(after)[0] is None),
             untagged.removed,
-            _where(untagged.modified, lambda _, both: _stamp(both[1])[0] is None or _is_kept(both)),
+            _select(untagged.modified, lambda _, both: _stamp(both[1])[0] is None or _is_kept(both)),
         )
 
     @property
     def overwritten(self) -> Mapping[Path, tuple[object, object]]:
-        """The entries that were there before with another tag, or none, and are mine now."""
-        return _where(self.modified, lambda _, both: _stamp(both[0])[0] != _stamp(both[1])[0])
+        """The entries that had another tag, or none, and are this run's now."""
+        return _select(self.modified, lambda _, both: _stamp(both[0])[0] != _stamp(both[1])[0])
 
     def credited(self, part: MappingDelta) -> TaggedDelta:
-        """Return the delta as it would be if a part of what is untagged were mine."""
+        """Return the delta with a part of the untagged changes credited to this run."""
         rest = MappingDelta(
-            _where(self.untagged.added, lambda path, _: path not in part.added),
-            _where(self.untagged.removed, lambda path, _: path not in part.removed),
-            _where(self.untagged.modified, lambda path, _: path not in part.modified),
+            _select(self.untagged.added, lambda path, _: path not in part.added),
+            _select(self.untagged.removed, lambda path, _: path not in part.removed),
+            _select(self.untagged.modified, lambda path, _: path not in part.modified),
         )
         mine = merged(self.mine, part)
         return TaggedDelta(mine.added, mine.removed, mine.modified, self.others, rest, self.counted)
@@ -137,33 +145,35 @@ class TaggedDelta(MappingDelta):
         return MappingDelta(part.added, part.removed, part.modified).value
 
 
-def split(delta: Delta, owned: Owned, *, counted: bool) -> Delta:
-    """Split the delta of two tagged states by who wrote what; a delta of other states stays as it is.
+def split(delta: Delta, ownership: Ownership, *, counted: bool) -> Delta:
+    """Split the delta of two tagged states by the writers of the rows.
+
+    A delta of other states is returned unchanged.
 
     Args:
         delta: the difference of two mappings of key → tag, key → (tag, root), or key → (tag, root,
             fingerprint).
-        owned: knows what is mine.
-        counted: whether rows are counted, or else named.
+        ownership: says which rows are the run's.
+        counted: whether rows are counted, rather than named.
     """
     if not isinstance(delta, MappingDelta):
         return delta
-    mine, others, untagged = _Part(), _Part(), _Part()
+    mine, others, untagged = _Entries(), _Entries(), _Entries()
 
-    def whose(value: object) -> _Part:
-        owns = owned.owns(*_stamp(value))
-        if owns is None:
+    def part_of(value: object) -> _Entries:
+        is_ours = ownership.is_ours(*_stamp(value))
+        if is_ours is None:
             return untagged
-        return mine if owns else others
+        return mine if is_ours else others
 
     for path, after in delta.added.items():
-        whose(after).added[path] = _without_content(after)
+        part_of(after).added[path] = _without_content(after)
     for path, before in delta.removed.items():
-        # That it was another's does not say who removed it.
-        (mine if whose(before) is mine else untagged).removed[path] = _without_content(before)
+        # The tag of a removed row does not say who removed it.
+        (mine if part_of(before) is mine else untagged).removed[path] = _without_content(before)
     for path, both in delta.modified.items():
-        part = whose(both[1])
-        # Of a row that kept the tag of another, its content changed, and whoever did that did not sign it.
+        part = part_of(both[1])
+        # If a row kept the tag of another run, its content changed without a new tag.
         stamps = (_without_content(both[0]), _without_content(both[1]))
         (untagged if part is others and _is_kept(stamps) else part).modified[path] = stamps
     return TaggedDelta(*mine.views, MappingDelta(*others.views), MappingDelta(*untagged.views), counted)
@@ -178,8 +188,8 @@ def merged(one: MappingDelta, other: MappingDelta) -> MappingDelta:
     )
 
 
-class _Part:
-    """The entries of one of the three, while they are being told apart."""
+class _Entries:
+    """The entries of one part of the delta, while it is being split."""
 
     __slots__ = ("added", "modified", "removed")
 
@@ -204,21 +214,27 @@ def _stamp(value: Any) -> tuple[str | None, str | None]:
 
 
 def without_contents(state: Any) -> Any:
-    """Return the state as it may be shown: a fingerprint of few possible contents would give them away."""
+    """Return the state without the fingerprints of rows.
+
+    A fingerprint of few possible contents would reveal them.
+    """
     if not isinstance(state, MappingProxyType):
         return state
     return MappingProxyType({key: _without_content(value) for key, value in state.items()})
 
 
 def _without_content(value: object) -> object:
-    """Return tag, or tag and root, of a row whose fingerprint has told already that it changed."""
+    """Return tag, or tag and root, of a row without its fingerprint."""
     if isinstance(value, tuple) and len(value) == _WITH_CONTENT:
         return value[0] if value[1] is None else value[:_WITH_ROOT]
     return value
 
 
 def _is_kept(both: tuple[object, object]) -> bool:
-    """Return whether a row that changed kept its stamp, so that only its content did."""
+    """Return whether a changed row kept its stamp.
+
+    Then only its content changed.
+    """
     return both[0] == both[1]
 
 
@@ -226,7 +242,7 @@ def _text(tag: Any) -> str | None:
     return tag if tag is None or isinstance(tag, str) else str(tag)
 
 
-def _where(entries: Mapping[Path, V], keep: Callable[[Path, V], bool]) -> Mapping[Path, V]:
+def _select(entries: Mapping[Path, V], keep: Callable[[Path, V], bool]) -> Mapping[Path, V]:
     return MappingProxyType({path: item for path, item in entries.items() if keep(path, item)})
 
 
@@ -234,11 +250,13 @@ def _amount(part: MappingDelta) -> int:
     return len(part.added) - len(part.removed)
 
 
-def _kinds(part: MappingDelta) -> str:
-    """Count what happened to rows, kind by kind: one added and one overwritten are two, though one more."""
+def _count_by_kind(part: MappingDelta) -> str:
+    """Count the changes of rows, kind by kind.
+
+    One added and one overwritten row are two changes, though the size grows by one.
+    """
     counts = (("added", part.added), ("removed", part.removed), ("modified", part.modified))
-    said = [f"{len(entries)} {kind}" for kind, entries in counts if entries]
-    return " and ".join([", ".join(said[:-1]), said[-1]]) if said[1:] else "".join(said)
+    return joined(f"{len(entries)} {kind}" for kind, entries in counts if entries)
 
 
 def _changes(part: MappingDelta) -> int:

@@ -1,6 +1,6 @@
 """Frozen states as text and plain values: for people, for JSON and for telemetry."""
 
-from deltaspan._state.render._hiding import MASK, hides_itself, secret_of, self_shown
+from deltaspan._state.render._hiding import MASK, hides_itself, masked_text, secret_of
 from deltaspan._state.render._members import joined, listed, shown
 from deltaspan._state.render._render import (
     distinct,
@@ -22,9 +22,9 @@ __all__ = [
     "kinds",
     "label",
     "listed",
+    "masked_text",
     "plain",
     "secret_of",
-    "self_shown",
     "show",
     "shown",
     "transition",

@@ -1,4 +1,7 @@
-"""Writing a value within a number of characters, collections included, with a count of what has no room."""
+"""Formatting of a value within a number of characters.
+
+Items that have no room are counted.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,20 @@ from deltaspan._state.render._order import items_of
 from deltaspan._state.render._scalars import Shape, Text, Words, shape_of
 
 MAX_DEPTH = 101
-"""More levels are `…`. No frozen state has them, and no reader of JSON need follow them."""
+"""The deepest level. Deeper ones are `…`. No frozen state has them."""
 
 WORTH_CUTTING = 32
-"""With less room than this an item of a collection is left out and counted, rather than shown in part."""
+"""The least room in which an item is shown in part. With less, it is left out and counted."""
 
 
 class Leaf(NamedTuple):
-    """A value that is no collection: what it says, how that is written, how many characters close it."""
+    """A value that is not a collection.
+
+    Attributes:
+        raw: its text or bytes.
+        write: writes them in the style.
+        closing: the number of characters that close the written text.
+    """
 
     raw: Text
     write: Callable[[Any], str]
@@ -29,8 +38,8 @@ class Leaf(NamedTuple):
 class Style:
     """One way to write collections.
 
-    Each method takes the room it has, in characters, and how deep it is. `whole` leaves nothing out, and
-    answers None when that does not fit; `cut` is for what does not fit, and says how much is missing.
+    Each method takes the room in characters and the depth. `whole` leaves nothing out, and returns None if
+    that does not fit. `cut` is for values that do not fit, and counts the rest.
     """
 
     comma: str
@@ -47,7 +56,7 @@ class Style:
     def whole(self, value: object, room: int, depth: int) -> str | None:
         kind = type(value)
         if kind is int and -(10**9) < value < 10**9:  # type: ignore[operator]
-            text = str(value)  # what most collections hold, and every style writes the same
+            text = str(value)  # the usual item of collections, the same in every style
             return text if len(text) <= room else None
         try:
             shape = shape_of(kind)
@@ -57,7 +66,7 @@ class Style:
         except Exception as error:
             let_through(error)
             leaf = self.leaf(Words.of(value))
-        # Not even escaped or decoded when it cannot fit; four bytes of UTF-8 may be one character.
+        # Text that cannot fit is not even escaped or decoded. Four bytes of UTF-8 may be one character.
         return text if len(leaf.raw) <= 4 * room and len(text := leaf.write(leaf.raw)) <= room else None
 
     def _whole_collection(self, value: Any, shape: Shape, room: int, depth: int) -> str | None:
@@ -93,7 +102,7 @@ class Style:
         opening, closing = self.brackets[shape]
         unit = " key" if shape == "mapping" else ""
         parts: list[str] = []
-        # Invariant: what is written so far and a count of all that is missing fit into the room.
+        # Invariant: the written parts and a count of the rest fit into the room.
         used = len(opening)
         if not missing or used + len(_more(missing, unit)) + len(closing) > room:
             return "…"[: max(room, 0)]

@@ -1,6 +1,6 @@
-"""Values that hide what they hold, such as pydantic's SecretStr, and what they show of themselves.
+"""Values that hide their content, such as pydantic's SecretStr.
 
-Third-party types are recognised by what they are called and what they offer; nothing is imported for them.
+Third-party types are recognised by their names and methods. Nothing is imported for them.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["MASK", "hides_itself", "secret_of", "self_shown"]
+__all__ = ["MASK", "hides_itself", "masked_text", "secret_of"]
 
 MASK: Final = "**********"
-"""What is shown of a value that says nothing of itself, as pydantic shows it."""
+"""The text of a value that shows nothing of itself, as in pydantic."""
 
 _SHOWN_BY_REPR: Final = frozenset(
     {
@@ -33,8 +33,11 @@ def hides_itself(kind: type) -> bool:
     )
 
 
-def self_shown(value: Any) -> str:
-    """Return what a value that hides itself shows of itself; a mask if that gives it away."""
+def masked_text(value: Any) -> str:
+    """Return the text that a value that hides its content shows.
+
+    If that text contains the secret, it is a mask.
+    """
     kind = type(value)
     if any(_place(base) in _SHOWN_BY_REPR for base in kind.__mro__):
         return repr(value)
@@ -44,7 +47,7 @@ def self_shown(value: Any) -> str:
 
 
 def secret_of(value: Any) -> Any:
-    """Return what a value that hides itself holds."""
+    """Return the content of a value that hides it."""
     kind = type(value)
     for name in _unveilers(kind):
         if callable(getattr(kind, name, None)):

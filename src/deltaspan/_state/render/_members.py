@@ -1,4 +1,4 @@
-"""Naming members in a sentence: a few of them, and how many more there are."""
+"""Lists of members in a sentence, with a count of the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deltaspan._state.render._render import show
 __all__ = ["joined", "listed", "shown"]
 
 _MAX_NAMED: Final = 5
-"""How many members are named; the rest are counted."""
+"""The most members that are named. The rest are counted."""
 
 _MAX_MEMBER_CHARS: Final = 60
 
@@ -24,11 +24,11 @@ def shown(member: object) -> str:
 
 
 def listed(members: Collection[Any], show_one: Callable[[Any], str] = shown) -> str:
-    """Name a few of the members and count the rest: "'a', 'b' and 12 more".
+    """Join the first members and count the rest: "'a', 'b' and 12 more".
 
     Args:
-        members: the members, in order; a set has none of its own, so the smallest are named.
-        show_one: writes one of them.
+        members: the members, in order. A set has no order, so its smallest members are named.
+        show_one: writes one member.
     """
     text = ", ".join(map(show_one, _first(members)))
     more = len(members) - _MAX_NAMED
@@ -36,9 +36,9 @@ def listed(members: Collection[Any], show_one: Callable[[Any], str] = shown) -> 
 
 
 def joined(phrases: Iterable[str]) -> str:
-    """Join phrases as one says them: "a, b and c"."""
-    said = list(phrases)
-    return " and ".join([", ".join(said[:-1]), said[-1]]) if said[1:] else "".join(said)
+    """Join phrases into one: "a, b and c"."""
+    parts = list(phrases)
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if parts[1:] else "".join(parts)
 
 
 def _first(members: Collection[Any]) -> Iterable[Any]:

@@ -1,4 +1,7 @@
-"""The items of a collection in the order in which they are written: sets by a total order of members."""
+"""The order in which the items of a collection are written.
+
+Sets have a total order of their members.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from deltaspan._interrupts import let_through
 from deltaspan._state.render._scalars import Shape, Words, as_scalar, shape_of
 
 MAX_SORTED = 10_000
-"""A larger set that must be cut shows its first members as it iterates: ordering all would be unbounded."""
+"""The largest set that is sorted to be cut. A larger one shows its first members as it iterates."""
 
 
 def items_of(value: Any, shape: Shape, most: int) -> Iterable[Any]:
     if shape == "set":
-        return _ordered(value, most)
+        return _sort(value, most)
     return islice(value.items() if shape == "mapping" else value, most)
 
 
-def _ordered(members: Collection[Any], most: int) -> list[Any]:
+def _sort(members: Collection[Any], most: int) -> list[Any]:
     some = list(members if len(members) <= max(MAX_SORTED, most) else islice(members, most))
     kinds = {*map(type, some)}
     key = None if kinds in ({str}, {int}) else _order
@@ -47,7 +50,7 @@ def _order(value: Any) -> tuple[Any, ...]:
 
 
 def _scalar_order(value: Any, kind: type) -> tuple[Any, ...]:
-    # What is not equal to itself, in all its forms, is NaN and has no order but that of its text.
+    # A value that does not equal itself is NaN, and is ordered by its text alone.
     if kind in (Decimal, Fraction, timedelta) and value == value:  # noqa: PLR0124
         return (2, kind.__name__, value)
     scalar = as_scalar(value)

@@ -1,8 +1,8 @@
-"""Frozen states as what people and wires read: `wire` for attributes, `plain` for JSON, `show` for sentences.
+"""The renderers: `wire` for attributes, `plain` for JSON, `show` for sentences.
 
-All three are total: they answer whatever they are given; an object whose own text raises is `<ClassName>`.
-`wire` and `show` do bounded work too: what will not be shown is neither rendered nor sorted, only counted.
-The one thing that they cannot bound is the `str()` of a class they do not know.
+All three take any value and never raise. An object whose own text raises is `<ClassName>`. The work of `wire`
+and `show` is bounded as well: items that are not shown are counted, but neither rendered nor sorted. Only the
+`str()` of an unknown class cannot be bounded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 from deltaspan._interrupts import let_through
 from deltaspan._state.render._format import MAX_DEPTH, Leaf, fit_leaf
 from deltaspan._state.render._order import items_of
-from deltaspan._state.render._scalars import TEXTS, Words, as_scalar, encodable, escaped, shape_of
+from deltaspan._state.render._scalars import TEXTS, Words, as_scalar, escape, escape_surrogates, shape_of
 from deltaspan._state.render._sentences import distinct, kinds, transition, whole, with_noun
 from deltaspan._state.render._styles import JSON, PYTHON, json_key, json_leaf
 
@@ -88,11 +88,13 @@ def wire(value: object, max_chars: int) -> bool | int | float | str:
     if isinstance(scalar, float | bool) or (isinstance(scalar, int) and -(2**63) <= scalar < 2**63):
         return scalar
     raw = scalar if isinstance(scalar, TEXTS) else json_leaf(scalar).raw
-    return fit_leaf(Leaf(raw, escaped, 0), max_chars)
+    return fit_leaf(Leaf(raw, escape, 0), max_chars)
 
 
 def plain(value: object) -> Any:
-    """Convert a state to the values that JSON has, uncut: `json.dumps` always takes the result.
+    """Convert a state to JSON values, without a limit.
+
+    `json.dumps` always takes the result.
 
     Scalars are those of `wire`, but None stays None and integers stay integers up to 640 digits; NaN and
     infinities, which JSON lacks, become text. Sequences and sets are lists, sets in the order of `wire`;
@@ -138,7 +140,9 @@ def show(value: object, max_chars: int = 120) -> str:
 
 
 def label(name: str) -> str:
-    """Return a name that every encoder takes: an encoder that refuses one loses the whole batch.
+    """Return a name that every encoder takes.
+
+    An encoder that refuses one name loses the whole batch.
 
     Args:
         name: of an action or a class; it may come from anywhere.
@@ -156,7 +160,7 @@ def plain_value(value: object, above: set[int]) -> Any:
             scalar = as_scalar(value)
             if isinstance(scalar, float) and not math.isfinite(scalar):
                 return json_leaf(scalar).raw
-            return encodable(scalar) if isinstance(scalar, TEXTS) else scalar
+            return escape_surrogates(scalar) if isinstance(scalar, TEXTS) else scalar
         if id(value) in above or len(above) == MAX_DEPTH:
             return "…"
         above.add(id(value))
@@ -169,14 +173,14 @@ def plain_value(value: object, above: set[int]) -> Any:
             above.discard(id(value))
     except Exception as error:
         let_through(error)
-        return encodable(Words.of(value).text)
+        return escape_surrogates(Words.of(value).text)
 
 
 def _plain_mapping(items: Iterable[tuple[object, object]], above: set[int]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     seen: dict[str, int] = {}
     for key, value in items:
-        text = unique = encodable(json_key(key, sys.maxsize))
+        text = unique = escape_surrogates(json_key(key, sys.maxsize))
         while unique in result:
             seen[text] = seen.get(text, 1) + 1
             unique = f"{text} #{seen[text]}"

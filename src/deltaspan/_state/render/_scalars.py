@@ -1,4 +1,7 @@
-"""What a value is, and what it says when it is no collection: a plain scalar, safe for any encoder."""
+"""The shapes of collections, and the plain scalars of everything else.
+
+A scalar is safe for any encoder.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,23 @@ from uuid import UUID
 
 from deltaspan._guard import class_name
 from deltaspan._interrupts import let_through
-from deltaspan._state.render._hiding import hides_itself, self_shown
+from deltaspan._state.render._hiding import hides_itself, masked_text
 
 MAX_DECIMAL_BITS = 2126
 """Larger integers (over 640 digits) are hexadecimal text: Python may refuse to write their decimals."""
 
 Scalar: TypeAlias = bool | int | float | str | bytes | None
 Text: TypeAlias = str | bytes
-TEXTS = (str, bytes)  # a union would be built anew at each isinstance
+TEXTS = (str, bytes)  # a union would be built at each isinstance
 Shape: TypeAlias = Literal["sequence", "set", "mapping"] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What stands in for a value that cannot be rendered; no string, so that a sentence has it bare."""
+    """A text that replaces a value that cannot be rendered.
+
+    It is not a string, so that a sentence shows it without quotes.
+    """
 
     text: str
 
@@ -53,7 +59,7 @@ _SHAPES: dict[type, Shape] = {
 
 
 def shape_of(kind: type) -> Shape:
-    # By the class and not by isinstance, which asks the object what it pretends to be.
+    # By the class and not by isinstance, which an object can deceive.
     if kind in _SCALARS:
         return None
     if kind in _SHAPES:
@@ -118,32 +124,32 @@ _UNWRITTEN: tuple[object, object] = (object.__str__, object.__repr__)
 def as_scalar(value: object) -> Scalar:
     try:
         scalar = _scalar_of(value, type(value))
-        # What a class answers may be of a class of its own, and we only trust the real ones.
+        # The answer of a class may be of a subclass, whose methods are not trusted.
         return str.__str__(scalar) if isinstance(scalar, str) else scalar
-    except BaseException as error:  # its text may even exit
+    except BaseException as error:  # the text may even raise SystemExit
         let_through(error)
         return Words.of(value).text
 
 
 def _scalar_of(value: object, kind: type) -> Scalar:
     if kind not in _SCALARS and hides_itself(kind):
-        return self_shown(value)
+        return masked_text(value)
     for base in kind.__mro__:
         if base in _SCALARS:
             return _SCALARS[base](value)
-    if isinstance(value, Integral):  # numpy's, which are no int
+    if isinstance(value, Integral):  # those of numpy, which are not int
         return _integer(int(value))
     if isinstance(value, Real):
         return float(value)
     if (kind.__str__, kind.__repr__) == _UNWRITTEN:
-        return Words.of(value).text  # without the address, which says nothing and differs each time
+        return Words.of(value).text  # without the address, which differs each time
     return str(value)
 
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _LINE_BREAKS_TOO = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-_quoted = json.JSONEncoder(ensure_ascii=False).encode
+_quote = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _text(raw: Text) -> str:
@@ -154,17 +160,17 @@ def _escape(pattern: re.Pattern[str], text: str) -> str:
     return text if text.isprintable() else pattern.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def encodable(raw: Text) -> str:
+def escape_surrogates(raw: Text) -> str:
     return _escape(_SURROGATES, _text(raw))
 
 
-def escaped(raw: Text) -> str:
+def escape(raw: Text) -> str:
     return _escape(_CONTROLS, _text(raw))
 
 
 def json_string(raw: Text) -> str:
     # JSON leaves surrogates and upper control characters as they are; our escape is also JSON's.
-    return _escape(_CONTROLS, _quoted(_text(raw)))
+    return _escape(_CONTROLS, _quote(_text(raw)))
 
 
 def one_line(raw: str) -> str:

@@ -1,4 +1,4 @@
-"""Two states in one sentence: both where they are short, else what tells them apart."""
+"""Two states in one sentence: both if they are short, else their difference."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from deltaspan._state.render._styles import PYTHON
 __all__ = ["distinct", "kinds", "transition", "whole", "with_noun"]
 
 _SHORT: Final = 40
-"""The most characters of two states together that a sentence repeats after it has named the difference."""
+"""The most characters of two states that a sentence repeats after the difference."""
 
 _MAX_CHARS: Final = 60
 _CONTEXT: Final = 15
-"""How many characters that two long texts share are shown before the first one that differs."""
+"""The number of shared characters that are shown before the first difference of two long texts."""
 
 _SMALL_INT: Final = 10**15
 _UNITS: Final = {"sequence": ("list", "member"), "set": ("set", "member"), "mapping": ("mapping", "key")}
@@ -25,8 +25,8 @@ _UNITS: Final = {"sequence": ("list", "member"), "set": ("set", "member"), "mapp
 def transition(before: object, after: object) -> str:
     """Return both states to follow what happened: " (3 → 4)", or nothing.
 
-    Two collections of one kind are shown only if both are short, because a delta names what differs in them.
-    Of two long texts the part around the first difference is shown.
+    Two collections of one kind are shown only if both are short, because a delta names their differences. Of
+    two long texts, the part around the first difference is shown.
 
     Args:
         before: the frozen baseline.
@@ -49,33 +49,38 @@ def transition(before: object, after: object) -> str:
 
 
 def kinds(before: object, after: object) -> str:
-    """Return both states to follow "the states were"; of a long collection its kind and size."""
+    """Return both states to follow "the states were".
+
+    A long collection is described by its kind and size.
+    """
     first, second = _both_short(before, after) or distinct(before, after)
     return f"{first} → {second}"
 
 
 def distinct(one: object, other: object) -> tuple[str, str]:
-    """Return two states within bounds; of two long texts the parts around the first difference.
+    """Return the bounded texts of two states.
 
-    A collection that is not short is told by its kind and size.
+    Of two long texts these are the parts around the first difference.
+
+    A long collection is described by its kind and size.
     """
     if type(one) is type(other) and isinstance(one, TEXTS):
         return _excerpts(one, other)
-    return _bounded(one), _bounded(other)
+    return _fit(one), _fit(other)
 
 
 def whole(state: object, max_chars: int = _SHORT) -> str | None:
-    """Return a state as it reads in a sentence, or None if that takes more characters."""
+    """Return the text of a state, or None if it is too long."""
     return PYTHON.whole(state, max_chars, 0)
 
 
 def with_noun(noun: str, shown: str, count: int = 1) -> str:
-    """Return members as a sentence names them: a number gets its noun, so that it is not read as an amount.
+    """Put a noun before members whose text could be read as an amount.
 
     Args:
-        noun: what they are, in the singular: "key".
-        shown: their text.
-        count: how many they are.
+        noun: the noun in the singular: "key".
+        shown: the text of the members.
+        count: the number of members.
 
     Example:
         >>> with_noun("key", "9"), with_noun("member", "8, 9", 2), with_noun("key", "'status'")
@@ -100,7 +105,7 @@ def _shape(state: object) -> str | None:
         return None
 
 
-def _bounded(state: Any) -> str:
+def _fit(state: Any) -> str:
     shape = _shape(state)
     if shape is None:
         return PYTHON.fit(state, _MAX_CHARS)

@@ -1,4 +1,4 @@
-"""The two styles: compact JSON for wires, and what reads like Python for people."""
+"""The two styles: compact JSON for telemetry, and Python-like text for people."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Freezing: from whatever a probe read to a deep, immutable snapshot of plain values.
+"""Freezing: from the value that a probe read to a deep, immutable snapshot.
 
-`_walk.py` copies, `_kinds.py` says what a type is, `_fields.py` reads the fields of a record, `_refusal.py`
-owns the sentence for what cannot be copied, `_paths.py` says where in a state something is.
+`_freeze.py` copies, `_types.py` classifies types, `_fields.py` reads the fields of a record, `_paths.py`
+names the entries of a state, `_unfreezable.py` builds the sentence for a value that cannot be copied.
 """
 
 from deltaspan._state.snapshot._fields import fields_of, is_record
@@ -13,9 +13,9 @@ from deltaspan._state.snapshot._paths import (
     Array,
     Aspect,
     Path,
-    array,
     class_of,
-    record,
+    make_array,
+    make_record,
     structure_of,
 )
 from deltaspan._state.snapshot._types import SCALARS
@@ -34,11 +34,11 @@ __all__ = [
     "Path",
     "Pruning",
     "Unfreezable",
-    "array",
     "class_of",
     "fields_of",
     "freeze",
     "is_record",
-    "record",
+    "make_array",
+    "make_record",
     "structure_of",
 ]

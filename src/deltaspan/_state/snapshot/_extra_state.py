@@ -1,6 +1,6 @@
-"""What a value holds beside its content: the attributes of a dict subclass, the total of an iterable stock.
+"""The state that a value has beside its content, such as its attributes.
 
-A snapshot of the content alone would leave them out, and a change there would go unseen.
+A snapshot of the content alone would miss a change there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ from deltaspan._state.snapshot._unfreezable import Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CONTENT", "beside", "by_content", "extends_builtin", "plain_scalar", "shows_what_it_holds"]
+__all__ = [
+    "CONTENT",
+    "check_consistent_iteration",
+    "extends_builtin",
+    "extra_state",
+    "is_content_only",
+    "plain_scalar",
+]
 
 CONTENT: Final = "(content)"
 """Under which name a record holds the content of a container or scalar that has fields too; no attribute."""
@@ -35,63 +42,65 @@ _BUILTIN: Final = (
     KeysView, ItemsView, ValuesView,
     int, float, complex, str, bytes, Decimal, Fraction, UUID, datetime, date, time, timedelta, PurePath, Enum,
 )  # fmt: skip
-"""Types whose content says all: only what a subclass adds to them is beside it."""
+"""Types whose content is all their state. Only a subclass can add to it."""
 
 _BY_CONTENT: Final = frozenset(
     {"configparser", "multiprocessing", "numpy", "os", "pandas", "shelve", "sqlalchemy", "weakref"}
 )
-"""Modules whose collections keep only means of reading beside their content, such as a codec or a parent."""
+"""Modules whose collections have no state beside their content, but a codec or a parent for reading."""
 
 _OVERRIDABLE: Final = (dict, list, tuple, deque, set, frozenset)
 
-_GONE: Final = object()
+_ABSENT: Final = object()
 
 
-def by_content(kind: type) -> bool:
-    """Whether the content of values of this type is known to be all of their state."""
+def is_content_only(kind: type) -> bool:
+    """Return whether the content of values of this type is all their state."""
     return str(kind.__module__).partition(".")[0] in _BY_CONTENT
 
 
 def extends_builtin(kind: type) -> bool:
-    """Whether a type is a built-in whose content says all, or a subclass of one."""
+    """Return whether a type is, or extends, a built-in with no other state."""
     return issubclass(kind, _BUILTIN)
 
 
-def beside(value: Any, content: object) -> dict[Any, object] | None:
-    """Return what a value holds where its content is not all of it, else None.
+def extra_state(value: Any, content: object) -> dict[Any, object] | None:
+    """Return the fields of a value that has state beside its content.
 
-    What subclasses a built-in gives its fields and, as `CONTENT`, its content. What only behaves like a
-    collection gives its fields: whatever it shows comes from them. Where its one field is the very collection
-    that it shows, as in a UserDict, the content is all.
+    The result is None if the content is all of its state.
+
+    A value of a subclass of a built-in gives its fields and, as `CONTENT`, its content. A value that only
+    behaves like a collection gives its fields, because its content comes from them. If its one field is the
+    collection that it shows, as in a UserDict, the content is all of its state.
     """
     kind: Any = type(value)
     if extends_builtin(kind):
-        fields = _added(value, kind)
+        fields = _added_fields(value, kind)
         whole = False
     else:
-        fields = {} if by_content(kind) else fields_of(value)
+        fields = {} if is_content_only(kind) else fields_of(value)
         whole = is_record(kind)
-    if not fields or (whole and len(fields) == 1 and _same(content, next(iter(fields.values())))):
+    if not fields or (whole and len(fields) == 1 and _is_same(content, next(iter(fields.values())))):
         return None
     if whole:
         return fields
     return {**fields, CONTENT: content}
 
 
-def shows_what_it_holds(value: Any, shown: object) -> None:
-    """Refuse a subclass of a built-in container whose own methods read other members than it holds.
+def check_consistent_iteration(value: Any, shown: object) -> None:
+    """Check that a container's own methods show the members that it contains.
 
     Raises:
-        Refusal: they differ, so that a change of what it holds could go unseen.
+        Refusal: they differ, so that a change of the members could be missed.
     """
     kind: Any = type(value)
     base: Any = next((known for known in _OVERRIDABLE if issubclass(kind, known)), None)
-    held: object = _GONE
+    held: object = _ABSENT
     if base is dict:
-        held = _GONE if kind.items in {dict.items, OrderedDict.items} else dict.copy(value)
+        held = _ABSENT if kind.items in {dict.items, OrderedDict.items} else dict.copy(value)
     elif base is not None and kind.__iter__ is not base.__iter__:
         held = (frozenset if issubclass(base, set | frozenset) else tuple)(base.__iter__(value))
-    if held is not _GONE and not _same(shown, held):
+    if held is not _ABSENT and not _is_same(shown, held):
         raise Refusal(
             f"a {base.__name__} that shows other members than it holds ({class_name(kind)})",
             f"return what matters of it as a plain {base.__name__}",
@@ -99,12 +108,12 @@ def shows_what_it_holds(value: Any, shown: object) -> None:
 
 
 def plain_scalar(value: Any) -> object:
-    """Strip a scalar of its subclass where nothing but the subclass's own behaviour is lost."""
+    """Convert a scalar of a subclass to its base, if no state is lost."""
     if isinstance(value, Enum):
         return value
     kind: Any = type(value)
     table = _STRIPPED
-    if not by_content(kind) and (kind.__dictoffset__ or _slots_added(kind)):
+    if not is_content_only(kind) and (kind.__dictoffset__ or _slots_added(kind)):
         table = _STRIPPED | _PLAIN
     return next((plain(value) for base, plain in table.items() if issubclass(kind, base)), value)
 
@@ -115,7 +124,7 @@ _STRIPPED: Final[dict[type, Callable[[Any], object]]] = {
     float: float.__float__,
     bytes: lambda it: memoryview(it).tobytes(),
 }
-"""How a value of any subclass becomes one of its base, by the language's own means."""
+"""The conversions from any subclass to its base, by the language's own means."""
 
 _PLAIN: Final[dict[type, Callable[[Any], object]]] = {
     Decimal: Decimal,
@@ -128,16 +137,16 @@ _PLAIN: Final[dict[type, Callable[[Any], object]]] = {
     timedelta: timedelta.__pos__,
     PurePath: lambda it: PurePath(os.fspath(it)) if hasattr(it, "__fspath__") else PurePath(str(it)),
 }
-"""How a value of a subclass that may have attributes becomes one of its base that has none."""
+"""The conversions from a subclass that may have attributes to its base, which has none."""
 
 
-def _added(value: Any, kind: Any) -> dict[Any, object]:
+def _added_fields(value: Any, kind: Any) -> dict[Any, object]:
     """Read the fields that subclasses of a built-in add to it."""
     if issubclass(kind, tuple) and getattr(kind, "n_fields", 0) > getattr(kind, "n_sequence_fields", 0):
-        # What a `stat_result` says by name alone, such as the time in nanoseconds.
+        # The fields of a `stat_result` that have a name alone, such as the time in nanoseconds.
         return dict(value.__reduce__()[1][1])
-    if by_content(kind) or issubclass(kind, Enum):
-        return {}  # a member of an enumeration is a constant, shared by all who name it
+    if is_content_only(kind) or issubclass(kind, Enum):
+        return {}  # a member of an enumeration is a shared constant
     if not (kind.__dictoffset__ or _slots_added(kind)):
         return {}
     hidden = _slots_known(kind)
@@ -156,14 +165,14 @@ def _slots_added(kind: type) -> frozenset[str]:
     return frozenset(slots_of(kind)) - _slots_known(kind)
 
 
-def _same(content: Any, field: Any) -> bool:
-    """Whether a field is the very collection that was read as the content."""
+def _is_same(content: Any, field: Any) -> bool:
+    """Return whether a field is the collection that was read as the content."""
     kind = type(field)
     if type(content) is dict:
         return (
             kind in {dict, OrderedDict}
             and len(field) == len(content)
-            and all(field.get(key, _GONE) is item for key, item in content.items())
+            and all(field.get(key, _ABSENT) is item for key, item in content.items())
         )
     if type(content) is frozenset:
         return kind in {set, frozenset} and field == content

@@ -1,4 +1,4 @@
-"""The fields of a record: a dataclass, attrs, pydantic, or any object of a class written in Python."""
+"""The fields of a record: dataclass, attrs, pydantic, or any Python object."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _POINTER = object.__basicsize__ // 2
 
 
 class _Layout(NamedTuple):
-    """Where values of a type keep their fields.
+    """The places in which values of a type keep their fields.
 
     Attributes:
-        declared: the fields that a dataclass or attrs class declares; None for any other class.
+        declared: the fields that a dataclass or attrs class declares, or None for any other class.
         slots: name → descriptor, of the slots of all its classes.
-        cached: under which names cached properties keep what they computed: to read one changes no state.
+        cached: the names of cached properties. To read one does not change the state.
         hidden: the declared fields that its `repr` leaves out, or does not show as they are.
         pydantic: whether it is a pydantic model, which keeps some of its fields in dicts of their own.
-        transparent: whether its `__dict__` and slots are all that a value holds.
+        transparent: whether its `__dict__` and slots contain the whole state of a value.
     """
 
     declared: tuple[str, ...] | None
@@ -34,19 +34,19 @@ class _Layout(NamedTuple):
 
 
 def is_declared(kind: type) -> bool:
-    """Whether a type says itself what its fields are: a dataclass, attrs or pydantic class."""
+    """Return whether a type declares its fields: dataclass, attrs or pydantic."""
     layout = _layout(kind)
     return layout.declared is not None or layout.pydantic
 
 
 def is_record(kind: type) -> bool:
-    """Whether all that values of this type hold can be read as fields."""
+    """Return whether the whole state of this type's values is in fields."""
     layout = _layout(kind)
     return is_declared(kind) or (layout.transparent and bool(kind.__dictoffset__ or layout.slots))
 
 
 def is_transparent(kind: type) -> bool:
-    """Whether values of this type hold nothing but fields, if they hold anything."""
+    """Return whether values of this type contain nothing but fields."""
     return _layout(kind).transparent
 
 
@@ -59,9 +59,8 @@ def fields_of(record: Any) -> dict[Any, object]:
     """Read all fields of a record into a fresh dict.
 
     Declared fields are read as attributes. All else is taken from the slots and the `__dict__`, by the
-    language's own means, so that no property and no `__getattr__` runs. What stands under the name of a
-    cached property is left out, though it may have been assigned by hand: a value computed and one assigned
-    cannot be told apart.
+    language's own means, so that no property and no `__getattr__` runs. The value of a cached property is
+    left out, because a computed value and an assigned one look the same.
     """
     kind = type(record)
     layout = _layout(kind)  # type: ignore[arg-type]  # a class hashes
@@ -70,17 +69,17 @@ def fields_of(record: Any) -> dict[Any, object]:
         try:
             found[name] = slot.__get__(record, kind)
         except AttributeError:  # noqa: PERF203 - a slot can only be asked
-            # An empty slot holds nothing, like a key that is not in a dict.
+            # An empty slot is like a key that is not in a dict.
             continue
     if kind.__dictoffset__:
         found.update(object.__getattribute__(record, "__dict__"))
     for name in layout.cached & found.keys():
         del found[name]
-    return _unfolded(found) if layout.pydantic else found
+    return _flatten_pydantic(found) if layout.pydantic else found
 
 
-def _unfolded(found: dict[Any, object]) -> dict[Any, object]:
-    """Put what pydantic keeps apart beside the fields that it belongs with, and leave out its own notes."""
+def _flatten_pydantic(found: dict[Any, object]) -> dict[Any, object]:
+    """Merge the extra and private fields of pydantic into the others."""
     fields = {name: value for name, value in found.items() if not str(name).startswith(_NOTES)}
     for folder in ("__pydantic_extra__", "__pydantic_private__"):
         fields.update(found.get(folder) or {})  # type: ignore[call-overload]
@@ -91,7 +90,7 @@ def _unfolded(found: dict[Any, object]) -> dict[Any, object]:
 def _layout(kind: type) -> _Layout:
     slots = slots_of(kind)
     return _Layout(
-        declared=_declared(kind),
+        declared=_declared_fields(kind),
         slots=slots,
         cached=frozenset(
             name
@@ -99,7 +98,7 @@ def _layout(kind: type) -> _Layout:
             for name, item in vars(base).items()
             if isinstance(item, cached_property)
         ),
-        hidden=_hidden(kind),
+        hidden=_hidden_fields(kind),
         pydantic=any(
             base.__name__ == "BaseModel" and base.__module__.startswith("pydantic") for base in kind.__mro__
         ),
@@ -107,14 +106,14 @@ def _layout(kind: type) -> _Layout:
     )
 
 
-def _declared(kind: type) -> tuple[str, ...] | None:
+def _declared_fields(kind: type) -> tuple[str, ...] | None:
     if any("__dataclass_fields__" in vars(base) for base in kind.__mro__):
         return tuple(field.name for field in dataclasses.fields(kind))
     attrs = (vars(base)["__attrs_attrs__"] for base in kind.__mro__ if "__attrs_attrs__" in vars(base))
     return next((tuple(field.name for field in fields) for fields in attrs), None)
 
 
-def _hidden(kind: type) -> frozenset[str]:
+def _hidden_fields(kind: type) -> frozenset[str]:
     # A dataclass and attrs have the mark on the field itself, pydantic has it there or, before 2.0, below it.
     fields = [*_fields_marked(kind, "__dataclass_fields__"), *_fields_marked(kind, "__pydantic_fields__")]
     fields += [(field.name, field) for field in getattr(kind, "__attrs_attrs__", ())]
@@ -142,9 +141,11 @@ def slots_of(kind: type) -> dict[str, MemberDescriptorType]:
 
 
 def _is_transparent(kind: type, slots: int) -> bool:
-    """Compare the size of an instance with what Python itself puts there, as pickling does.
+    """Compare the size of an instance with the room that its fields need.
 
-    A base class written in C may hold more, out of sight, and a change there would go unseen.
+    Pickling does the same.
+
+    A base class written in C may contain more state, whose changes would not be seen.
     """
     pointers = slots + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
     return kind.__basicsize__ <= object.__basicsize__ + _POINTER * pointers and not kind.__itemsize__

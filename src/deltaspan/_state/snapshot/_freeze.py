@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._guard import EXHAUSTED, class_name, safe_str
 from deltaspan._interrupts import let_through
-from deltaspan._state.render import MASK, secret_of, self_shown
+from deltaspan._state.render import MASK, masked_text, secret_of
 from deltaspan._state.snapshot._extra_state import (
-    beside,
-    by_content,
+    check_consistent_iteration,
     extends_builtin,
+    extra_state,
+    is_content_only,
     plain_scalar,
-    shows_what_it_holds,
 )
 from deltaspan._state.snapshot._fields import fields_of, hidden_fields, is_record
 from deltaspan._state.snapshot._hidden import Hidden
-from deltaspan._state.snapshot._paths import Array, array, class_of, record, structure_of
+from deltaspan._state.snapshot._paths import Array, class_of, make_array, make_record, structure_of
 from deltaspan._state.snapshot._structure import structure_of_array, structure_of_frame, structure_of_series
-from deltaspan._state.snapshot._types import SCALARS, Kind, has_keys, kind_of, refused
-from deltaspan._state.snapshot._unfreezable import Refusal, Unfreezable, failed
+from deltaspan._state.snapshot._types import SCALARS, Kind, has_keys, kind_of, refusal_of
+from deltaspan._state.snapshot._unfreezable import Refusal, Unfreezable, failed_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["IGNORED", "MAX_DEPTH", "MAX_NODES", "Pruning", "freeze"]
 
 IGNORED: Final = "(ignored)"
-"""What stands in a sequence for an item that is left out."""
+"""The item of a sequence in place of one that is left out."""
 
 MAX_DEPTH = 100
-"""The most containers within one another; few enough that the walk stays clear of the recursion limit."""
+"""The deepest nesting of containers. The walk then stays far from the recursion limit."""
 
 MAX_NODES = 1_000_000
-"""The most values that are walked in one state. The members of a set are not walked and do not count."""
+"""The most values that are copied of one state. The members of a set are not copied and do not count."""
 
 _TRIES = 5
-"""How often a container is read again that another thread changed during the copy."""
+"""The number of reads of a container that another thread changes meanwhile."""
 
 _TOO_MANY = (f"more than {MAX_NODES} values", "return a set, a count or a digest")
 
@@ -49,10 +49,10 @@ T = TypeVar("T")
 
 
 class Pruning(Protocol):
-    """Knows what is left out of a state."""
+    """Decides which entries of a state are left out."""
 
     def leaves_out(self, keys: Sequence[object], key: object) -> bool:
-        """Return whether what is at `key`, below the keys that lead there, is left out."""
+        """Return whether the entry at `key` below `keys` is left out."""
         ...
 
     def reaches(self, depth: int) -> bool:
@@ -63,32 +63,33 @@ class Pruning(Protocol):
 def freeze(value: object, pruning: Pruning | None = None) -> object:
     """Take a deep, immutable snapshot of a value.
 
-    Scalars, and whatever else cannot change, come back as they are. Lists, tuples, deques, arrays and dict
-    views become tuples; sets become frozensets, whose members are trusted; mappings become read-only mappings
-    of a fresh dict, whose keys are trusted; bytearrays and memoryviews become bytes. A record (dataclass,
-    attrs, pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private
-    ones too: a field left out would be a change unseen. Properties are not read, cached ones are left out.
-    Arrays, series and frames become tuples and mappings that remember their structure: the types of items,
-    columns in order, names, the index, the shape. The order of a frame's rows is state as well.
-    A number of numpy becomes a plain one: its type is no state, as little as that of 1 and 1.0.
-    A named tuple is its members, as it is to Python, and its names are no state.
+    Scalars and other immutable values are returned unchanged. Lists, tuples, deques, arrays and dict views
+    become tuples. Sets become frozensets, whose members are trusted. Mappings become read-only mappings of a
+    fresh dict, whose keys are trusted. Bytearrays and memoryviews become bytes. A record (dataclass, attrs,
+    pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private ones
+    too, because a change of a missing field would not be seen. Properties are not read, and cached ones are
+    left out. Arrays, series and frames become tuples and mappings that remember their structure: the types of
+    items, columns in order, names, the index, the shape. The order of a frame's rows is part of the state.
+    A number of numpy becomes a plain number, because its type is not state, as for 1 and 1.0.
+    A named tuple becomes its members, and its names are not state.
 
-    What subclasses a built-in and has attributes of its own becomes a record of them, with its content as the
-    field `(content)`; members of enumerations are constants and come back as they are.
-    What only behaves like a collection becomes a record of its fields, or its content if it has none.
-    What hides itself, such as pydantic's SecretStr or a field with `repr=False`, becomes a digest, which
-    compares by content and shows what the value shows of itself.
-    The order of a mapping's keys is no state, not even an OrderedDict's: return `list(mapping)` to check it.
-    Nor is what governs later changes of a built-in: `maxlen` of a deque, `default_factory` of a defaultdict.
+    A value of a subclass of a built-in with attributes of its own becomes a record of them, with its content
+    as the field `(content)`. Members of enumerations are constants and are returned unchanged. A value that
+    only behaves like a collection becomes a record of its fields, or its content without fields. A value that
+    hides its content, such as pydantic's SecretStr or a field with `repr=False`, becomes a digest. It
+    compares by content, and shows what the value shows of itself. The order of a mapping's keys is not state,
+    not even that of an OrderedDict. Return `list(mapping)` to check it. Settings of a built-in for later
+    changes are not state either: `maxlen` of a deque, `default_factory` of a defaultdict.
 
     Args:
-        value: anything.
-        pruning: knows what is left out: it is not walked, and no reason to refuse the state. None leaves out
-            nothing. An item of a sequence that is left out is `IGNORED`, so that the others keep their index.
+        value: any value.
+        pruning: decides which entries are left out. They are not copied, and cannot make the state
+            unfreezable. None leaves out nothing. An item of a sequence that is left out becomes `IGNORED`, so
+            that the others keep their index.
 
     Returns:
-        The snapshot: equal in content, sharing nothing mutable with the value. Freezing it again changes
-        nothing.
+        The snapshot. It is equal in content and shares nothing mutable with the value. To freeze it again
+        changes nothing.
 
     Raises:
         Unfreezable: the value, or something within it, is not state (a module, a lock, a file, an iterator),
@@ -112,10 +113,10 @@ def freeze(value: object, pruning: Pruning | None = None) -> object:
             raise
         except Exception as error:
             let_through(error)
-            # What a class says of itself may raise too: whoever asks for a state gets it or a sentence.
-            raise Unfreezable(failed(value, error).sentence()) from None
+            # The attributes of a class may raise too. The caller gets a state or a sentence in any case.
+            raise Unfreezable(failed_read(value, error).sentence()) from None
     except EXHAUSTED as error:
-        # Nothing is called here that would need more of what has run out.
+        # Nothing is called here that would need more stack or memory.
         raise Unfreezable(_NO_STACK if type(error) is RecursionError else _NO_MEMORY) from None
 
 
@@ -136,7 +137,7 @@ class _Walk:
         if kind is dict:
             fresh = value.copy()
             if len(fresh) <= self._left and SCALARS.issuperset(map(type, fresh.values())):
-                # Nearly every mapping holds scalars alone, which C can tell many times faster than a loop.
+                # Nearly every mapping contains scalars alone. C finds that many times faster than a loop.
                 self._left -= len(fresh)
                 return MappingProxyType(fresh)
             return self._mapping(value, fresh, depth)
@@ -147,7 +148,7 @@ class _Walk:
         return _READERS[kind_of(kind)](self, value, depth)  # type: ignore[arg-type]  # a class hashes
 
     def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
-        """Freeze the values of a dict that is ours alone, in place."""
+        """Freeze the values of a fresh dict in place."""
         self._spend(len(fresh))
         key = None
         try:
@@ -165,7 +166,7 @@ class _Walk:
         fresh: list[object] = []
         try:
             for item in members:
-                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))  # noqa: PERF401 - how far it got is the index
+                fresh.append(item if type(item) in SCALARS else self.copy(item, depth + 1))  # noqa: PERF401 - the length is the index of a refused item
         except Refusal as refusal:
             raise refusal.within(holder, len(fresh)) from None
         return tuple(fresh)
@@ -183,30 +184,30 @@ class _Walk:
             # An address, a pattern, a time zone: immutable as it is.
             return plain
         try:
-            held = self._held(value, plain, depth)
+            held = self._extra_record(value, plain, depth)
         except Refusal:
             name = class_name(type(value))
             raise Refusal(
-                f"a {name} with attributes that are no plain state",
+                f"a {name} with attributes that are not plain state",
                 "return its plain value, or what matters of it as a dict,",
             ) from None
         return plain if held is None else held
 
     def read_iterable(self, value: Any, depth: int) -> object:
         if type(value) is Array:
-            return array(self._sequence(value, tuple(value), depth), value.structure)
-        members = _read(value, lambda it: tuple(self._bounded(it)))
-        shows_what_it_holds(value, members)
-        held = self._held(value, members, depth)
+            return make_array(self._sequence(value, tuple(value), depth), value.structure)
+        members = _read(value, lambda it: tuple(self._limited(it)))
+        check_consistent_iteration(value, members)
+        held = self._extra_record(value, members, depth)
         return self._sequence(value, members, depth) if held is None else held
 
     def read_set(self, value: Any, depth: int) -> object:
         if issubclass(type(value), set | frozenset):
             members = _read(value, lambda it: frozenset(iter(it)))
-            shows_what_it_holds(value, members)
+            check_consistent_iteration(value, members)
         else:
-            members = _read(value, lambda it: frozenset(self._bounded(it)))
-        held = self._held(value, members, depth)
+            members = _read(value, lambda it: frozenset(self._limited(it)))
+        held = self._extra_record(value, members, depth)
         return members if held is None else held
 
     def read_mapping(self, value: Any, depth: int) -> object:
@@ -214,80 +215,82 @@ class _Walk:
         if type(value) is MappingProxyType:
             frozen = self._mapping(value, fields, depth)
             name = class_of(value)
-            return frozen if name is None else record(fields, name, structure_of(value))
-        shows_what_it_holds(value, fields)
-        held = self._held(value, fields, depth)
+            return frozen if name is None else make_record(fields, name, structure_of(value))
+        check_consistent_iteration(value, fields)
+        held = self._extra_record(value, fields, depth)
         return self._mapping(value, fields, depth) if held is None else held
 
     def read_collection(self, value: Any, depth: int) -> object:
         kind = type(value)
-        if is_record(kind) and not by_content(kind) and _read(value, fields_of):
+        if is_record(kind) and not is_content_only(kind) and _read(value, fields_of):
             return self.read_record(value, depth)
         return self.read_mapping(value, depth) if has_keys(kind) else self.read_iterable(value, depth)
 
-    def _held(self, value: Any, content: object, depth: int) -> object:
-        """Freeze what a value holds as a record where its content is not all of it, else return None."""
-        fields = _read(value, lambda it: beside(it, content))
-        return None if fields is None else self._recorded(value, fields, depth)
+    def _extra_record(self, value: Any, content: object, depth: int) -> object:
+        """Freeze the record of a value with state beside its content, or return None."""
+        fields = _read(value, lambda it: extra_state(it, content))
+        return None if fields is None else self._freeze_record(value, fields, depth)
 
-    def _recorded(self, value: Any, fields: dict[Any, Any], depth: int) -> object:
+    def _freeze_record(self, value: Any, fields: dict[Any, Any], depth: int) -> object:
         kind = type(value)
         self._mapping(value, fields, depth)
         for name in hidden_fields(kind):
             if name in fields and type(fields[name]) is not Hidden:
                 fields[name] = Hidden.of(fields[name], MASK)
-        return record(fields, f"{kind.__module__}.{kind.__qualname__}")
+        return make_record(fields, f"{kind.__module__}.{kind.__qualname__}")
 
     def read_record(self, value: Any, depth: int) -> object:
-        return self._recorded(value, _read(value, fields_of), depth)
+        return self._freeze_record(value, _read(value, fields_of), depth)
 
     def read_hidden(self, value: Any, depth: int) -> object:
         held = self.copy(_read(value, secret_of), depth + 1)
-        return Hidden.of(held, _read(value, self_shown))
+        return Hidden.of(held, _read(value, masked_text))
 
     def read_bytes(self, value: Any, depth: int) -> object:
         if isinstance(value, memoryview) and (value.format != "B" or value.ndim != 1):
-            return self.read_array(value, depth)  # bytes say neither what they are nor in what shape
+            return self.read_array(value, depth)  # bytes have neither a type of items nor a shape
         content = _read(value, lambda it: memoryview(it).tobytes())
-        held = self._held(value, content, depth)
+        held = self._extra_record(value, content, depth)
         return content if held is None else held
 
     def read_array(self, value: Any, depth: int) -> object:
         size = _read(value, lambda it: getattr(it, "size", 0))
         if type(size) is int and size > self._left:
-            # Before millions of numbers become millions of objects.
+            # It is refused before millions of numbers become millions of objects.
             raise Refusal(*_TOO_MANY)
         result = _read(value, lambda it: it.tolist())
-        if type(result) is type(value) and not by_content(type(value)):
+        if type(result) is type(value) and not is_content_only(type(value)):
             name = class_name(type(value))
             raise Refusal(f"a {name} whose tolist() returns a {name}", "return plain values")
         if type(result) is list:
-            result = array(tuple(result), _read(value, structure_of_array))
-        held = self._held(value, result, depth)
-        return self._converted(value, result, depth) if held is None else held
+            result = make_array(tuple(result), _read(value, structure_of_array))
+        held = self._extra_record(value, result, depth)
+        return self._freeze_converted(value, result, depth) if held is None else held
 
     def read_series(self, value: Any, depth: int) -> object:
         unique = _read(value, lambda it: it.index.is_unique)
         content = _read(value, lambda it: it.to_dict() if unique else it.tolist())
-        return self._structured(value, content, _read(value, structure_of_series), depth)
+        return self._freeze_structured(value, content, _read(value, structure_of_series), depth)
 
     def read_frame(self, value: Any, depth: int) -> object:
-        return self._structured(value, _read(value, _frame_rows), _read(value, structure_of_frame), depth)
+        return self._freeze_structured(
+            value, _read(value, _frame_rows), _read(value, structure_of_frame), depth
+        )
 
-    def _structured(self, value: object, content: Any, structure: str, depth: int) -> object:
+    def _freeze_structured(self, value: object, content: Any, structure: str, depth: int) -> object:
         if isinstance(content, dict):
             kind = type(value)
             self._mapping(value, content, depth)
-            return record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
-        return array(self._sequence(value, tuple(content), depth), structure)
+            return make_record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
+        return make_array(self._sequence(value, tuple(content), depth), structure)
 
     def read_refused(self, value: Any, _depth: int) -> object:
-        raise refused(type(value))
+        raise refusal_of(type(value))
 
-    def _converted(self, value: object, result: object, depth: int) -> object:
+    def _freeze_converted(self, value: object, result: object, depth: int) -> object:
         kind = type(result)
         if kind in SCALARS or kind is type(value):
-            # A scalar type that has no Python counterpart, such as a long double, converts to itself.
+            # A scalar type without a Python counterpart, such as a long double, converts to itself.
             return result
         return self.copy(result, depth)
 
@@ -295,24 +298,27 @@ class _Walk:
         if type(mapping) is MappingProxyType:
             return dict(mapping)
         if not hasattr(type(mapping), "items"):
-            return {key: mapping[key] for key in self._bounded(mapping.keys())}
-        pairs = list(self._bounded(mapping.items()))
+            return {key: mapping[key] for key in self._limited(mapping.keys())}
+        pairs = list(self._limited(mapping.items()))
         fresh = dict(pairs)
         if len(fresh) < len(pairs):
             found = f"a mapping with several items of one key ({class_name(type(mapping))})"
             raise Refusal(found, "return its items as a list")
         return fresh
 
-    def _bounded(self, members: Iterable[T]) -> Iterable[T]:
-        """Stop reading an endless iterable; one too many is enough for the limit to be noticed."""
+    def _limited(self, members: Iterable[T]) -> Iterable[T]:
+        """Limit an iterable that may be endless.
+
+        One item too many is enough for the limit to be noticed.
+        """
         return islice(members, self._left + 1)
 
 
 class _PrunedWalk(_Walk):
-    """One copy without what is left out.
+    """One copy without the entries that are left out.
 
     Args:
-        pruning: knows what is left out.
+        pruning: decides which entries are left out.
     """
 
     __slots__ = ("_keys", "_pruning")
@@ -324,7 +330,7 @@ class _PrunedWalk(_Walk):
 
     def copy(self, value: Any, depth: int) -> object:
         if type(value) is dict and depth <= MAX_DEPTH and self._pruning.reaches(len(self._keys)):
-            # The shortcut for mappings of scalars looks at no key.
+            # The shortcut for mappings of scalars does not look at keys.
             return self._mapping(value, value.copy(), depth)
         return super().copy(value, depth)
 
@@ -344,7 +350,7 @@ class _PrunedWalk(_Walk):
         if not pruning.reaches(len(keys)):
             return super()._sequence(holder, members, depth)
         self._spend(len(members))
-        # Members of a sequence that is the whole state are named by value, so the difference leaves them out.
+        # Members of a top-level sequence are named by value, so the difference leaves them out.
         return tuple(
             [
                 IGNORED
@@ -383,27 +389,33 @@ _READERS: Mapping[Kind, Callable[[_Walk, Any, int], object]] = {
 
 
 def _read(value: Any, reader: Callable[[Any], T]) -> T:
-    """Read a value whose own code may run, and which other threads may be changing meanwhile."""
+    """Read a value with a reader that may run the value's own code.
+
+    Other threads may be changing the value.
+    """
     for attempt in range(_TRIES):
         try:
             return reader(value)
         except (Refusal, *EXHAUSTED):  # noqa: PERF203 - each try needs its own
             raise
         except RuntimeError as error:
-            # "changed size during iteration", "mutated during iteration": the next read may find it at rest.
+            # "changed size during iteration", "mutated during iteration": the next read may succeed.
             let_through(error)
             if "during iteration" not in safe_str(error):
-                raise failed(value, error) from None
+                raise failed_read(value, error) from None
             if attempt == _TRIES - 1:
-                raise failed(value, error, "return a copy made under its lock") from None
+                raise failed_read(value, error, "return a copy made under its lock") from None
         except Exception as error:
             let_through(error)
-            raise failed(value, error) from None
+            raise failed_read(value, error) from None
     raise AssertionError  # pragma: no cover - the last try returned or raised
 
 
 def _frame_rows(frame: Any) -> object:
-    """Rows as mappings by column where columns are unique, by index where that is unique too."""
+    """Return rows by index, each a mapping by column.
+
+    If the index is not unique, they are a list. If the columns are not, each row is a tuple.
+    """
     if not frame.columns.is_unique:
         rows = list(frame.itertuples(index=False, name=None))
         return dict(zip(frame.index, rows, strict=True)) if frame.index.is_unique else rows

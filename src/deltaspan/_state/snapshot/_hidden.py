@@ -1,4 +1,4 @@
-"""The snapshot of a value that hides itself: a digest to compare, and what the value shows of itself."""
+"""The snapshot of a value that hides its content, compared by digest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deltaspan._state.snapshot._paths import class_of
 __all__ = ["Hidden"]
 
 _SALT: Final = os.urandom(16)
-"""One a process, so that within it equal secrets are written as equal text, and elsewhere as another."""
+"""The salt of this process. Equal secrets have equal text within it, and another text elsewhere."""
 
 
 _LARGE_EXPONENT: Final = 10_000
@@ -27,14 +27,14 @@ _LARGE_EXPONENT: Final = 10_000
 class Hidden:
     """A value that hides itself.
 
-    It keeps no secret, but the SHA-256 of one. That never leaves the process: what is written down or pickled
-    is a digest of it, keyed with a salt that goes along. So a secret that was read in another process can be
-    compared with one that is read here, and neither is known.
+    It stores the SHA-256 of the secret, not the secret. The SHA-256 never leaves the process. Serialized
+    forms contain a digest of it, keyed with a salt that is stored beside it. Secrets from two processes can
+    therefore be compared without being known.
 
     Args:
-        shown: what the value shows of itself.
-        content: the SHA-256 of what it holds; None if it was read back.
-        salted: the salt and the keyed digest, if it was read back.
+        shown: the text that the value shows of itself.
+        content: the SHA-256 of its content, or None if it was decoded.
+        salted: the salt and the keyed digest, if it was decoded.
     """
 
     __slots__ = ("_content", "_salted", "shown")
@@ -49,8 +49,8 @@ class Hidden:
         """Hide a frozen value.
 
         Args:
-            frozen: what is held.
-            shown: what may be shown of it.
+            frozen: the content.
+            shown: the text that may be shown.
         """
         return cls(shown, sha256(_text(frozen).encode("utf-8", "surrogatepass")).digest())
 
@@ -63,7 +63,10 @@ class Hidden:
         return _SALT, hmac_digest(_SALT, self._content, "sha256")
 
     def _digest(self, salt: bytes) -> bytes | None:
-        """Return the digest keyed with this salt; None if only one with another salt is known."""
+        """Return the digest keyed with this salt, or None.
+
+        It is None if only one with another salt is known.
+        """
         if self._content is not None:
             return hmac_digest(salt, self._content, "sha256")
         return self.salted[1] if self.salted[0] == salt else None
@@ -77,7 +80,7 @@ class Hidden:
         return mine is not None and compare_digest(mine, digest)
 
     def __hash__(self) -> int:
-        return hash(Hidden)  # of two that are equal, one may know another digest than the other
+        return hash(Hidden)  # two equal ones may have digests with different salts
 
     def __repr__(self) -> str:
         return self.shown
@@ -87,7 +90,7 @@ class Hidden:
 
 
 def _text(frozen: Any) -> str:  # noqa: PLR0911 - one line a kind
-    """Return a text that two frozen values share if and only if they are equal."""
+    """Return a text that is equal if and only if the values are."""
     kind = type(frozen)
     if kind is Hidden:
         return f"hidden:{frozen._content.hex() if frozen._content else frozen.salted}"  # noqa: SLF001
@@ -106,7 +109,7 @@ def _text(frozen: Any) -> str:  # noqa: PLR0911 - one line a kind
 
 
 def _number(number: Any) -> object:
-    """Return what equal numbers of whatever kind share."""
+    """Return a value that equal numbers of all kinds share."""
     if isinstance(number, Decimal) and (not number.is_finite() or abs(number.adjusted()) > _LARGE_EXPONENT):
         return "nan" if number.is_nan() else number.normalize()  # in full it could fill the memory
     return number if isinstance(number, float) and not isfinite(number) else Fraction(number)

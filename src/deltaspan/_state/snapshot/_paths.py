@@ -1,4 +1,4 @@
-"""Where in a state something is: the keys that lead to it, and their text."""
+"""Paths: the keys that lead to an entry of a state, and their text."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = [
     "Array",
     "Aspect",
     "Path",
-    "array",
     "class_of",
-    "record",
+    "make_array",
+    "make_record",
     "structure_of",
 ]
 
 
 class Path(tuple[object, ...]):
-    """The keys that lead from the root of a state to one entry of it, outermost first.
+    """The keys from the root of a state to one entry, outermost first.
 
-    A path is the tuple of the *original* keys, so it equals and hashes like that tuple; an index into a
-    sequence is an int. Its text is made only when asked for.
+    A path is the tuple of the *original* keys, so it equals and hashes like that tuple. An index into a
+    sequence is an int. Its text is built only when it is read.
 
     Example:
         >>> path = Path(("orders", 3, "status"))
@@ -39,51 +39,63 @@ class Path(tuple[object, ...]):
 
     @property
     def text(self) -> str:
-        """The keys as text, joined by `/`; within a key `~` is `~0` and `/` is `~1`, as in RFC 6901."""
-        return "/".join(map(_escaped, self))
+        """The keys as text, joined by `/`.
+
+        Within a key `~` is written `~0` and `/` is written `~1`, as in RFC 6901.
+        """
+        return "/".join(map(_escape, self))
 
     @property
     def member(self) -> object:
-        """What names this entry in an expectation: the original key at the top level, below it the text."""
+        """The name of this entry in an expectation.
+
+        At the top level it is the original key, below it the text.
+        """
         return self[0] if len(self) == 1 else self.text
 
     def __str__(self) -> str:
         return self.text
 
 
-def _escaped(key: object) -> str:
+def _escape(key: object) -> str:
     try:
         text = str.__str__(str(key))
     except EXHAUSTED:
         raise
     except BaseException as error:
         let_through(error)
-        # The text of a key may be broken. Where it stands must be said all the same.
+        # The text of a key may raise. The path must have a text all the same.
         text = f"<{class_name(type(key))}>"
     return text.replace("~", "~0").replace("/", "~1")
 
 
 class Aspect(str):
-    """The name of a change that is not one of content: no key of a state has this type."""
+    """The name of a change that is not a change of content.
+
+    No key of a state has this type.
+    """
 
     __slots__ = ()
 
 
 STRUCTURE: Final = Aspect("(structure)")
-"""That what a frame or an array is made of has changed: columns, names, types, shape."""
+"""The change of the structure of a frame or an array: columns, names, types, shape."""
 
 ORDER: Final = Aspect("(order)")
-"""That the rows of a frame are in another order."""
+"""The change of the order of a frame's rows."""
 
 _CLASS: Final = object()
-"""What a record is asked for its class with; no key of anybody else's."""
+"""The key under which a record answers its class. No other mapping has it."""
 
 _STRUCTURE: Final = object()
-"""What it is asked for its structure with."""
+"""The key under which a record answers its structure."""
 
 
 class _Fields(dict[Any, Any]):
-    """The fields of a record. Seen through a read-only mapping it can still be asked for its class."""
+    """The fields of a record.
+
+    Through a read-only mapping it can still be asked for its class.
+    """
 
     __slots__ = ("name", "structure")
 
@@ -104,7 +116,7 @@ class _Fields(dict[Any, Any]):
 
 
 class Array(tuple[Any, ...]):  # noqa: SLOT001 - a tuple of any length has no room for slots
-    """The members of an array, which remembers what it is made of beside them.
+    """The members of an array, with its structure.
 
     Attributes:
         structure: the class, the type of its items, and its shape but for its length, as text.
@@ -113,29 +125,31 @@ class Array(tuple[Any, ...]):  # noqa: SLOT001 - a tuple of any length has no ro
     structure: str
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return array, (tuple(self), self.structure)
+        return make_array, (tuple(self), self.structure)
 
 
-def array(members: tuple[Any, ...], structure: str) -> Array:
+def make_array(members: tuple[Any, ...], structure: str) -> Array:
     """Return frozen members as those of an array with this structure."""
     made = Array(members)
     made.structure = structure
     return made
 
 
-def record(fields: dict[Any, Any], name: str, structure: str | None = None) -> MappingProxyType[Any, Any]:
+def make_record(
+    fields: dict[Any, Any], name: str, structure: str | None = None
+) -> MappingProxyType[Any, Any]:
     """Return frozen fields as a record of the class with this name.
 
     Args:
         fields: name or key → frozen value.
         name: the qualified name of the class.
-        structure: of a frame or a series, what it is made of beside its cells; None for any other record.
+        structure: the structure of a frame or a series, or None for any other record.
     """
     return MappingProxyType(_Fields(fields, name, structure))
 
 
 def structure_of(frozen: Any) -> str | None:
-    """Return what a frame, a series or an array is made of beside its content; None for all else."""
+    """Return the structure of a frame, a series or an array, else None."""
     if type(frozen) is Array:
         return frozen.structure
     if type(frozen) is MappingProxyType:
@@ -144,5 +158,8 @@ def structure_of(frozen: Any) -> str | None:
 
 
 def class_of(frozen: MappingProxyType[Any, Any]) -> str | None:
-    """Return the qualified name of a record's class; None for a plain mapping."""
+    """Return the qualified name of a record's class.
+
+    It is None for a plain mapping.
+    """
     return frozen[_CLASS] if _CLASS in frozen else None  # noqa: SIM401  # only the look-up asks a record

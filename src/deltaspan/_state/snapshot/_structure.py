@@ -1,4 +1,4 @@
-"""What arrays and frames are made of beside their content, as text: types, names and shape."""
+"""The structure of arrays and frames as text: types, names and shape."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["structure_of_array", "structure_of_frame", "structure_of_series"]
 
 
 def structure_of_array(value: Any) -> str:
-    """Describe an array: its class, the type of its items, and its shape but for its length."""
+    """Describe an array: class, type of items, and shape without length."""
     kind = type(value)
     found = (getattr(value, name, None) for name in ("dtype", "type", "typecode", "format"))
     of = next((_type_text(item) for item in found if item is not None and not callable(item)), "")
@@ -27,7 +27,7 @@ def structure_of_series(series: Any) -> str:
 
 
 def structure_of_frame(frame: Any) -> str:
-    """Describe a frame: its columns in order, each with its type, their names, and the index."""
+    """Describe a frame: columns in order with types and names, and index."""
     columns = ", ".join(
         f"{column!r}: {_type_text(dtype)}" for column, dtype in zip(frame.columns, frame.dtypes, strict=True)
     )

@@ -1,6 +1,8 @@
-"""What a type is, decided once per type: how its values are read, or why they are refused.
+"""The kinds of types, decided once for each type.
 
-Third-party types are recognised by what they are called and what they offer; nothing is imported for them.
+A kind says how values are read, or why they are refused.
+
+Third-party types are recognised by their names and methods. Nothing is imported for them.
 """
 
 from __future__ import annotations
@@ -37,11 +39,11 @@ from weakref import ProxyTypes, ReferenceType
 from deltaspan._guard import EXHAUSTED, class_name
 from deltaspan._interrupts import let_through
 from deltaspan._state.render import hides_itself
-from deltaspan._state.snapshot._extra_state import by_content
+from deltaspan._state.snapshot._extra_state import is_content_only
 from deltaspan._state.snapshot._fields import is_declared, is_record, is_transparent
 from deltaspan._state.snapshot._unfreezable import Refusal
 
-__all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refused"]
+__all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refusal_of"]
 
 SCALARS: Final = frozenset(
     {
@@ -69,7 +71,7 @@ _SCALAR_NAMES: Final = frozenset(
 
 
 class Kind(Enum):
-    """How the values of a type are read."""
+    """The ways in which the values of a type are read."""
 
     SCALAR = auto()
     SEQUENCE = auto()
@@ -87,17 +89,17 @@ class Kind(Enum):
 
 @lru_cache(maxsize=1024)
 def kind_of(kind: type) -> Kind:
-    """Say how values of this type are read.
+    """Return the kind of a type.
 
-    Cached, as asking the abstract base classes costs more than most copies.
+    It is cached, because the checks of abstract base classes cost more than most copies.
     """
     try:
         return _kind_of(kind)
     except EXHAUSTED:
-        raise  # a refusal would be kept for all values of this type
+        raise  # a refusal would be cached for all values of this type
     except Exception as error:
         let_through(error)
-        # A metaclass may answer anything, and raise; what cannot say what it is is not plain state.
+        # A metaclass may raise. A type that cannot be inspected is not plain state.
         return Kind.REFUSED
 
 
@@ -125,7 +127,7 @@ def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911, PLR0912 - a table of k
     if issubclass(kind, Sequence):
         return Kind.SEQUENCE
     if issubclass(kind, Collection):
-        readable = is_transparent(kind) or by_content(kind) or has_keys(kind)
+        readable = is_transparent(kind) or is_content_only(kind) or has_keys(kind)
         return Kind.COLLECTION if readable else Kind.REFUSED
     if not issubclass(kind, Iterable | AsyncIterable) and is_record(kind):
         return Kind.RECORD
@@ -133,7 +135,10 @@ def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911, PLR0912 - a table of k
 
 
 def has_keys(kind: type) -> bool:
-    """Whether values of this type are read by key, though they do not call themselves mappings."""
+    """Return whether values of this type are read by key.
+
+    They need not be registered as mappings.
+    """
     return all(callable(getattr(kind, name, None)) for name in ("keys", "__getitem__"))
 
 
@@ -161,10 +166,10 @@ _CONNECTED_METHODS = ("execute", "commit", "cursor", "request", "close", "aclose
 _ORM_MARKS = frozenset({"__mapper__", "_sa_class_manager", "DoesNotExist"})
 
 
-def refused(kind: type) -> Refusal:
+def refusal_of(kind: type) -> Refusal:
     """Build the refusal of a value of this type."""
     try:
-        found, instead = _refusal(kind) or _unread(kind)
+        found, instead = _refusal(kind) or _unreadable(kind)
     except Exception as error:
         let_through(error)
         found, instead = _opaque(kind)
@@ -201,7 +206,7 @@ def _refusal(kind: type) -> tuple[str, str] | None:  # noqa: C901, PLR0911 - a t
     return None
 
 
-def _unread(kind: type) -> tuple[str, str]:
+def _unreadable(kind: type) -> tuple[str, str]:
     if issubclass(kind, Collection):
         return f"an opaque collection ({class_name(kind)})", _MEMBERS
     if hasattr(kind, "__iter__") or hasattr(kind, "__aiter__"):

@@ -1,11 +1,11 @@
-"""What is raised when a value cannot be frozen, and its one sentence."""
+"""The errors for a value that cannot be frozen, with their one sentence."""
 
 from __future__ import annotations
 
 from deltaspan._guard import class_name, safe_str
 from deltaspan._state.snapshot._paths import Path
 
-__all__ = ["Refusal", "Unfreezable", "failed"]
+__all__ = ["Refusal", "Unfreezable", "failed_read"]
 
 _MAX_ERROR_TEXT = 100
 
@@ -15,16 +15,16 @@ _MAX_TEXT = 200
 class Unfreezable(Exception):
     """A value of which no immutable snapshot can be taken.
 
-    Raised by `freeze` alone. Its text is one sentence: what was found, where, and what to return instead, as
-    in "found an iterator (generator) at orders/3: return list(rows) or a count instead".
+    Only `freeze` raises it. Its text is one sentence that says what was found, where, and what to return
+    instead, such as "found an iterator (generator) at orders/3: return list(rows) or a count instead".
     """
 
 
 class Refusal(Exception):
-    """One value that was refused, on its way up through the containers that hold it.
+    """A refused value, on its way up through the containers around it.
 
-    Each container adds its key and its identity on the way, so that a copy which succeeds pays nothing for
-    paths and cycle detection: a cycle is found as a nesting too deep in which one container occurs twice.
+    Each container adds its key and its identity on the way, so that a successful copy pays nothing for paths
+    and cycle detection. A cycle is found as a nesting that is too deep, in which one container occurs twice.
 
     Attributes:
         found: what was found, with its article: "a lock".
@@ -64,7 +64,7 @@ class Refusal(Exception):
         return f"found {found}{' at ' if path else ''}{path}: {instead} instead"
 
 
-def failed(value: object, error: Exception, instead: str = "return plain values") -> Refusal:
+def failed_read(value: object, error: Exception, instead: str = "return plain values") -> Refusal:
     """Build the refusal of a value that raised when it was read."""
     text = " ".join(safe_str(error, "").split())[:_MAX_ERROR_TEXT]
     reason = f"{class_name(type(error))}: {text}" if text else class_name(type(error))

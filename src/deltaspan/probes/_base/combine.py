@@ -15,7 +15,7 @@ from deltaspan._batches import current_batch
 from deltaspan._callables import discard, is_async, parameters_of
 from deltaspan._interrupts import let_through
 from deltaspan._state.render import show
-from deltaspan.checks import Field, name_of_probe, take_settings
+from deltaspan.checks import Field, probe_name, take_settings
 from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = ["CombinedRead", "combine"]
@@ -232,5 +232,5 @@ class _Awaited:
 
 
 def _name_of(value: Any) -> str:
-    name = name_of_probe(value) or getattr(value, "__qualname__", None)
+    name = probe_name(value) or getattr(value, "__qualname__", None)
     return name if callable(value) and isinstance(name, str) and name.isidentifier() else repr(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from typing import Any, Literal, overload
 
-from deltaspan.checks import said
+from deltaspan.checks import call_text
 from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._files._lines import LogReader
@@ -62,7 +62,7 @@ def text(
         codecs.lookup(encoding)
     except LookupError as error:
         raise DefinitionValueError(f"text of {path_template!r}: {error}") from None
-    call = said(
+    call = call_text(
         "text",
         path_template,
         encoding=None if encoding == "utf-8" else encoding,
@@ -135,7 +135,7 @@ def lines(
     """
     path_template = PathTemplate(path)
     max_size = check_limit(limit)
-    call = said("lines", path_template, missing_ok=missing_ok or None)
+    call = call_text("lines", path_template, missing_ok=missing_ok or None)
     log = LogReader(call, max_size, missing_ok=missing_ok)
     return StateProbe(
         lambda **arguments: log.read(path_template.path(arguments)),
