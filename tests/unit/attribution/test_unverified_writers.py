@@ -6,12 +6,11 @@ import logging
 import pytest
 
 from deltaspan import change, expects, unchanged
-from deltaspan._attribution import _strangers
 
 
 @pytest.fixture(autouse=True)
 def _nothing_said(monkeypatch):
-    monkeypatch.setattr(_strangers, "_warned", set())
+    monkeypatch.setattr(_unverified_writers, "_warned", set())
 
 
 @pytest.fixture
