@@ -1,10 +1,10 @@
-"""Start and stop what compose.yaml describes, and say in words what is in the way.
+"""Start and stop the stack of compose.yaml, and explain what prevents its start.
 
-    python3 deploy/stack.py up      start it, wait until everything answers, say where it is
-    python3 deploy/stack.py down    stop it; what is stored stays (with --volumes it goes)
-    python3 deploy/stack.py check   say what is in the way of `up`, and do nothing
+    python3 deploy/stack.py up      start it, wait until every service answers, print the addresses
+    python3 deploy/stack.py down    stop it and keep its data (--volumes deletes the data)
+    python3 deploy/stack.py check   print what prevents `up`, and do nothing else
 
-Needs Python and Docker, nothing else.
+It needs only Python and Docker.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ READY = {
     "alertmanager": (9093, "/-/ready"),
     "grafana": (3000, "/api/health"),
 }
-"""Of each service: its port inside the network, and the path that answers 200 once it is ready."""
-PATIENCE = 180.0
-"""seconds; from the end of `docker compose up` until everything must have answered."""
+"""Port of each service inside the network, and the path that answers 200 when it is ready."""
+READY_TIMEOUT_SECONDS = 180.0
+"""Time limit, from the end of `docker compose up`, within which every service must answer."""
 
 
-WITHOUT = 'Where there can be none, see "Without containers" in docs/operations.md'
+WITHOUT_DOCKER = 'If you cannot use Docker, see "Without containers" in docs/operations.md'
 
 
-class InTheWayError(Exception):
-    """Something keeps the stack from starting; the message says what, and what to do."""
+class StackError(Exception):
+    """The stack cannot start. The message names the cause and the solution."""
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the command line says; return the exit status."""
+    """Run the command and return the exit status."""
     command, *rest = arguments or ["help"]
     if command not in {"up", "down", "check"} or (rest and (command, rest) != ("down", ["--volumes"])):
         print(__doc__, file=sys.stderr)
@@ -59,95 +59,97 @@ def main(arguments: list[str]) -> int:
         if command == "down":
             run(["down", "--remove-orphans", *rest])
             return 0
-        plan = json.loads("\n".join(ask(["config", "--format", "json"])))
-        refuse([*missing_files(plan), *taken_ports(plan)])
+        plan = json.loads("\n".join(read_lines(["config", "--format", "json"])))
+        raise_problems([*missing_mounts(plan), *occupied_ports(plan)])
         if command == "up":
             up(plan)
-    except InTheWayError as trouble:
-        print(trouble, file=sys.stderr)
+    except StackError as error:
+        print(error, file=sys.stderr)
         return 1
     return 0
 
 
 def up(plan: dict[str, Any]) -> None:
-    """Start everything, wait for it, and say where it is."""
-    changed = make_secrets() and grafana_has_one()
+    """Start every service, wait until all answer, and print their addresses."""
+    changed = create_secrets() and has_grafana_started()
     run(["up", "--detach", "--remove-orphans"])
     addresses = {name: address(plan, name, port) for name, (port, _) in READY.items()}
     wait(addresses)
     otlp, grpc = address(plan, "collector", 4318), address(plan, "collector", 4317)
     print(f"""
-Everything is up. Send telemetry to it:
+All services are up. Send telemetry to:
   export OTEL_EXPORTER_OTLP_ENDPOINT=http://{url(otlp)}   (gRPC: {url(grpc)})
-Look at it:
-  Grafana       http://{url(addresses["grafana"])}   user admin, password in {shown(PASSWORD)}
+Open:
+  Grafana       http://{url(addresses["grafana"])}   user admin, password in {relative(PASSWORD)}
   Jaeger        http://{url(addresses["jaeger"])}
   Prometheus    http://{url(addresses["prometheus"])}
   Alertmanager  http://{url(addresses["alertmanager"])}""")
-    silent = [name for name in ("page_url", "ticket_url", "heartbeat_url") if not (RECEIVERS / name).exists()]
-    if silent:
+    missing = [
+        name for name in ("page_url", "ticket_url", "heartbeat_url") if not (RECEIVERS / name).exists()
+    ]
+    if missing:
         print(
-            f"\nAlerts are shown there and sent to nobody: write the address of a webhook into "
-            f"{' and '.join(shown(RECEIVERS / name) for name in silent)}."
+            f"\nAlerts are shown but not sent. To send them, write the address of a webhook into "
+            f"{' and '.join(relative(RECEIVERS / name) for name in missing)}."
         )
     if changed:
         print(
-            "\nThat password is new, and Grafana keeps the one of its first start. To give it this one:\n"
-            f"  {' '.join(COMPOSE[:3])} {shown(DEPLOY / 'compose.yaml')} exec grafana "
+            "\nThis password is new, but Grafana keeps the password of its first start. To set the new one:\n"
+            f"  {' '.join(COMPOSE[:3])} {relative(DEPLOY / 'compose.yaml')} exec grafana "
             f"grafana cli admin reset-admin-password {PASSWORD.read_text()}"
         )
     if not ip_address(plan["services"]["grafana"]["ports"][0]["host_ip"]).is_loopback:
         print(
-            "\nBIND opens all of this to the network, and Grafana alone asks for a password: whoever\n"
-            "reaches the other ports can read and write telemetry. Put a firewall or a proxy that asks\n"
-            "for one in front of them."
+            "\nBIND opens all ports to the network, but only Grafana asks for a password. Anybody who\n"
+            "reaches the other ports can read and write telemetry. Protect them with a firewall, or\n"
+            "with a proxy that asks for a password."
         )
 
 
-def refuse(troubles: list[str]) -> None:
-    """Raise what is in the way, all of it at once."""
-    if troubles:
-        raise InTheWayError("\n".join(troubles))
+def raise_problems(problems: list[str]) -> None:
+    """Raise all problems as one error, if there are any."""
+    if problems:
+        raise StackError("\n".join(problems))
 
 
-# What can be in the way -----------------------------------------------------------------------------------
+# Problems before the start --------------------------------------------------------------------------------
 
 
 def require_docker() -> None:
-    """Refuse to go on without Docker, a running engine and its compose plugin.
+    """Check that Docker, a running engine and its compose plugin are available.
 
     Raises:
-        InTheWayError: one of them is missing.
+        StackError: one of them is missing.
     """
     if not shutil.which("docker"):
-        raise InTheWayError(
-            "Docker is missing: install Docker Engine and its compose plugin "
-            f"(docs.docker.com/engine/install).\n{WITHOUT}"
+        raise StackError(
+            "Docker is not installed. Install Docker Engine and its compose plugin "
+            f"(docs.docker.com/engine/install).\n{WITHOUT_DOCKER}"
         )
     engine = subprocess.run(["docker", "info"], check=False, capture_output=True, text=True)
     if engine.returncode and "permission denied" in (engine.stdout + engine.stderr).lower():
-        raise InTheWayError(
-            "Docker is running, but this user may not talk to it: sudo usermod -aG docker $USER, "
-            "then log in again"
+        raise StackError(
+            "Docker is running, but this user has no permission to use it. "
+            "Run sudo usermod -aG docker $USER, then log in again"
         )
     if engine.returncode:
         why = (
             (engine.stderr.strip() or engine.stdout.strip() or "no reason given").splitlines()[-1].rstrip(".")
         )
-        raise InTheWayError(
+        raise StackError(
             f"Docker is installed, but its engine does not answer ({why}).\n"
-            f"Start it: sudo systemctl start docker, or open Docker Desktop. {WITHOUT}"
+            f"Start it: sudo systemctl start docker, or open Docker Desktop. {WITHOUT_DOCKER}"
         )
     plugin = subprocess.run(["docker", "compose", "version"], check=False, capture_output=True, text=True)
     if plugin.returncode:
-        raise InTheWayError(
-            "Docker has no `docker compose`, version 2: install it (docs.docker.com/compose/install); "
-            "the older docker-compose cannot read compose.yaml"
+        raise StackError(
+            "Docker has no `docker compose`, version 2. Install it (docs.docker.com/compose/install). "
+            "The older docker-compose cannot read compose.yaml"
         )
 
 
-def missing_files(plan: dict[str, Any]) -> list[str]:
-    """Return a sentence for each file or folder that is mounted and not there."""
+def missing_mounts(plan: dict[str, Any]) -> list[str]:
+    """Return a message for each mounted file or folder that does not exist."""
     mounts = {
         Path(mount["source"])
         for service in plan["services"].values()
@@ -155,35 +157,36 @@ def missing_files(plan: dict[str, Any]) -> list[str]:
         if mount["type"] == "bind"
     }
     return [
-        f"{shown(path)} is missing, and compose.yaml mounts it: bring it back with git checkout {shown(path)}"
+        f"{relative(path)} is missing, but compose.yaml mounts it. "
+        f"Restore it with git checkout {relative(path)}"
         for path in sorted(mounts)
         if not path.exists() and SECRETS not in path.parents
     ]
 
 
-def taken_ports(plan: dict[str, Any]) -> list[str]:
-    """Return a sentence for each port that somebody else listens on, with the setting that moves ours."""
-    ours = ask(["ps", "--services", "--status", "running"])
-    troubles = []
+def occupied_ports(plan: dict[str, Any]) -> list[str]:
+    """Return a message for each port that another program uses."""
+    running = read_lines(["ps", "--services", "--status", "running"])
+    problems = []
     for name, service in plan["services"].items():
-        for port in service.get("ports", ()) if name not in ours else ():
+        for port in service.get("ports", ()) if name not in running else ():
             published = int(port["published"])
-            problem = bind_problem(port["host_ip"], published)
-            if problem == errno.EADDRINUSE:
-                setting = setting_of(published)
-                troubles.append(
-                    f"Port {published}, for {name}, is taken by {listener(published)}: stop that, or choose "
-                    f"another: make up {setting}={published + 10000}"
+            error = bind_error(port["host_ip"], published)
+            if error == errno.EADDRINUSE:
+                setting = port_setting(published)
+                problems.append(
+                    f"Port {published} of {name} is used by {listener(published)}. "
+                    f"Stop that program, or choose another port: make up {setting}={published + 10000}"
                 )
-            elif problem == errno.EADDRNOTAVAIL:
-                troubles.append(
-                    f"BIND={port['host_ip']} is no address of this machine: set it to one that is"
+            elif error == errno.EADDRNOTAVAIL:
+                problems.append(
+                    f"BIND={port['host_ip']} is not an address of this machine. Set it to an address that is"
                 )
-    return list(dict.fromkeys(troubles))
+    return list(dict.fromkeys(problems))
 
 
-def bind_problem(host: str, port: int) -> int | None:
-    """Return the error number of listening there, or None; ports under 1024 are Docker's to open."""
+def bind_error(host: str, port: int) -> int | None:
+    """Return the error number of binding a port, or None if it succeeds."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -195,32 +198,32 @@ def bind_problem(host: str, port: int) -> int | None:
 
 
 def listener(port: int) -> str:
-    """Return who listens on a port, as far as this user may know."""
+    """Return the program that listens on a port, if this user may see it."""
     for command, pattern in (
         (["ss", "-Hltnp", f"sport = :{port}"], r'\("(?P<name>[^"]+)",pid=(?P<pid>\d+)'),
         (["lsof", "-nP", f"-iTCP:{port}", "-sTCP:LISTEN", "-Fcp"], r"p(?P<pid>\d+)\nc(?P<name>.+)"),
     ):
         if shutil.which(command[0]):
-            said = subprocess.run(command, check=False, capture_output=True, text=True).stdout
-            if found := re.search(pattern, said):
-                return f"{found['name']} (process {found['pid']})"
+            output = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+            if match := re.search(pattern, output):
+                return f"{match['name']} (process {match['pid']})"
     return "a program that this user may not see"
 
 
-def setting_of(port: int) -> str:
-    """Return which variable of .env a port comes from."""
+def port_setting(port: int) -> str:
+    """Return the variable of .env that sets a port."""
     pinned = re.findall(r"^(\w+_PORT)=(\d+)$", (DEPLOY / ".env").read_text(), re.MULTILINE)
     names = [name for name, value in pinned if int(os.environ.get(name, value)) == port]
     return names[0] if names else "ITS_PORT"
 
 
-# Doing it -------------------------------------------------------------------------------------------------
+# Starting and waiting -------------------------------------------------------------------------------------
 
 
-def make_secrets() -> bool:
-    """Make what is not in the repository; return whether Grafana's password is a new one."""
-    # The folder keeps other users out. What is in it is open, because containers run as other users.
-    # Whoever wrote an address before the first `up` has made them with a mode of his own.
+def create_secrets() -> bool:
+    """Create the secrets, and return whether Grafana's password is new."""
+    # Only this user can enter the folder. Its files are readable, because containers run as other users.
+    # The folders may exist with another mode, if an address was written before the first `up`.
     for folder, mode in ((SECRETS, 0o700), (RECEIVERS, 0o755)):
         folder.mkdir(exist_ok=True)
         folder.chmod(mode)
@@ -231,32 +234,32 @@ def make_secrets() -> bool:
     return True
 
 
-def grafana_has_one() -> bool:
-    """Return whether Grafana has been started before, with the password of then."""
+def has_grafana_started() -> bool:
+    """Return whether Grafana has been started before, with an earlier password."""
     command = ["docker", "volume", "inspect", "deltaspan_grafana"]
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
 def run(arguments: list[str]) -> None:
-    """Run a command of compose, for the user to see.
+    """Run a compose command and show its output.
 
     Raises:
-        InTheWayError: it failed; it has said why itself.
+        StackError: the command failed. Its output has the reason.
     """
     done = subprocess.run([*COMPOSE, *arguments], check=False)
     if done.returncode:
-        raise InTheWayError(f"docker compose {arguments[0]} failed; what it said is above")
+        raise StackError(f"docker compose {arguments[0]} failed. Its output is above")
 
 
-def ask(arguments: list[str]) -> list[str]:
-    """Return the lines that a command of compose prints.
+def read_lines(arguments: list[str]) -> list[str]:
+    """Return the output lines of a compose command.
 
     Raises:
-        InTheWayError: it failed; with what it said.
+        StackError: the command failed. The message contains its output.
     """
     done = subprocess.run([*COMPOSE, *arguments], check=False, capture_output=True, text=True)
     if done.returncode:
-        raise InTheWayError(f"docker compose {arguments[0]} failed: {done.stderr.strip()}")
+        raise StackError(f"docker compose {arguments[0]} failed: {done.stderr.strip()}")
     return done.stdout.splitlines()
 
 
@@ -264,23 +267,23 @@ def wait(addresses: dict[str, tuple[str, int]]) -> None:
     """Wait until every service answers.
 
     Raises:
-        InTheWayError: time is up; names the services that did not, and where their logs are.
+        StackError: the time limit passed. The message names the services that do not answer.
     """
-    waiting, deadline = dict(addresses), time.monotonic() + PATIENCE
+    waiting, deadline = dict(addresses), time.monotonic() + READY_TIMEOUT_SECONDS
     while waiting:
-        waiting = {name: there for name, there in waiting.items() if not answers(there, READY[name][1])}
+        waiting = {name: place for name, place in waiting.items() if not is_ready(place, READY[name][1])}
         if waiting and time.monotonic() > deadline:
             names = " ".join(waiting)
-            raise InTheWayError(
-                f"After {PATIENCE:g} s these do not answer: {names}. What they say: "
-                f"docker compose -f {shown(DEPLOY / 'compose.yaml')} logs {names}"
+            raise StackError(
+                f"After {READY_TIMEOUT_SECONDS:g} s these services do not answer: {names}. Read their logs: "
+                f"docker compose -f {relative(DEPLOY / 'compose.yaml')} logs {names}"
             )
         time.sleep(0.5 if waiting else 0)
 
 
-def answers(there: tuple[str, int], path: str) -> bool:
-    """Return whether a page is there."""
-    connection = http.client.HTTPConnection(*there, timeout=5)
+def is_ready(place: tuple[str, int], path: str) -> bool:
+    """Return whether a path answers 200."""
+    connection = http.client.HTTPConnection(*place, timeout=5)
     try:
         connection.request("GET", path)
         return connection.getresponse().status == http.client.OK
@@ -291,20 +294,20 @@ def answers(there: tuple[str, int], path: str) -> bool:
 
 
 def address(plan: dict[str, Any], service: str, target: int) -> tuple[str, int]:
-    """Return where a port of a service is on this machine."""
+    """Return host and published port of a service on this machine."""
     [port] = [each for each in plan["services"][service]["ports"] if each["target"] == target]
     host = port["host_ip"]
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), int(port["published"])  # noqa: S104  # a lookup
 
 
-def url(there: tuple[str, int]) -> str:
-    """Return host and port as they stand in a URL."""
-    host, port = there
+def url(place: tuple[str, int]) -> str:
+    """Return host and port in the form of a URL."""
+    host, port = place
     return f"{'localhost' if ip_address(host).is_loopback else host}:{port}"
 
 
-def shown(path: Path) -> str:
-    """Return a path as it can be typed here."""
+def relative(path: Path) -> str:
+    """Return a path relative to the current folder."""
     return os.path.relpath(path)
 
 

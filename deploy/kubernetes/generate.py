@@ -1,15 +1,15 @@
-"""Write what these manifests take over from the rest of the repository, so that it is decided in one place.
+"""Generate the manifests that depend on other files of the repository.
 
     python deploy/kubernetes/generate.py
 
-    base/config/shared.yaml        from deploy/collector/config.yaml: what is hidden, what goes at once, what
-                                   tail sampling keeps, the queues; without receivers and pipelines
-    monitoring/prometheusrule.yaml from deploy/prometheus/rules/*.yml: one PrometheusRule, group for group
+    base/config/shared.yaml        from deploy/collector/config.yaml: redaction, filters, tail sampling and
+                                   queues, without receivers and pipelines
+    monitoring/prometheusrule.yaml from deploy/prometheus/rules/*.yml: one PrometheusRule with all groups
     grafana/dashboards/kustomization.yaml
-                                   from the dashboards beside it: a ConfigMap each
+                                   from the dashboards beside it: one ConfigMap each
 
-Kustomize reads no file outside the folder of a kustomization.yaml, and it has no globs; hence the copies, and
-hence the kustomization.yaml among the dashboards. A test fails when one of them is not what this would write.
+Kustomize cannot read files outside the folder of a kustomization.yaml, and it has no globs. Therefore these
+files are copies, and a kustomization.yaml is beside the dashboards. A test fails if one of them is stale.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHARED_EXPORTERS = ("otlp_grpc/jaeger", "otlp_http/prometheus")
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes multi-line texts as blocks, and repeats instead of pointing back."""
+    """A dumper that writes multi-line texts as blocks and uses no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
         return True
@@ -40,11 +40,14 @@ _Dumper.add_representer(str, _text)
 
 def _written(source: str, document: dict[str, Any]) -> str:
     text = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20)
-    return f"# Written by deploy/kubernetes/generate.py from {source}: change that, and run it again.\n{text}"
+    hint = (
+        f"Written by deploy/kubernetes/generate.py from {source}. Change the source and run the script again."
+    )
+    return f"# {hint}\n{text}"
 
 
 def shared_config(root: Path) -> str:
-    """Return what the gateway and the sampling tier have of the one-machine collector."""
+    """Return the collector configuration that the gateway and the sampling tier share."""
     source = "deploy/collector/config.yaml"
     config = yaml.safe_load((root / source).read_text(encoding="utf-8"))
     return _written(
@@ -107,7 +110,7 @@ GENERATED = {
 
 
 def main() -> None:
-    """Write all of it."""
+    """Write all generated files."""
     for name, write in GENERATED.items():
         (ROOT / name).write_text(write(ROOT), encoding="utf-8")
 

@@ -44,7 +44,7 @@ class Agent:
                 claim, said = "done", f"Done: I {tool(argument)}."
             except Exception as error:
                 claim, said = "no effect", f"Failed: {error}. Nothing was created; I will try again."
-        if not reports:
+        if reports[0].outcome == "skipped":
             raise SystemExit("deltaspan is disabled (DELTASPAN_ENABLED): there is nothing to show")
         return Turn(self.name, claim, said, reports[0])
 

@@ -26,7 +26,7 @@ def main() -> int:
 
             @expects(
                 change("servers", http.count(f"{api}/servers", items="/servers", cursor="/next")).by(1),
-                unchanged("firewall", http.json(f"{api}/firewall")),
+                unchanged("firewall", http.json(f"{api}/firewall")).showing(),
             )
             def scale_up(team: str, agent: Callable[[str, str], str] = agent, url: str = cloud.url) -> str:
                 """Have an agent order one more server for a team, and return what it says."""

@@ -4,33 +4,33 @@ from grafana_foundation_sdk.builders.dashboard import DashboardLink
 from grafana_foundation_sdk.models.dashboard import DashboardLinkType
 
 OVERVIEW, ACTION, VERIFICATION = "deltaspan-overview", "deltaspan-action", "deltaspan-verification"
-"""Their uids: alerts, Jaeger and bookmarks name them."""
+"""Uids of the dashboards. Alerts, Jaeger and bookmarks contain them."""
 
 TAG = "deltaspan"
 _NOW = "${__url_time_range}"
 
 
 def siblings() -> DashboardLink:
-    """Link to the other dashboards, with the same time range and agents."""
+    """Link to the other dashboards with the same time range and agents."""
     link = DashboardLink("Other dashboards").type(DashboardLinkType.DASHBOARDS).tags([TAG])
     return link.icon("external link").as_dropdown(True).include_vars(True).keep_time(True)
 
 
 def from_row(*labels: str) -> dict[str, object]:
-    """Link a table's cell to the action of its row; `job` and whichever labels the row has go along."""
+    """Link a table cell to the action of its row, with the given labels."""
     return _to_action({label: f"${{__data.fields.{label}:percentencode}}" for label in labels})
 
 
 def from_series(*labels: str) -> dict[str, object]:
-    """Link a curve to the action that it is of."""
+    """Link a curve to its action."""
     return _to_action({label: f"${{__field.labels.{label}:percentencode}}" for label in labels})
 
 
 def show_below(variable: str) -> dict[str, object]:
-    """Link a found trace to the same dashboard, with its id in a variable and all else as it is."""
+    """Link a trace to the same dashboard, with the trace id in a variable."""
     kept = "&".join(f"${{{name}:queryparam}}" for name in ("job", "service", "action", "metric"))
     url = f"/d/{ACTION}?{_NOW}&{kept}&var-{variable}=${{__data.fields.traceID}}"
-    return {"title": "Show its states below", "url": url}
+    return {"title": "Show states below", "url": url}
 
 
 _VARIABLES = {"job": "job", "delta_action_name": "action", "delta_check_metric": "metric"}

@@ -1,4 +1,4 @@
-"""A dashboard around its panels: place, numbers, variables, annotations and links."""
+"""Assemble a dashboard: layout, variables, annotations and links."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ WIDTH = 24
 """Columns of Grafana's grid."""
 
 Line = tuple[int, Sequence[Any]]
-"""Height and panels of one line, which share its width evenly."""
+"""Height and panels of one line. The panels share its width evenly."""
 
 
 def page(
@@ -29,13 +29,13 @@ def page(
     """Return a dashboard.
 
     Args:
-        uid: its fixed name.
-        title: its title.
-        description: what it is for.
-        variables: what can be chosen, in order.
-        lines: its panels.
-        folded: title, height and panel of a closed row at the end, which asks nothing until it is opened.
-        alerts: matchers that narrow down which alerts are marked in its curves.
+        uid: the fixed id of the dashboard.
+        title: the title.
+        description: the purpose.
+        variables: the variables, in order.
+        lines: the panels.
+        folded: title, height and panel of a closed row at the end. It runs no query until it is opened.
+        alerts: matchers that select the alerts to mark in the curves.
     """
     board = d.Dashboard(title).uid(uid).description(description).tags([TAG]).readonly()
     board = board.time("now-6h", "now").refresh("1m").tooltip(dm.DashboardCursorSync.CROSSHAIR)
@@ -56,39 +56,40 @@ def page(
         board = board.with_row(row)
     built = board.build()
     for placed in (*built.links, *built.annotations.list_val):
-        placed.placement = None  # the SDK hides both in a menu, and has no other place to give
+        placed.placement = None  # the SDK places both in a menu and offers no other place
     return built
 
 
 def agents() -> d.QueryVariable:
-    """Let any number of jobs be chosen; all of them at first."""
+    """Return the variable of jobs: several may be chosen, all by default."""
     return _any(_values("job", "Agent", "delta_checks_total", "job"))
 
 
 def service() -> d.QueryVariable:
-    """Let the service be chosen that traces are searched of: Jaeger searches one at a time.
+    """Return the variable of the service whose traces are searched.
 
-    Prometheus' `job` is `service.namespace/service.name`, or the name alone.
+    Jaeger searches one service at a time. Prometheus' `job` is `service.namespace/service.name`, or the name
+    alone.
     """
     found = _values("service", "Traces of", f"delta_checks_total{{{JOBS}}}", "job").regex(r"/([^\/]+)$/")
     return found.description(
-        "Jaeger searches one service at a time; this is the last part of the agent's name."
+        "Jaeger searches one service at a time. This is the last part of the agent's name."
     )
 
 
 def action() -> d.QueryVariable:
-    """Let one action be chosen."""
+    """Return the variable of the action: one may be chosen."""
     return _values("action", "Action", f"delta_checks_total{{{JOBS}}}", "delta_action_name")
 
 
 def metric() -> d.QueryVariable:
-    """Let any number of the action's metrics be chosen; all of them at first."""
+    """Return the variable of the action's metrics: several may be chosen, all by default."""
     series = f'delta_checks_total{{{JOBS}, delta_action_name="$action"}}'
     return _any(_values("metric", "Metric", series, "delta_check_metric"))
 
 
 def chosen(name: str) -> d.TextBoxVariable:
-    """Return a variable that nobody types in: a link sets it."""
+    """Return a hidden variable that a link sets."""
     return d.TextBoxVariable(name).hide(dm.VariableHide.HIDE_VARIABLE).default_value("")
 
 
@@ -100,12 +101,12 @@ def _widths(panels: int) -> list[int]:
 def _values(name: str, label: str, series: str, of: str) -> d.QueryVariable:
     asked = {"query": f"label_values({series}, {of})", "refId": name}
     found = d.QueryVariable(name).label(label).datasource(PROMETHEUS).query(asked)
-    # Agents come and go, so what there is depends on when one looks.
+    # The agents that exist depend on the time range.
     return found.refresh(dm.VariableRefresh.ON_TIME_RANGE_CHANGED).sort(dm.VariableSort.ALPHABETICAL_ASC)
 
 
 def _any(variable: d.QueryVariable) -> d.QueryVariable:
-    # Said outright: without it Grafana would begin with the first of them.
+    # Set explicitly. Without it Grafana would select only the first value.
     all_of_them = dm.VariableOption(selected=True, text=["All"], value=["$__all"])
     return variable.multi(True).include_all(True).all_value(".*").current(all_of_them)
 

@@ -1,4 +1,4 @@
-"""The kinds of panel, each as all dashboards use it."""
+"""The kinds of panel that all dashboards share."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ OUTCOMES = {
 }
 ORIGINS = {"this_action": "blue", "another_action": "purple", "unknown": "orange", "no change": "#808080"}
 CLAIMS = {"success": "red", "failure": "yellow", "no claim": "#808080"}
-"""Of failed checks: an action that says it succeeded is a lie, one that says it failed is honest."""
+"""Colours of failed checks. A claim of success is false, and a claim of failure is honest."""
 HEADERS = {
     "job": "Agent",
     "delta_action_name": "Action",
@@ -30,12 +30,12 @@ HEADERS = {
     "delta_action_claim": "Claim",
 }
 NONE_YET = "No checks in this time range"
-NO_DURATIONS = "No durations: nothing ran, or each process exported only once"
+NO_DURATIONS = "No durations: no action ran, or each process exported only once"
 """A rate needs two samples of a process, or Prometheus' created-timestamp-zero-ingestion."""
 
 
 def limits(start: str, *steps: tuple[float, str]) -> d.ThresholdsConfig:
-    """Return thresholds: the colour from below, and from each value on."""
+    """Return thresholds: the base colour, and the colour from each value on."""
     colours = [dm.Threshold(None, start), *(dm.Threshold(value, colour) for value, colour in steps)]
     return d.ThresholdsConfig().mode(dm.ThresholdsMode.ABSOLUTE).steps(colours)
 
@@ -71,19 +71,19 @@ def curves(
     """Show curves over time.
 
     Args:
-        title: what is shown.
-        description: what it says, and what to do when it is bad.
+        title: the title.
+        description: the meaning, and the response to a bad value.
         queries: expressions by their legend.
-        unit: Grafana's name of it.
-        exemplars: whether to show the runs behind the points, each a link to its trace.
-        limit: where an alert begins; drawn as a line.
-        link: what a click on a curve offers.
-        empty: the text when there is nothing to show.
+        unit: Grafana's name of the unit.
+        exemplars: whether to show single runs as dots that link to their traces.
+        limit: the limit of an alert, drawn as a line.
+        link: the link of a curve.
+        empty: the text if there is no data.
     """
     panel = timeseries.Panel().title(title).description(description).datasource(PROMETHEUS)
     for ref, (legend, expression) in zip("ABCD", queries.items(), strict=False):
         panel = panel.with_target(over_time(expression, legend, ref, exemplars=exemplars))
-    # A recording rule has one value a minute; below that a step would be empty.
+    # A recording rule has one value a minute. A smaller step would be empty.
     panel = panel.unit(unit).min(0).no_value(empty).interval("1m")
     panel = panel.legend(
         c.VizLegendOptions()
@@ -97,7 +97,7 @@ def curves(
     if limit is not None:
         style = c.GraphThresholdsStyleConfig().mode(cm.GraphThresholdsStyleMode.DASHED)
         panel = panel.thresholds(limits("transparent", (limit, "orange"))).thresholds_style(style)
-    # By type, so that the link does not take the place of those that exemplars have on their trace ids.
+    # By type, so that the link does not replace the links of exemplars on their trace ids.
     return panel.override_by_field_type("number", [dm.DynamicConfigValue("links", [link])]) if link else panel
 
 
@@ -110,7 +110,7 @@ def counts(
     colours: Mapping[str, str] = OUTCOMES,
     empty: str,
 ) -> timeseries.Panel:
-    """Show how many there were over time, as stacked bars; series of a known name in their own colours."""
+    """Show counts over time as stacked bars, with fixed colours for known names."""
     panel = curves(title, description, queries, unit="short", link=link, empty=empty).decimals(0)
     panel = panel.draw_style(cm.GraphDrawStyle.BARS).fill_opacity(80).line_width(0)
     panel = panel.stacking(c.StackingConfig().mode(cm.StackingMode.NORMAL).group("A"))
@@ -130,16 +130,16 @@ def rows(
     empty: str = NONE_YET,
     limited: Mapping[str, d.ThresholdsConfig] | None = None,
 ) -> table.Panel:
-    """Show a table: a row for each set of labels, a column for each expression.
+    """Show a table: one row per set of labels, one column per expression.
 
     Args:
-        title: what is shown.
-        description: what it says, and what to do about a bad row.
-        labels: what all expressions are aggregated by.
-        columns: expression and unit by the column's header; the first sorts the table.
-        link: what a click on the action offers.
-        empty: the text when there is no row.
-        limited: the colours of columns that have any.
+        title: the title.
+        description: the meaning, and the response to a bad row.
+        labels: the labels by which all expressions are aggregated.
+        columns: expression and unit by the header of the column. The first column sorts the table.
+        link: the link of the action.
+        empty: the text if there is no row.
+        limited: thresholds by the header of the column.
     """
     panel = table.Panel().title(title).description(description).datasource(PROMETHEUS).no_value(empty)
     values = {}
@@ -162,12 +162,12 @@ def rows(
 
 
 def found(title: str, description: str, tags: str, *, link: str | None = None, empty: str) -> table.Panel:
-    """Show the traces that a search finds: an id opens the trace, a name puts it in the variable `link`."""
+    """Show the traces of a search. A trace name sets the variable `link`."""
     panel = table.Panel().title(title).description(description).datasource(JAEGER).no_value(empty)
     panel = panel.with_target(runs(tags)).sort_by(
         [c.TableSortByFieldState().display_name("Start time").desc(True)]
     )
-    # On the name: a link of ours on the id would take the place of the data source's own.
+    # On the name, because a link on the id would replace the link of the data source.
     return (
         panel.override_by_name("traceName", [dm.DynamicConfigValue("links", [show_below(link)])])
         if link
@@ -176,7 +176,7 @@ def found(title: str, description: str, tags: str, *, link: str | None = None, e
 
 
 def spans(title: str, description: str, variable: str) -> d.Panel:
-    """Show the spans of the trace whose id is in a variable, with their attributes and events."""
+    """Show the spans of the trace whose id is in a variable."""
     return (
         d.Panel()
         .type("traces")

@@ -1,9 +1,9 @@
 """Queries to Prometheus and to Jaeger.
 
-Counts come from the recording rules of deploy/prometheus/rules: exact to the event, where `increase()` misses
-the first of a process and extrapolates the rest. Each event is in five successive values of a
-`...:increase5m`, hence `/ 5`; `ceil`, because a failure of a moment ago is in fewer, and must not be shown as
-none.
+Counts come from the recording rules of deploy/prometheus/rules. These are exact, while `increase()` misses
+the first event of a process and extrapolates the others. Each event is in five consecutive values of a
+`...:increase5m`, so counts divide by 5. They round up with `ceil`, because a recent failure is in fewer
+values and must not be shown as zero.
 """
 
 from grafana_foundation_sdk.builders import prometheus
@@ -17,14 +17,17 @@ JAEGER = DataSourceRef(type_val="jaeger", uid="jaeger")
 JOBS = 'job=~"$job"'
 ACTION = f'{JOBS}, delta_action_name="$action"'
 CHECK = f'{ACTION}, delta_check_metric=~"$metric"'
-"""The selectors that the variables of a dashboard make."""
+"""Selectors that use the variables of a dashboard."""
 
 LATEST = 20
-"""How many traces a search shows."""
+"""Number of traces that a search shows."""
 
 
 class _Jaeger:
-    """A query to Jaeger: the SDK has no model of it, and keeps what it does not know as it is."""
+    """A query to Jaeger.
+
+    The SDK has no model of it, and keeps unknown queries unchanged.
+    """
 
     def __init__(self, query: dict[str, object]) -> None:
         self._query = {"refId": "A", "datasource": JAEGER.to_json(), **query}
@@ -34,50 +37,56 @@ class _Jaeger:
 
 
 def now(expression: str, ref: str = "A") -> prometheus.Dataquery:
-    """Ask for one value of each series, at the end of the time range."""
+    """Query one value of each series at the end of the time range."""
     return _asked(expression, ref).instant().format(PromQueryFormat.TABLE)
 
 
 def over_time(
     expression: str, legend: str, ref: str = "A", *, exemplars: bool = False
 ) -> prometheus.Dataquery:
-    """Ask for a curve; with exemplars, for the runs that it was measured in as well."""
+    """Query a curve, with the exemplars of single runs if `exemplars` is true."""
     return _asked(expression, ref).range().legend_format(legend).exemplar(exemplars)
 
 
 def runs(tags: str) -> _Jaeger:
-    """Search the latest traces of `$service` that have a span with these tags, in logfmt."""
+    """Search the latest traces of `$service` with a span that has these tags (logfmt)."""
     return _Jaeger({"queryType": "search", "service": "$service", "tags": tags, "limit": LATEST})
 
 
 def trace(variable: str) -> _Jaeger:
-    """Ask for the trace whose id is in a variable."""
+    """Query the trace whose id is in a variable."""
     return _Jaeger({"query": f"${variable}"})
 
 
 def count(series: str, *, by: str = "") -> str:
-    """Return how many events the values of an `increase5m` series stand for in the time range."""
+    """Return the number of events of an `increase5m` series in the time range."""
     return f"ceil({total(series, by=by)} / 5)"
 
 
 def total(series: str, *, by: str = "") -> str:
-    """Return the sum over the time range; only of use in a ratio of two."""
+    """Return the sum over the time range, for use in a ratio."""
     return f"sum{f' by ({by}) ' if by else ''}(sum_over_time({series}[$__range]))"
 
 
 def share(part: str, whole: str, *, by: str = "") -> str:
-    """Return part of whole over the time range: 0 where there is no part, empty where there is no whole."""
+    """Return the ratio of two series over the time range.
+
+    The result is 0 if the part is empty, and empty if the whole is empty.
+    """
     divisor = total(whole, by=by)
     return f"({total(part, by=by)} or 0 * {divisor}) / ({divisor} > 0)"
 
 
 def peak(series: str, *, by: str) -> str:
-    """Return the most events within any five minutes of each step: whole numbers, none lost in a wide one."""
+    """Return the highest number of events within five minutes of each step."""
     return f"sum by ({by}) (max_over_time({series}[$__interval]))"
 
 
 def by_name(label: str, series: str, missing: str) -> str:
-    """Return the peak of each value of a label, with a name for the series that do not have it."""
+    """Return the peak of each value of a label.
+
+    Series without the label have the value `missing`.
+    """
     return f'label_replace({peak(series, by=label)}, "{label}", "{missing}", "{label}", "")'
 
 

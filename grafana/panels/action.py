@@ -1,4 +1,4 @@
-"""Action detail: one action, its checks, its durations and its runs."""
+"""The dashboard Action detail: checks, durations and runs of one action."""
 
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
@@ -20,22 +20,22 @@ OF_THIS_ACTION = 'delta.action.name="$action"'
 
 
 def dashboard() -> Dashboard:
-    """Return the dashboard that alerts about a check lead to."""
+    """Return the dashboard of one action, to which alerts about a check link."""
     return page(
         links.ACTION,
         "Action detail",
         "One action: which of its checks fail or reach no verdict, since when, in which runs, and how long "
-        "both take.",
+        "action and verification take.",
         variables=[agents(), service(), action(), metric(), chosen("trace")],
         lines=[(4, _numbers()), (8, _over_time()), (8, _who()), (8, _durations()), (8, _runs())],
         folded=(
-            "States and deltas of one run: click a trace name above, then open this",
+            "States and deltas of one run: click a trace name above, then open this row",
             16,
             spans(
-                "The run $trace",
-                "Open the span of the action: delta.pre_state and delta.post_state are what the probes "
-                "read, delta.expected_delta what was declared, delta.actual_delta what changed; the "
-                "delta.check events explain each check in a sentence.",
+                "Run $trace",
+                "Open the span of the action. delta.pre_state and delta.post_state are the states that the "
+                "probes read, delta.expected_delta is the declaration, and delta.actual_delta is the change. "
+                "The delta.check events explain each check.",
                 "trace",
             ),
         ),
@@ -47,8 +47,8 @@ def _numbers() -> list[object]:
     return [
         number(
             "Checks passed",
-            "Share of the judged checks of the chosen metrics whose delta was as declared. Red: more failed "
-            "than the objective of 99 % allows. Read a failed run below.",
+            "Share of the judged checks of the chosen metrics that passed. Red: more checks failed than the "
+            "objective of 99 % allows. Open a failed run below.",
             f"1 - {share(FAILURES, JUDGED)}",
             unit="percentunit",
             decimals=2,
@@ -56,16 +56,16 @@ def _numbers() -> list[object]:
         ),
         number(
             "Checks failed",
-            "How often the state refuted the action. Red: at least once. One at either end of the time "
-            "range may count although it lies a few minutes outside.",
+            "Number of checks whose state contradicts the declaration. Red: at least one. Failures a few "
+            "minutes outside the time range may count at its ends.",
             count(FAILURES),
             unit="short",
             colours=limits("green", (1, "red")),
         ),
         number(
             "Checks without a verdict",
-            "Share of the evaluated checks that could not be judged. Orange: the alert's limit; the reasons "
-            "are below.",
+            "Share of the evaluated checks that are inconclusive. Orange: the limit of the alert. The "
+            "reasons are below.",
             share(INCONCLUSIVE, EVALUATED),
             unit="percentunit",
             decimals=1,
@@ -73,16 +73,16 @@ def _numbers() -> list[object]:
         ),
         number(
             "Runs verified",
-            "Runs of the action that were verified, whatever the metric. None: it is not called, not "
-            "decorated, or its process sends nothing.",
+            "Verified runs of the action, for all metrics. If there are none, the action is not called or "
+            "not decorated, or its process sends nothing.",
             count(VERIFICATIONS),
             unit="short",
             colours=limits("blue"),
         ),
         number(
             "Verification cost",
-            "Time spent on verifying this action, of the time spent on the action itself. Orange: verifying "
-            "takes longer. Make its probes cheaper, or sample them.",
+            "Verification time as a share of the time of this action. Orange: verification takes longer than "
+            "the action. Make its probes cheaper, or sample its checks.",
             share(VERIFYING, ACTING),
             unit="percentunit",
             colours=limits("green", (1, "orange")),
@@ -94,23 +94,24 @@ def _over_time() -> list[object]:
     return [
         counts(
             "Checks by outcome",
-            "The most checks of each outcome within any five minutes. The first red bar says since when.",
+            "The highest number of checks of each outcome within five minutes. The first red bar shows when "
+            "the failures began.",
             {"{{delta_check_outcome}}": peak(CHECKS, by="delta_check_outcome")},
             empty="No checks of this action in this time range",
         ),
         counts(
             "Failures by metric",
-            "The most failures of each metric within any five minutes. Several at once: the action did "
-            "nothing, or wrote somewhere else. One alone: part of the action did not happen, or a neighbour "
-            "was changed.",
+            "The highest number of failures of each metric within five minutes. Several metrics at once: the "
+            "action did nothing, or wrote to another place. One metric alone: part of the action did not "
+            "happen, or unrelated data changed.",
             {"{{delta_check_metric}}": peak(FAILURES, by="delta_check_metric")},
             empty="No judged checks of this action in this time range",
         ),
         counts(
-            "Without a verdict, by reason",
-            "The most inconclusive checks of each reason within any five minutes. contended: runs overlap "
-            "on one state, so use exclusively, scope or tagged. probe_timeout, probe_failed: mend the "
-            "probe.",
+            "Checks without a verdict, by reason",
+            "The highest number of inconclusive checks of each reason within five minutes. contended: runs "
+            "overlap on the same state. Use exclusively, scope or tagged. probe_timeout, probe_failed: "
+            "repair the probe.",
             {"{{delta_check_reason}}": peak(INCONCLUSIVE, by="delta_check_reason")},
             empty="Every check of this action reached a verdict in this time range",
         ),
@@ -121,18 +122,18 @@ def _who() -> list[object]:
     return [
         counts(
             "Checks by origin of the change",
-            "Who is held to have made the changes that were seen. unknown: runs overlapped, or rows carry no "
-            "causal tag; use exclusively, scope or tagged. another_action: every changed row carries the tag "
+            "The action to which the observed changes are attributed. unknown: runs overlapped, or rows have "
+            "no causal tag. Use exclusively, scope or tagged. another_action: every changed row has the tag "
             "of another run.",
             {"{{delta_check_origin}}": by_name("delta_check_origin", CHECKS, "no change")},
             colours=ORIGINS,
             empty="No checks of this action in this time range",
         ),
         counts(
-            "Failed checks by what the action claims",
-            "success: this action said that it was done, and was not. failure: an honest failure; say "
-            ".or_unchanged_on_error() if one that left no trace should pass. no claim: it is decorated "
-            "without claim=.",
+            "Failed checks by claim",
+            "success: this action claimed success, but the check failed. failure: the action reported its "
+            "failure. If such a run should pass when it changed nothing, use .or_unchanged_on_error(). no "
+            "claim: the action is decorated without claim=.",
             {"{{delta_action_claim}}": by_name("delta_action_claim", FAILED, "no claim")},
             colours=CLAIMS,
             empty="No failed checks of this action in this time range",
@@ -143,18 +144,18 @@ def _who() -> list[object]:
 def _durations() -> list[object]:
     return [
         curves(
-            "How long the action takes",
-            "Median and 95th percentile without verification. The dots are single runs; each links to its "
-            "trace. A run that is suddenly much faster often did nothing.",
+            "Action duration",
+            "Median and 95th percentile of the action without verification. Dots are single runs; each links "
+            "to its trace. A run that is suddenly much faster often did nothing.",
             _quantiles("delta_action_duration_seconds"),
             unit="s",
             exemplars=True,
             empty=NO_DURATIONS,
         ),
         curves(
-            "How long verifying it takes",
-            "Median and 95th percentile of reading the probes and judging, settling included. The dots are "
-            "single runs. Above the line the alert begins: make the probe cheaper, or sample it.",
+            "Verification duration",
+            "Median and 95th percentile of reading the probes, polling and judging. Dots are single runs. "
+            "The alert fires above the line. Make the probe cheaper, or sample the check.",
             _quantiles("delta_verification_duration_seconds"),
             unit="s",
             exemplars=True,
@@ -168,17 +169,17 @@ def _runs() -> list[object]:
     return [
         found(
             "Latest failed runs",
-            "Runs of this action, whatever the metric, with a failed check: delta.checks.failed on the span "
-            "names which. The trace id opens the trace, the trace name shows it below: state before, state "
-            "after, expected and actual delta.",
+            "Runs of this action with a failed check, for all metrics; delta.checks.failed on the span names "
+            "the checks. Click the trace id to open the trace. Click the trace name to show the run below: "
+            "states before and after, expected and actual delta.",
             f"{OF_THIS_ACTION} delta.action.outcome=fail",
             link="trace",
             empty="No failed run of this action in this service and time range",
         ),
         found(
             "Latest runs without a verdict",
-            "Runs of this action whose worst check is inconclusive. The delta.check events carry the reason "
-            "and the exception. The trace name shows the run below.",
+            "Runs of this action whose worst outcome is inconclusive. The delta.check events contain the "
+            "reason and the exception. Click the trace name to show the run below.",
             f"{OF_THIS_ACTION} delta.action.outcome=inconclusive",
             link="trace",
             empty="No run without a verdict of this action in this service and time range",

@@ -1,4 +1,4 @@
-"""Delta overview: what the agents said they changed, and whether they did."""
+"""The dashboard Delta overview: declared and actual changes of all agents."""
 
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
@@ -21,12 +21,12 @@ BY_CHECK = ", ".join(OF_A_CHECK)
 
 
 def dashboard() -> Dashboard:
-    """Return the dashboard to look at first."""
+    """Return the dashboard of all agents."""
     return page(
         links.OVERVIEW,
         "Delta overview",
-        "What agents said they changed, held against what changed: failures, missing verdicts, and what it "
-        "costs.",
+        "What agents declared, compared with what changed: failures, checks without a verdict, and the cost "
+        "of verification.",
         variables=[agents(), service()],
         lines=[
             (4, _numbers()),
@@ -43,8 +43,8 @@ def _numbers() -> list[object]:
     return [
         number(
             "Checks passed",
-            "Share of the judged checks whose delta was as declared. Red: more failed than the objective of "
-            "99 % allows. See which below, and open the action.",
+            "Share of the judged checks that passed. Red: more checks failed than the objective of 99 % "
+            "allows. The tables below name the checks; open the action from there.",
             f"1 - {share(FAILURES, JUDGED)}",
             unit="percentunit",
             decimals=2,
@@ -52,17 +52,16 @@ def _numbers() -> list[object]:
         ),
         number(
             "Checks failed",
-            "An action said that it was done, and the state says otherwise. Red: at least one; the tables "
-            "below name it. One at either end of the time range may count although it lies a few minutes "
-            "outside.",
+            "Number of checks whose state contradicts the declaration. Red: at least one. The tables below "
+            "name the checks. Failures a few minutes outside the time range may count at its ends.",
             count(FAILURES),
             unit="short",
             colours=limits("green", (1, "red")),
         ),
         number(
             "Checks without a verdict",
-            "Share of the evaluated checks that could not be judged: nothing is proven about them either "
-            "way. Orange: the alert's limit; the reasons below say what to mend.",
+            "Share of the evaluated checks that are inconclusive. They prove nothing either way. Orange: the "
+            "limit of the alert. The table of reasons below shows the cause.",
             share(INCONCLUSIVE, EVALUATED),
             unit="percentunit",
             decimals=1,
@@ -70,16 +69,16 @@ def _numbers() -> list[object]:
         ),
         number(
             "Verification cost",
-            "Time spent on verifying, of the time spent on acting. Orange: verifying takes longer than "
-            "acting; see Verification health for which action.",
+            "Verification time as a share of action time. Orange: verification takes longer than the "
+            "actions. The dashboard Verification health shows which action.",
             share(VERIFYING, ACTING),
             unit="percentunit",
             colours=limits("green", (1, "orange")),
         ),
         number(
             "Agents reporting",
-            "Agents (jobs) heard within five minutes. Red: none of those that were heard in the time range; "
-            "agents that run once and exit are silent in between.",
+            "Agents (jobs) that reported within five minutes. Red: none of the agents that reported in the "
+            "time range. Agents that run once and exit do not report in between.",
             f"count({REPORTING}) or 0 * count(last_over_time({REPORTING}[$__range]))",
             unit="short",
             colours=limits("red", (1, "green")),
@@ -91,14 +90,15 @@ def _over_time() -> list[object]:
     return [
         counts(
             "Checks by outcome",
-            "The most checks of each outcome within any five minutes. Red bars are refuted claims; orange "
-            "ones prove nothing either way.",
+            "The highest number of checks of each outcome within five minutes. Red: failed checks. Orange: "
+            "inconclusive checks, which prove nothing either way.",
             {"{{delta_check_outcome}}": peak(CHECKS, by="delta_check_outcome")},
             empty="No checks in this time range",
         ),
         counts(
             "Failures by action and metric",
-            "The most failures of each check within any five minutes. A click on a bar opens the action.",
+            "The highest number of failures of each check within five minutes. Click a bar to open the "
+            "action.",
             {
                 "{{delta_action_name}}: {{delta_check_metric}}": peak(
                     FAILURES, by="job, delta_action_name, delta_check_metric"
@@ -114,18 +114,18 @@ def _who() -> list[object]:
     return [
         counts(
             "Checks by origin of the change",
-            "Who is held to have made the changes that were seen. unknown: actions overlapped, or rows carry "
-            "no causal tag; scope the check, tag the rows, or hold a lock. another_action: every changed row "
-            "carries the tag of another run.",
+            "The action to which the observed changes are attributed. unknown: actions overlapped, or rows "
+            "have no causal tag. Scope the check, tag the rows, or hold a lock. another_action: every "
+            "changed row has the tag of another run.",
             {"{{delta_check_origin}}": by_name("delta_check_origin", CHECKS, "no change")},
             colours=ORIGINS,
             empty="No checks in this time range",
         ),
         counts(
-            "Failed checks by what the action claims",
-            "success: the action said that it was done, and is not. failure: an honest failure; say "
-            ".or_unchanged_on_error() if one that left no trace should pass. no claim: the action is "
-            "decorated without claim=.",
+            "Failed checks by claim",
+            "success: the action claimed success, but the check failed. failure: the action reported its "
+            "failure. If such a run should pass when it changed nothing, use .or_unchanged_on_error(). no "
+            "claim: the action is decorated without claim=.",
             {"{{delta_action_claim}}": by_name("delta_action_claim", FAILED, "no claim")},
             colours=CLAIMS,
             empty="No failed checks in this time range",
@@ -139,22 +139,23 @@ def _tables() -> list[object]:
     return [
         rows(
             "Checks that failed",
-            "Each check that failed in the time range. A click on the action shows when, how often, and in "
-            "which traces.",
+            "Each check that failed in the time range. Click the action to see when, how often, and in which "
+            "traces.",
             OF_A_CHECK,
             {
                 "Failures": (f"{count(FAILURES, by=BY_CHECK)} > 0", "short"),
-                "Of those judged": (share_of_failures, "percentunit"),
+                "Share of judged": (share_of_failures, "percentunit"),
             },
             link=links.from_row(*OF_A_CHECK),
-            limited={"Of those judged": limits("orange", (0.01, "red"))},
+            limited={"Share of judged": limits("orange", (0.01, "red"))},
             empty="No check failed in this time range",
         ),
         rows(
             "Checks without a verdict, by reason",
-            "contended: actions overlap on one state. With the origin unknown the state changed, and a check "
-            "that it stays unchanged does not say by whom. probe_timeout, probe_failed, baseline_failed: "
-            "mend the probe or what it reads. action_failed: the action raised, so nothing was judged.",
+            "contended: actions overlap on the same state. If the origin is unknown, the state changed, and "
+            "a check that it stays unchanged cannot tell which action changed it. probe_timeout, "
+            "probe_failed, baseline_failed: repair the probe or the system that it reads. action_failed: the "
+            "action raised, so nothing was judged.",
             (*OF_A_CHECK, "delta_check_reason", "delta_check_origin"),
             {"Runs": (f"{count(INCONCLUSIVE, by=with_reason)} > 0", "short")},
             link=links.from_row(*OF_A_CHECK),
@@ -167,16 +168,16 @@ def _runs() -> list[object]:
     return [
         found(
             "Latest failed runs",
-            "Runs of the chosen service with a failed check. The trace id opens the trace: the span's "
-            "delta.pre_state, delta.post_state, delta.expected_delta and delta.actual_delta say what was "
-            "claimed and what changed.",
+            "Runs of the chosen service with a failed check. Click the trace id to open the trace. The "
+            "span's delta.pre_state, delta.post_state, delta.expected_delta and delta.actual_delta show what "
+            "was declared and what changed.",
             "delta.action.outcome=fail",
             empty="No failed run of this service in this time range",
         ),
         found(
             "Latest runs without a verdict",
-            "Runs of the chosen service whose worst check is inconclusive. The delta.check events of the "
-            "span carry the reason and the exception.",
+            "Runs of the chosen service whose worst outcome is inconclusive. The delta.check events of the "
+            "span contain the reason and the exception.",
             "delta.action.outcome=inconclusive",
             empty="No run without a verdict of this service in this time range",
         ),
@@ -185,10 +186,10 @@ def _runs() -> list[object]:
 
 def _cost() -> object:
     return curves(
-        "How long verifying takes, 95th percentile",
-        "What an action's caller waits for besides the action: both reads of each probe, and settling. The "
-        "dots are single runs; each links to its trace. Above the line the alert begins: make the probe "
-        "cheaper, or sample it.",
+        "Verification duration, 95th percentile",
+        "The time that an action's caller waits in addition to the action: both reads of each probe, and "
+        "polling. Dots are single runs; each links to its trace. The alert fires above the line. Make the "
+        "probe cheaper, or sample the check.",
         {
             "{{delta_action_name}}": quantile(
                 0.95, "delta_verification_duration_seconds", JOBS, by="job, delta_action_name"

@@ -1,4 +1,4 @@
-"""Verification health: whether the checking itself works, what it covers, and what it costs."""
+"""The dashboard Verification health: coverage, verdicts and cost of verification."""
 
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
@@ -21,12 +21,12 @@ BY_CHECK = f"{BY_ACTION}, delta_check_metric"
 
 
 def dashboard() -> Dashboard:
-    """Return the dashboard about the checking itself."""
+    """Return the dashboard of verification itself."""
     return page(
         links.VERIFICATION,
         "Verification health",
-        "Whether the checking itself works: what it covers, what it cannot judge, who is silent, and what "
-        "it costs.",
+        "The state of verification itself: its coverage, checks without a verdict, silent agents, and its "
+        "cost.",
         variables=[agents()],
         lines=[(4, _numbers()), (8, _verdicts()), (8, _costs()), (8, _tables())],
     )
@@ -38,25 +38,26 @@ def _numbers() -> list[object]:
     return [
         number(
             "Checks without a verdict",
-            "Share of the evaluated checks that could not be judged. Orange: the alert's limit; the curve "
-            "below says for which reason.",
+            "Share of the evaluated checks that are inconclusive. Orange: the limit of the alert. The curve "
+            "below shows the reasons.",
             share(INCONCLUSIVE, EVALUATED),
             unit="percentunit",
             decimals=1,
             colours=limits("green", (0.05, "orange"), (0.5, "red")),
         ),
         number(
-            "Checks that judge nothing",
-            "Checks that ran in the time range and reached no verdict at all: they look like coverage and "
-            "are none. Red: mend the probe or its connection first; Delta overview names them by reason.",
+            "Checks that never reach a verdict",
+            "Checks that ran in the time range and reached no verdict. They look like coverage but verify "
+            "nothing. Red: at least one. Repair the probe or its connection first. Delta overview lists the "
+            "checks by reason.",
             f"count({blind}) or 0 * count({evaluated})",
             unit="short",
             colours=limits("green", (1, "red")),
         ),
         number(
-            "Checks for each run",
-            "Judged or inconclusive checks for each verified run. Orange: fewer than one, so some runs are "
-            "only observed, or sampled away.",
+            "Checks per run",
+            "Judged or inconclusive checks per verified run. Orange: fewer than one, so some runs are only "
+            "observed, or sampled out.",
             share(EVALUATED, VERIFICATIONS),
             unit="short",
             decimals=1,
@@ -64,23 +65,24 @@ def _numbers() -> list[object]:
         ),
         number(
             "Verification cost",
-            "Time spent on verifying, of the time spent on acting. Orange: verifying takes longer than "
-            "acting; the table below says which action's.",
+            "Verification time as a share of action time. Orange: verification takes longer than the "
+            "actions. The table below shows the cost by action.",
             share(VERIFYING, ACTING),
             unit="percentunit",
             colours=limits("green", (1, "orange")),
         ),
         number(
             "Agents reporting",
-            "Agents (jobs) heard within five minutes. Red: none of those that were heard in the time range.",
+            "Agents (jobs) that reported within five minutes. Red: none of the agents that reported in the "
+            "time range.",
             f"count({REPORTING}) or 0 * count({HEARD})",
             unit="short",
             colours=limits("red", (1, "green")),
         ),
         number(
             "Agents silent",
-            "Agents heard in the time range and not within the last five minutes. Orange: look for crashed "
-            "processes and for the collector, unless these agents run once and exit.",
+            "Agents that reported in the time range but not within the last five minutes. Orange: look for "
+            "crashed processes, and check the collector, unless these agents run once and exit.",
             f"count({HEARD} unless on (job) {REPORTING}) or 0 * count({HEARD})",
             unit="short",
             colours=limits("green", (1, "orange")),
@@ -93,22 +95,22 @@ def _verdicts() -> list[object]:
     evaluated = f"sum(sum_over_time({EVALUATED}[1h]))"
     return [
         curves(
-            "Share without a verdict, by reason",
-            "Of the checks evaluated in the hour before. contended: actions overlap on one state. "
-            "probe_timeout, probe_failed, baseline_failed: mend the probe. action_failed: the actions "
-            "raise. Above the line the alert of a single check begins.",
+            "Share of checks without a verdict, by reason",
+            "Share of the checks that were evaluated in the hour before. contended: actions overlap on the "
+            "same state. probe_timeout, probe_failed, baseline_failed: repair the probe. action_failed: the "
+            "actions raise. The line is the limit of the alert for a single check.",
             {"{{delta_check_reason}}": f"{an_hour} / on () group_left () ({evaluated} > 0)"},
             unit="percentunit",
             limit=0.05,
             empty="Every check reached a verdict in this time range",
         ),
         curves(
-            "Verifying against acting, 95th percentile",
-            "How long the actions take, and how long verifying them takes on top. The dots are single runs; "
+            "Action and verification duration, 95th percentile",
+            "The time of the actions, and the additional time of their verification. Dots are single runs; "
             "each links to its trace.",
             {
-                "acting": quantile(0.95, "delta_action_duration_seconds", JOBS),
-                "verifying": quantile(0.95, "delta_verification_duration_seconds", JOBS),
+                "action": quantile(0.95, "delta_action_duration_seconds", JOBS),
+                "verification": quantile(0.95, "delta_verification_duration_seconds", JOBS),
             },
             unit="s",
             exemplars=True,
@@ -121,18 +123,18 @@ def _costs() -> list[object]:
     return [
         curves(
             "Cost by action",
-            "Time spent on verifying, of the time spent on acting, in the hour before. Above the line "
-            "verifying takes longer than acting: harmless for actions of milliseconds, otherwise make the "
-            "probe cheaper or sample it.",
+            "Verification time as a share of action time, in the hour before. Above the line, verification "
+            "takes longer than the action. That is harmless for actions of some milliseconds. Otherwise make "
+            "the probe cheaper, or sample the check.",
             {"{{delta_action_name}}": f"action:verification_cost:ratio1h{{{JOBS}}}"},
             unit="percentunit",
             limit=1,
             link=links.from_series(*OF_AN_ACTION),
         ),
         curves(
-            "How long verifying takes, 95th percentile by action",
-            "In the hour before. Above the line the alert begins: somebody waits for this. Look for probes "
-            "that scan, and for eventually() with a long timeout.",
+            "Verification duration by action, 95th percentile",
+            "In the hour before. The alert fires above the line, because a caller may wait for the "
+            "verification. Look for probes that scan, and for eventually() with a long timeout.",
             {"{{delta_action_name}}": f"action:delta_verification_duration_seconds:p95_1h{{{JOBS}}}"},
             unit="s",
             limit=5,
@@ -149,14 +151,13 @@ def _tables() -> list[object]:
     return [
         rows(
             "Coverage and cost by action",
-            "How many different checks each action has that demand something, how often it was verified, "
-            "how long that takes on average, and what it costs. An action with one check is easy to satisfy "
-            "by accident.",
+            "For each action: verified runs, different checks that demand something, mean verification time, "
+            "and cost. An action with a single check can pass by accident.",
             OF_AN_ACTION,
             {
                 "Runs": (f"{count(VERIFICATIONS, by=BY_ACTION)} > 0", "short"),
                 "Checks": (checks, "short"),
-                "Verifying, mean": (mean, "s"),
+                "Mean verification": (mean, "s"),
                 "Cost": (f"{share(VERIFYING, ACTING, by=BY_ACTION)} >= 0", "percentunit"),
             },
             link=links.from_row(*OF_AN_ACTION),
@@ -164,16 +165,16 @@ def _tables() -> list[object]:
         ),
         rows(
             "Agents",
-            "When each agent (job) was last heard, to the minute, how many instances of it report now, and "
-            "the checks that it evaluated in the last hour. Orange: silent for more than the five minutes "
-            "that a process may be.",
+            "For each agent (job): the time since its last report, to the minute; the instances that report "
+            "now; and the checks that it evaluated in the last hour. Orange: no report for more than five "
+            "minutes, the longest normal interval.",
             ("job",),
             {
-                "Heard ago": (f"time() - {latest}", "s"),
+                "Last report": (f"time() - {latest}", "s"),
                 "Instances": (f"count by (job) (group by (job, instance) ({series}))", "short"),
-                "Checks in an hour": (f"ceil(job:evaluated:increase1h{{{JOBS}}})", "short"),
+                "Checks in the last hour": (f"ceil(job:evaluated:increase1h{{{JOBS}}})", "short"),
             },
-            limited={"Heard ago": limits("text", (300, "orange"))},
-            empty="No agent was heard in this time range",
+            limited={"Last report": limits("text", (300, "orange"))},
+            empty="No agent reported in this time range",
         ),
     ]

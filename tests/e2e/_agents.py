@@ -1,8 +1,8 @@
 """Agents for the tests of the whole stack: `python _agents.py ROLE`. Each run of an action prints its report.
 
-One is honest, one lies at times, one does once and is gone, one is unsure for every reason that a short run
-can have, one is slow to verify. Two live longer: one reports steadily until it ends, and one goes on without
-doing anything.
+One is honest, one lies at times, one does once and is gone, one claims success once and did nothing, one is
+unsure for every reason that a short run can have, one is slow to verify. Two live longer: one reports
+steadily until it ends, and one goes on without doing anything.
 """
 
 from __future__ import annotations
@@ -60,6 +60,17 @@ def liar() -> None:
 def once() -> None:
     """Lie once, and end."""
     order(honest=False)
+
+
+@expects(one_more_row, claim=lambda result: result == "delivered", on_report=say)
+def deliver() -> str:
+    """Claim to have delivered, and do nothing."""
+    return "delivered"
+
+
+def boaster() -> None:
+    """Claim success once, and end."""
+    deliver()
 
 
 def broken() -> int:
@@ -158,4 +169,4 @@ def idle() -> None:
 
 if __name__ == "__main__":
     configure_telemetry()
-    {each.__name__: each for each in (honest, liar, once, unsure, slow, steady, idle)}[sys.argv[1]]()
+    {each.__name__: each for each in (honest, liar, once, boaster, unsure, slow, steady, idle)}[sys.argv[1]]()

@@ -24,7 +24,7 @@ import json
 from scenes import SCENES
 print(json.dumps([(act.tool.__name__, act.verdicts) for scene in SCENES for act in scene.acts]))
 """
-SHORT = ("honest", "liar", "once", "unsure", "slow")
+SHORT = ("honest", "liar", "once", "boaster", "unsure", "slow")
 """The roles that do something and are gone."""
 LONG = ("steady", "idle")
 """The roles that stay, and export as often as a minute of the tests' time is."""

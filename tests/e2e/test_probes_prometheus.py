@@ -117,7 +117,7 @@ def test_series_are_told_apart_by_their_labels(url, job, shop):
     running.push()
     by_shop = prometheus.series(url, f'sum by (shop) (orders_total{{job="{job}"}})')
 
-    report = verdict(change("orders", by_shop).by({'{shop="tea"}': 1}), lambda: taken(running, 1))
+    report = verdict(change("orders", by_shop).by({'{{shop="tea"}}': 1}), lambda: taken(running, 1))
 
     assert (report.outcome, dict(report.pre_state)) == ("pass", {'{shop="tea"}': 2, '{shop="coffee"}': 5})
 
@@ -286,7 +286,7 @@ async def test_an_async_action_reads_with_an_async_client_and_with_a_sync_one(ur
                 change("awaited", prometheus.counter(url, selector, client=client)).by(2),
                 change("in_a_thread", prometheus.counter(url, selector, client=sync_client)).by(2),
                 change("value", prometheus.value(url, selector, client=client)).by(-3),
-                change("series", prometheus.series(url, f"sum({selector})", client=client)).by({"{}": -3}),
+                change("series", prometheus.series(url, f"sum({selector})", client=client)).by({"{{}}": -3}),
             )
             async def restart_and_order():
                 taken(shop("one"), 2)

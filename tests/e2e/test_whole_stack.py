@@ -216,8 +216,8 @@ def test_a_process_that_fails_once_and_exits_makes_a_ticket(whole, load):
         "severity": "warning",
     }
     assert alert["annotations"] == {
-        "summary": "A check failed that had not failed for a week.",
-        "description": f"1 failed verdict(s) within 15 minutes on rows of action order in {job}, and none in "
+        "summary": "A check failed for the first time in a week.",
+        "description": f"1 failed verdict(s) on rows of action order in {job} within 15 minutes, and none in "
         "the 7 days before.",
         "dashboard_url": "http://localhost:3000/d/deltaspan-action?var-action=order&var-metric=rows",
         "runbook_url": "docs/runbook.md#deltacheckfirstfailure",
@@ -233,9 +233,18 @@ def test_a_check_that_fails_again_and_again_pages_with_the_share_of_its_failures
     assert receiver == "page"
     assert alert["labels"]["alertname"] == "DeltaCheckBudgetBurn"
     assert alert["annotations"]["description"] == (
-        f"Of the verdicts on rows of action order in {job}, {share:.0%} were failures in the last hour, and "
-        "it goes on. The objective allows 1%."
+        f"{share:.0%} of the verdicts on rows of action order in {job} were failures in the last hour, and "
+        "failures continue. The objective allows 1%."
     )
+
+
+def test_a_refuted_claim_makes_one_ticket_of_its_own(whole, load):
+    job = f"agents/boaster-{load.turn}"
+
+    (receiver, alert), *_ = until(lambda: whole.webhook.alerts("firing", job=job))
+
+    assert (receiver, alert["labels"]["alertname"]) == ("ticket", "DeltaClaimRefuted")
+    assert whole.webhook.alerts("firing", job=job, alertname="DeltaCheckFirstFailure") == []
 
 
 def test_whoever_is_honest_makes_no_alert(whole, load):

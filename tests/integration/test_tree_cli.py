@@ -142,9 +142,9 @@ def test_a_run_over_three_processes_is_put_together_from_their_files(handover):
     assert re.sub(r", [\d.]+ ms, [0-9a-f-]{36}", "", done.stdout) == (
         "✓ restock pass in orchestrator\n"
         "└─ · place_orders observed in worker\n"
-        "      observed: orders_placed changed by 3 (0 → 3); no claim was made\n"
+        "      observed: orders changed by 2 (1 → 3); no claim was made\n"
         "\n"
-        "2 actions: 1 pass, 1 observed; 2 checks: 1 pass, 1 observed; 0 findings\n"
+        "2 actions: 1 pass, 1 observed; 3 checks: 2 pass, 1 observed; 0 findings\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""What `make up` says is in the way, and what it does when nothing is."""
+"""`make up` reports the problems that prevent a start, and starts the stack if there are none."""
 
 from __future__ import annotations
 
@@ -87,13 +87,14 @@ def answering():
         server.server_close()
 
 
-def test_without_docker_it_says_what_to_install(stack, tmp_path):
+def test_without_docker_it_names_what_to_install(stack, tmp_path):
     done = stack("up", PATH=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "Docker is missing: install Docker Engine and its compose plugin (docs.docker.com/engine/install).\n"
-        'Where there can be none, see "Without containers" in docs/operations.md\n'
+        "Docker is not installed. Install Docker Engine and its compose plugin "
+        "(docs.docker.com/engine/install).\n"
+        'If you cannot use Docker, see "Without containers" in docs/operations.md\n'
     )
     assert "\n## Without containers\n" in (DEPLOY.parent / "docs" / "operations.md").read_text(
         encoding="utf-8"
@@ -101,7 +102,7 @@ def test_without_docker_it_says_what_to_install(stack, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("docker"), reason="docker is not installed")
-def test_with_the_real_docker_and_no_engine_it_says_how_to_start_it(stack):
+def test_with_docker_and_without_an_engine_it_explains_how_to_start_it(stack):
     done = stack("up", **NO_ENGINE)
 
     assert done.returncode == 1
@@ -110,38 +111,40 @@ def test_with_the_real_docker_and_no_engine_it_says_how_to_start_it(stack):
     assert done.stderr.endswith('see "Without containers" in docs/operations.md\n')
 
 
-def test_a_user_who_may_not_talk_to_docker_is_told_how_he_may(stack, docker):
+def test_a_user_without_permission_for_docker_gets_the_command_for_it(stack, docker):
     done = stack(
         "up", **docker, FAKE_INFO="permission denied while trying to connect to the Docker daemon socket"
     )
 
     assert done.returncode == 1
     assert done.stderr == (
-        "Docker is running, but this user may not talk to it: sudo usermod -aG docker $USER, "
-        "then log in again\n"
+        "Docker is running, but this user has no permission to use it. "
+        "Run sudo usermod -aG docker $USER, then log in again\n"
     )
 
 
-def test_a_docker_without_compose_is_told_from_one_with_the_old_one(stack, docker):
+def test_a_docker_with_the_old_compose_only_is_rejected(stack, docker):
     done = stack("up", **docker, FAKE_NO_COMPOSE="1")
 
     assert done.returncode == 1
-    assert done.stderr.startswith("Docker has no `docker compose`, version 2: install it")
+    assert done.stderr.startswith("Docker has no `docker compose`, version 2. Install it")
 
 
-def test_a_port_that_is_taken_is_named_with_who_has_it_and_what_to_set(stack, docker, free):
+def test_an_occupied_port_is_reported_with_its_program_and_the_setting(stack, docker, free):
     with socket.create_server(("127.0.0.1", int(free["GRAFANA_PORT"]))):
         done = stack("check", **docker, **free)
 
     port = int(free["GRAFANA_PORT"])
     assert done.returncode == 1
-    assert done.stderr.startswith(f"Port {port}, for grafana, is taken by ")
-    assert done.stderr.endswith(f": stop that, or choose another: make up GRAFANA_PORT={port + 10000}\n")
+    assert done.stderr.startswith(f"Port {port} of grafana is used by ")
+    assert done.stderr.endswith(
+        f". Stop that program, or choose another port: make up GRAFANA_PORT={port + 10000}\n"
+    )
     if shutil.which("ss") or shutil.which("lsof"):
         assert f"(process {os.getpid()})" in done.stderr
 
 
-def test_everything_in_the_way_is_said_at_once(stack, docker, free, tmp_path):
+def test_all_problems_are_reported_at_once(stack, docker, free, tmp_path):
     with (
         socket.create_server(("127.0.0.1", int(free["JAEGER_PORT"]))),
         socket.create_server(("127.0.0.1", int(free["OTLP_GRPC_PORT"]))),
@@ -150,30 +153,29 @@ def test_everything_in_the_way_is_said_at_once(stack, docker, free, tmp_path):
 
     missing, *ports = done.stderr.splitlines()
     assert (
-        missing
-        == "gone.yaml is missing, and compose.yaml mounts it: bring it back with git checkout gone.yaml"
+        missing == "gone.yaml is missing, but compose.yaml mounts it. Restore it with git checkout gone.yaml"
     )
     assert [line.rpartition(" ")[2].partition("=")[0] for line in ports] == ["OTLP_GRPC_PORT", "JAEGER_PORT"]
     assert not (tmp_path / "docker.log").exists()
 
 
-def test_an_address_of_another_machine_is_refused(stack, docker, free):
+def test_an_address_of_another_machine_is_rejected(stack, docker, free):
     done = stack("check", **docker, **free, BIND="192.0.2.1")
 
     assert (done.returncode, done.stderr) == (
         1,
-        "BIND=192.0.2.1 is no address of this machine: set it to one that is\n",
+        "BIND=192.0.2.1 is not an address of this machine. Set it to an address that is\n",
     )
 
 
-def test_nothing_in_the_way_is_silence(stack, docker, free, tmp_path):
+def test_check_prints_nothing_without_problems(stack, docker, free, tmp_path):
     done = stack("check", **docker, **free)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not (tmp_path / "docker.log").exists()
 
 
-def test_up_again_waits_until_all_answer_and_says_where_they_are(stack, docker, answering, tmp_path):
+def test_up_waits_until_all_services_answer_and_prints_their_addresses(stack, docker, answering, tmp_path):
     done = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -189,21 +191,21 @@ def test_up_again_waits_until_all_answer_and_says_where_they_are(stack, docker, 
     assert "BIND" not in done.stdout
 
 
-def test_alerts_that_go_nowhere_are_said_to_until_there_is_an_address(stack, docker, answering, tmp_path):
+def test_unsent_alerts_are_reported_until_the_addresses_exist(stack, docker, answering, tmp_path):
     first = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
     for name in ("page_url", "ticket_url", "heartbeat_url"):
         (tmp_path / "deploy" / "secrets" / "alertmanager" / name).write_text("http://localhost:1")
     second = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
 
-    said = (
-        "Alerts are shown there and sent to nobody: write the address of a webhook into "
+    notice = (
+        "Alerts are shown but not sent. To send them, write the address of a webhook into "
         "deploy/secrets/alertmanager/page_url and deploy/secrets/alertmanager/ticket_url "
         "and deploy/secrets/alertmanager/heartbeat_url.\n"
     )
-    assert (said in first.stdout, said in second.stdout) == (True, False)
+    assert (notice in first.stdout, notice in second.stdout) == (True, False)
 
 
-def test_the_password_is_made_once_and_other_users_cannot_reach_it(stack, docker, answering, tmp_path):
+def test_the_password_is_created_once_and_hidden_from_other_users(stack, docker, answering, tmp_path):
     file = tmp_path / "deploy" / "secrets" / "grafana-admin-password"
 
     stack("up", **docker, **answering, FAKE_RUNNING=RUNNING)
@@ -215,9 +217,7 @@ def test_the_password_is_made_once_and_other_users_cannot_reach_it(stack, docker
     assert file.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_folders_that_were_there_before_are_closed_to_others_and_open_to_alertmanager(
-    stack, docker, answering, tmp_path
-):
+def test_existing_folders_are_closed_to_others_and_open_to_alertmanager(stack, docker, answering, tmp_path):
     receivers = tmp_path / "deploy" / "secrets" / "alertmanager"
     receivers.mkdir(parents=True)
     receivers.chmod(0o700)
@@ -228,7 +228,9 @@ def test_folders_that_were_there_before_are_closed_to_others_and_open_to_alertma
     assert [path.stat().st_mode & 0o777 for path in (receivers.parent, receivers)] == [0o700, 0o755]
 
 
-def test_a_new_password_beside_an_old_grafana_comes_with_how_to_set_it(stack, docker, answering, tmp_path):
+def test_a_new_password_for_an_existing_grafana_comes_with_the_command_to_set_it(
+    stack, docker, answering, tmp_path
+):
     done = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING, FAKE_VOLUME="1")
 
     password = (tmp_path / "deploy" / "secrets" / "grafana-admin-password").read_text()
@@ -238,20 +240,20 @@ def test_a_new_password_beside_an_old_grafana_comes_with_how_to_set_it(stack, do
     )
 
 
-def test_opening_the_ports_to_the_network_is_warned_of(stack, docker, answering):
+def test_opening_the_ports_to_the_network_prints_a_warning(stack, docker, answering):
     done = stack("up", **docker, **answering, FAKE_RUNNING=RUNNING, BIND="0.0.0.0")  # noqa: S104  # nothing binds it
 
-    assert "\nBIND opens all of this to the network, and Grafana alone asks for a password" in done.stdout
+    assert "\nBIND opens all ports to the network, but only Grafana asks for a password" in done.stdout
 
 
-def test_down_stops_and_keeps_what_is_stored_unless_told(stack, docker, tmp_path):
+def test_down_keeps_the_data_unless_volumes_is_given(stack, docker, tmp_path):
     assert stack("down", **docker).returncode == 0
     assert stack("down", "--volumes", **docker).returncode == 0
 
     assert (tmp_path / "docker.log").read_text() == "down --remove-orphans\ndown --remove-orphans --volumes\n"
 
 
-def test_what_it_does_not_know_prints_what_it_does(stack):
+def test_an_unknown_command_prints_the_usage(stack):
     done = stack("restart")
 
     assert done.returncode == 2

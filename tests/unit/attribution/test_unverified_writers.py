@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from deltaspan import change, expects, unchanged
+from deltaspan._attribution import _unverified_writers
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,10 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "deploy").rglob("*.md")),
+    ROOT / "examples" / "README.md",
     *sorted((ROOT / "grafana").rglob("*.md")),
 ]
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -62,3 +63,51 @@ def test_anchors_are_those_of_github():
     text = "## DeltaCheckBurn, a day\n## On `.redacted()`\n## Again\n## Again\n## Again\n"
 
     assert anchors(text) == {"deltacheckburn-a-day", "on-redacted", "again", "again-1", "again-2"}
+
+
+def paths(text):
+    """Return the paths in backticks that name a file or a folder of this repository."""
+    return [
+        path
+        for path in re.findall(r"`([\w.*/-]+)`", text)
+        if "*" not in path and re.fullmatch(r"[\w./-]+\.(py|md|yaml|toml)|[\w./-]+/", path)
+    ]
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_file_that_a_page_for_contributors_names_is_there(name):
+    named = paths((ROOT / name).read_text(encoding="utf-8"))
+    planned = {"probes/elasticsearch.py"}  # the example of a new file
+
+    assert len(named) > 1
+    assert [
+        path
+        for path in sorted({*named} - planned)
+        if not (ROOT / path).exists() and not (ROOT / "src" / "deltaspan" / path).exists()
+    ] == []
+
+
+def test_the_layout_names_every_room():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    layout = text.partition("## Layout")[2].partition("## Glossary")[0]
+    rooms = {
+        f"{path.name}/"
+        for path in (ROOT / "src" / "deltaspan").iterdir()
+        if path.is_dir() and (path / "__init__.py").exists()
+    }
+
+    assert rooms <= set(paths(layout))
+
+
+def test_each_recipe_opens_at_most_five_files():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipes = re.split(
+        r"^\d\. ", text.partition("## Eight common changes")[2].partition("## Rules")[0], flags=re.MULTILINE
+    )
+    opened = [
+        {path for line in recipe.splitlines() if "- Also:" not in line for path in paths(line)}
+        for recipe in recipes[1:]
+    ]
+
+    assert len(opened) == 8
+    assert max(map(len, opened)) <= 5
