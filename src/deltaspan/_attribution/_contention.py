@@ -103,14 +103,14 @@ class Overlap:
     @property
     def writers(self) -> tuple[Rival, ...]:
         """Some of the runs that claim to change the scope."""
-        found = () if self._rival_names is None else self._rival_names.rivals(writers_only=True)
-        return (*self._writers, *found)[:MOST_NAMED]
+        named = () if self._rival_names is None else self._rival_names.rivals(writers_only=True)
+        return (*self._writers, *named)[:MOST_NAMED]
 
     @property
     def runs(self) -> tuple[Rival, ...]:
         """Some of the runs with any claim at all."""
-        found = () if self._rival_names is None else self._rival_names.rivals(writers_only=False)
-        return (*self._runs, *found)[:MOST_NAMED]
+        named = () if self._rival_names is None else self._rival_names.rivals(writers_only=False)
+        return (*self._runs, *named)[:MOST_NAMED]
 
     def joined(self, more: Overlap) -> Overlap:
         """Return both together, as of a window that was open in two processes."""
@@ -179,19 +179,19 @@ class _RivalNames(NamedTuple):
         met, recent = (
             (self.met_writers, self.recent_writers) if writers_only else (self.met_runs, self.recent_runs)
         )
-        found = {other.tag.id: other for other in met if other.tag.id not in line}
+        rivals = {other.tag.id: other for other in met if other.tag.id not in line}
         for arrivals in recent:
             for other in reversed(arrivals):
                 if other.number > entry.number and entry.tag.id not in _lineage(other.tag):
-                    found.setdefault(other.tag.id, other)
-        return tuple(self.rival(other) for other in islice(found.values(), MOST_NAMED))
+                    rivals.setdefault(other.tag.id, other)
+        return tuple(self.rival(other) for other in islice(rivals.values(), MOST_NAMED))
 
     def rival(self, other: Entry) -> Rival:
         """Return another window as an explanation names it."""
-        own = self.entry
+        entry = self.entry
         ended_at = min(other.ended_at or self.closed_at, self.closed_at)
-        seconds = max(ended_at - max(own.started_at, other.started_at), 0.0)
-        return Rival(other.action, other.tag.id, seconds, _describe_doubt(own.scope, other.scope))
+        seconds = max(ended_at - max(entry.started_at, other.started_at), 0.0)
+        return Rival(other.action, other.tag.id, seconds, _describe_doubt(entry.scope, other.scope))
 
 
 class _Counted:
@@ -590,10 +590,10 @@ def _rooms_of(seat: _Seat, room: Entry | _Room | None) -> list[_Room]:
 
 def _newest(rooms: Iterable[dict[str, Entry]], most: int) -> list[Entry]:
     """Return the newest windows of each room, up to `most` of each."""
-    found: list[Entry] = []
+    newest: list[Entry] = []
     for known in rooms:
-        found += islice(reversed(known.values()), most)
-    return found
+        newest += islice(reversed(known.values()), most)
+    return newest
 
 
 def _describe_doubt(own: Scope, other: Scope) -> str:
