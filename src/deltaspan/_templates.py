@@ -1,4 +1,4 @@
-"""Fields: `{name}` in a text of a probe or a check stands for the action's argument of that name."""
+"""Templates: `{name}` in a text stands for an argument of the action."""
 
 from __future__ import annotations
 
@@ -12,40 +12,58 @@ from uuid import UUID
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["Template", "fields_of", "filled", "is_of_one_length", "parts_of", "places_of", "relative_fault"]
+__all__ = [
+    "Template",
+    "fields_of",
+    "fill",
+    "has_fixed_length",
+    "parse_template",
+    "places_of",
+    "relative_fault",
+]
 
 _SEPARATORS: Final = re.compile(r"[\\/]" if os.name == "nt" else "/")
 
 Template: TypeAlias = "str | os.PathLike[str]"
-"""Text with fields, in which `{{` is a brace; or a path, which is meant as it is written."""
+"""A str with fields, in which `{{` is a brace; or a path, which is used literally."""
 
 
 def fields_of(*templates: Template) -> tuple[str, ...]:
-    """Return the names that the templates have as fields, each once, in order.
+    """Return the names of the fields in templates, each once, in order.
 
     Raises:
-        DefinitionTypeError: a template is neither text nor a path.
+        DefinitionTypeError: a template is neither a str nor a path.
         DefinitionValueError: a brace is left open, or a field is more than a plain name.
     """
-    return tuple(dict.fromkeys(name for template in templates for _, name in parts_of(template) if name))
+    return tuple(
+        dict.fromkeys(name for template in templates for _, name in parse_template(template) if name)
+    )
 
 
 def places_of(template: Template) -> Iterator[tuple[str, str, str]]:
-    """Yield `(before, name, after)` for each field: the text on either side of it, with fields as one NUL."""
-    parts = [(literal, name) for literal, name in parts_of(template)]
+    """Yield `(before, name, after)` for each field of a template.
+
+    `before` and `after` are the text on either side. Other fields in it are one NUL each.
+    """
+    parts = [(literal, name) for literal, name in parse_template(template)]
     texts = [literal + ("" if name is None else "\0") for literal, name in parts]
     for index, (literal, name) in enumerate(parts):
         if name is not None:
             yield "".join(texts[:index]) + literal, name, "".join(texts[index + 1 :])
 
 
-def is_of_one_length(name: str) -> bool:
-    """Return whether no value of a field begins or ends another one: so it is with causal tags."""
+def has_fixed_length(name: str) -> bool:
+    """Return whether no value of a field can be a prefix of another.
+
+    This holds for causal tags.
+    """
     return name == "causal_tag"
 
 
 def relative_fault(name: str, text: str) -> str | None:
-    """Return why a text cannot be part of a path behind other parts of it; None if it can.
+    """Return the reason that a text cannot be part of a relative path.
+
+    The result is None if it can.
 
     Args:
         name: the field.
@@ -57,59 +75,62 @@ def relative_fault(name: str, text: str) -> str | None:
     return None
 
 
-def filled(template: Template, values: Mapping[str, Any]) -> str:
-    """Return the text with each field replaced by its value.
+def fill(template: Template, values: Mapping[str, Any]) -> str:
+    """Replace each field of a template by its value.
 
     Raises:
-        TypeError: a value is neither text, nor a number, a UUID or a path; or it is text of two kinds, as
-            members of an enum can be.
-        ValueError: a value is empty text, which would name a larger place: `lake/{tenant}` the whole lake.
+        TypeError: a value is not a str, an int, a UUID or a path; or it has two text forms, as members of an
+            enum can have.
+        ValueError: a value is empty, which would name a larger place: `lake/{tenant}` the whole lake.
     """
     return "".join(
-        literal + ("" if name is None else _text(name, values[name])) for literal, name in parts_of(template)
+        literal + ("" if name is None else _text(name, values[name]))
+        for literal, name in parse_template(template)
     )
 
 
-def parts_of(template: Template) -> Iterator[tuple[str, str | None]]:
-    """Yield each stretch of literal text, and the name of the field that follows it, or None.
+def parse_template(template: Template) -> Iterator[tuple[str, str | None]]:
+    """Yield each stretch of literal text with the field that follows it.
+
+    The field is None after the last stretch.
 
     Raises:
-        DefinitionTypeError: the template is neither text nor a path.
+        DefinitionTypeError: the template is neither a str nor a path.
         DefinitionValueError: a brace is left open, or a field is more than a plain name.
     """
     if not isinstance(template, str):
         if not isinstance(template, os.PathLike):
-            raise DefinitionTypeError(f"expected text or a path, not {template!r}")
+            raise DefinitionTypeError(f"a template is a str or a path, not {template!r}")
         yield os.fspath(template), None
         return
     try:
         parts = list(Formatter().parse(template))
     except ValueError as error:
-        raise DefinitionValueError(f"{template!r}: {error}; for a brace itself write it twice") from None
+        raise DefinitionValueError(f"{template!r}: {error}; to write a brace, double it") from None
     for literal, name, spec, conversion in parts:
-        # More than a name, `{user.password}` or `{n:>9}`, would run code of the value's.
+        # More than a name, such as `{user.password}` or `{n:>9}`, would run code of the value.
         if name is not None and (spec or conversion or not name.isidentifier()):
             raise DefinitionValueError(
-                f"{template!r}: a field is the plain name of a parameter, as in '{{repo}}'; for a brace "
-                f"itself write it twice"
+                f"{template!r}: a field is the plain name of a parameter, as in '{{repo}}'; to write a "
+                f"brace, double it"
             )
         yield literal, name
 
 
 def _text(name: str, value: Any) -> str:
     if isinstance(value, str | int | UUID | PurePath) and not isinstance(value, bool):
-        text = own = str(value)
+        text = plain_text = str(value)
         if isinstance(value, str):
-            own = str.__str__(value)
+            plain_text = str.__str__(value)
         elif isinstance(value, int):
-            own = int.__repr__(value)
-        if text != own:
-            # A wrong guess reads where nobody writes, and finds nothing changed there.
+            plain_text = int.__repr__(value)
+        if text != plain_text:
+            # A wrong guess would read another place, and find nothing changed there.
             raise TypeError(
-                f"the field {{{name}}} takes plain text: a {type(value).__name__} may be written as {own!r} "
-                f"or as {text!r}; pass its value"
+                f"the field {{{name}}} takes plain text: a {type(value).__name__} may be written "
+                f"as {plain_text!r} or as {text!r}; pass its value"
             )
         if not text:
-            raise ValueError(f"the field {{{name}}} is empty text, which would name another, larger place")
+            raise ValueError(f"the field {{{name}}} is empty, which would name a larger place; pass a value")
         return text
     raise TypeError(f"the field {{{name}}} takes text, a number or a path, not a {type(value).__name__}")

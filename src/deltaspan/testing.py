@@ -1,4 +1,4 @@
-"""Helpers for the tests of those who write probes of their own."""
+"""Helpers to test your own probes."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ _MUTABLE: Final = (dict, list, set, bytearray)
 
 
 def check_probe(probe: Any, /, **arguments: Any) -> Any:
-    """Check a probe for the usual faults, and return the state that it read.
+    """Check a probe for common faults, and return the state that it read.
 
-    It is read twice, with no action in between, as a check would read it: given by name what it needs, in
-    another thread if it is `blocking`, awaited in an event loop of its own if it is async. Run it on a system
-    that nobody else writes to.
+    The probe is read twice as in a check, with no action in between. It receives the arguments that it
+    names. Another thread reads it if it is `blocking`, and a new event loop awaits it if it is async. Run
+    it on a system that no other program writes to.
 
     Args:
-        probe: any callable that is used as a probe.
-        **arguments: what it needs of an action's arguments, and `causal_tag` if it needs that: any text.
+        probe: a callable that reads a state.
+        **arguments: the arguments that it needs, including `causal_tag` (any str) if it needs that.
 
     Returns:
-        The state that was read first, as the probe returned it.
+        The state of the first read, as the probe returned it.
 
     Raises:
-        AssertionError: it has faults; the text names every one of them and what to do: it raises, what it
-            returns cannot be frozen (an iterator, a connection, a cycle), it returns the live object, or two
+        AssertionError: the probe has faults. The text names each fault and its fix: the probe raises, its
+            state cannot be frozen (an iterator, a connection, a cycle), it returns the live object, or two
             reads differ although nothing happened.
-        DefinitionTypeError: it is not callable, needs what is not among the arguments, or is async and an
-            event loop is running (await `check_probe_async`).
+        DefinitionTypeError: the probe is not callable, needs a missing argument, or is async while an event
+            loop is running (await `check_probe_async`).
 
     Example:
         >>> from deltaspan.testing import check_probe
@@ -57,20 +57,22 @@ def check_probe(probe: Any, /, **arguments: Any) -> Any:
         Traceback (most recent call last):
             ...
         AssertionError: the probe has a fault:
-        - both reads return the same list, [1, 2]: it is live, or cached; return a copy that was read anew
+        - both reads return the same list, [1, 2]: it is live, or cached; return a new copy
     """
     if is_async(probe):
         if on_asyncio():
             raise DefinitionTypeError(
-                "the probe is async, and an event loop runs: await check_probe_async(...)"
+                "the probe is async, and an event loop is running; await check_probe_async(...)"
             )
         return asyncio.run(check_probe_async(probe, **arguments))
-    bound = _bound(probe, arguments)
+    bound = _bind_arguments(probe, arguments)
     return _judge([_read(bound, arguments) for _ in range(_READS)])
 
 
 async def check_probe_async(probe: Any, /, **arguments: Any) -> Any:
-    """Check a probe, which may be async, in the running event loop; all else is as for `check_probe`.
+    """Check a sync or async probe in the running event loop.
+
+    Arguments, result and errors are those of `check_probe`.
 
     Example:
         >>> import asyncio
@@ -80,20 +82,20 @@ async def check_probe_async(probe: Any, /, **arguments: Any) -> Any:
         >>> asyncio.run(check_probe_async(count_flows))
         2
     """
-    bound = _bound(probe, arguments)
+    bound = _bind_arguments(probe, arguments)
     return _judge([await _read_async(bound, arguments) for _ in range(_READS)])
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """What one read came to: what the probe returned and its snapshot, or what is wrong with it."""
+class _ReadResult:
+    """The result of one read: a value with its snapshot, or a fault."""
 
     value: Any = None
     snapshot: Any = UNREAD
     fault: str = ""
 
 
-def _bound(probe: Any, arguments: Mapping[str, Any]) -> Bound:
+def _bind_arguments(probe: Any, arguments: Mapping[str, Any]) -> Bound:
     missing = [
         needed.name
         for needed in parameters_of(probe)
@@ -101,91 +103,91 @@ def _bound(probe: Any, arguments: Mapping[str, Any]) -> Bound:
         and needed.default is Parameter.empty
         and needed.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     ]
-    if missing:  # what `bind` says of it speaks of an action and its parameters
+    if missing:  # the error of `bind` would mention an action and its parameters
         names, given = " and ".join(map(repr, missing)), ", ".join(f"{name}=..." for name in missing)
         passed = f"; passed were {', '.join(arguments)}" if arguments else ""
         raise DefinitionTypeError(f"the probe needs {names}: pass {given} to check it with{passed}")
     return bind(probe, arguments.keys(), "the probe")
 
 
-def _read(bound: Bound, arguments: Mapping[str, Any]) -> _Seen:
+def _read(bound: Bound, arguments: Mapping[str, Any]) -> _ReadResult:
     def call() -> Any:
         verifying.set(Moment())
         return bound.call(arguments)
 
     try:
-        # A resource that belongs to one thread shows here, not in the first async action.
+        # A resource that is bound to one thread fails here, and not only in the first async action.
         value = submit(call).result() if is_blocking(bound.function) else copy_context().run(call)
     except Exception as error:
         let_through(error)
-        return _raised(error)
+        return _error_result(error)
     if isawaitable(value):
         discard(value)
-        return _Seen(fault="it returns an awaitable: define it with async def, or await what it calls")
-    return _frozen(value)
+        return _ReadResult(fault="it returns an awaitable: define it with async def, or await what it calls")
+    return _freeze_result(value)
 
 
-async def _read_async(bound: Bound, arguments: Mapping[str, Any]) -> _Seen:
+async def _read_async(bound: Bound, arguments: Mapping[str, Any]) -> _ReadResult:
     if not bound.is_async:
         return _read(bound, arguments)
     token = verifying.set(Moment())
     try:
-        return _frozen(await bound.call(arguments))
+        return _freeze_result(await bound.call(arguments))
     except Exception as error:
         let_through(error)
-        return _raised(error)
+        return _error_result(error)
     finally:
         verifying.reset(token)
 
 
-def _raised(error: Exception) -> _Seen:
-    return _Seen(fault=f"it raises {describe(error)}")
+def _error_result(error: Exception) -> _ReadResult:
+    return _ReadResult(fault=f"it raises {describe(error)}")
 
 
-def _frozen(value: Any) -> _Seen:
+def _freeze_result(value: Any) -> _ReadResult:
     try:
-        return _Seen(value, freeze(value))
+        return _ReadResult(value, freeze(value))
     except Unfreezable as error:
-        return _Seen(value, fault=f"what it returns cannot be compared: {error}")
+        return _ReadResult(value, fault=f"its state cannot be compared: {error}")
 
 
-def _judge(seen: list[_Seen]) -> Any:
-    first, second = seen
-    # Both reads may say the same; a dict keeps the order in which it was said.
-    faults = list(dict.fromkeys(one.fault for one in seen if one.fault))
-    shared = _mutable(first.value).keys() & _mutable(second.value).keys()
+def _judge(results: list[_ReadResult]) -> Any:
+    first, second = results
+    # Both reads may have the same fault. A dict keeps their order.
+    faults = list(dict.fromkeys(result.fault for result in results if result.fault))
+    shared = _mutable_containers(first.value).keys() & _mutable_containers(second.value).keys()
     if shared:
-        live = _mutable(first.value)[min(shared)]
+        container = _mutable_containers(first.value)[min(shared)]
         faults.append(
-            f"both reads return the same {type(live).__name__}, {show(live)}: it is live, or cached; return "
-            f"a copy that was read anew"
+            f"both reads return the same {type(container).__name__}, {show(container)}: it is live, or "
+            f"cached; return a new copy"
         )
     if not faults:
         delta = difference(first.snapshot, second.snapshot)
         if delta.changed:
             both = transition(first.snapshot, second.snapshot)
             faults.append(
-                f"two reads with nothing in between differ: the state {delta.words()}{both}; leave out what "
-                f"changes by itself, and give an order to what has none"
+                f"two reads with nothing in between differ: the state {delta.words()}{both}; leave out "
+                f"values that change by themselves, and sort values without an order"
             )
     if faults:
-        found = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
-        raise AssertionError("\n- ".join([f"the probe has {found}:", *faults]))
+        heading = "a fault" if len(faults) == 1 else f"{len(faults)} faults"
+        raise AssertionError("\n- ".join([f"the probe has {heading}:", *faults]))
     return first.value
 
 
-def _mutable(value: Any) -> dict[int, Any]:
-    """Return the mutable containers of plain values that a value is made of, by identity."""
-    found: dict[int, Any] = {}
-    left = [value]
-    while left:
-        container = left.pop()
+def _mutable_containers(value: Any) -> dict[int, Any]:
+    """Return the mutable containers inside a value, by identity."""
+    containers: dict[int, Any] = {}
+    pending = [value]
+    while pending:
+        container = pending.pop()
         if isinstance(container, _MUTABLE):
-            if id(container) in found:
+            if id(container) in containers:
                 continue
-            found[id(container)] = container
+            containers[id(container)] = container
         if isinstance(container, dict):
-            left.extend(container.values())
+            pending.extend(container.values())
         elif isinstance(container, list | tuple):
-            left.extend(container)
-    return found
+            pending.extend(container)
+    return containers

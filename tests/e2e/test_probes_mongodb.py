@@ -236,7 +236,7 @@ def test_what_is_too_much_or_has_no_key_of_its_own_is_told(orders):
     )
     assert len(mongodb.documents(orders, limit=3)()) == 3
     assert said(mongodb.documents(orders, {"n": 1}, key="n")).endswith(
-        "two documents have the same 'n': let key= name what is unique"
+        "two documents have the same 'n'; name a unique field in key="
     )
     assert said(mongodb.documents(orders, {"_id": 3}, key="n")).endswith(
         "the document with the _id 3 has no 'n', which key= names"

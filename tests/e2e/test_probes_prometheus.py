@@ -261,7 +261,10 @@ def test_a_counter_that_the_action_makes_counts_from_nothing(url, job, shop):
     [
         ("sum(orders_total", 'bad_data: invalid parameter "query": 1:17: parse error: unclosed left paren'),
         ('orders_total{job=~"("}', "error parsing regexp: missing closing )"),
-        ("orders_total[5m]", "the query gives a matrix, which is no value at one moment"),
+        (
+            "orders_total[5m]",
+            "the query gives a matrix, which is not a value at one moment; query an instant vector",
+        ),
         ("orders_that_nobody_takes_total", "the query matches no series"),
     ],
 )

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from deltaspan._state.render import show
 from deltaspan._state.snapshot import class_of, record
-from deltaspan._templates import fields_of, filled, parts_of
+from deltaspan._templates import fields_of, fill, parse_template
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._globs import Glob, is_backwards, sets_of
 
@@ -74,14 +74,14 @@ class Pattern:
     @property
     def is_glob(self) -> bool:
         """Whether it may match more than the one path that it spells."""
-        return any(_MARKS.search(literal) for literal, _ in parts_of(self.text))
+        return any(_MARKS.search(literal) for literal, _ in parse_template(self.text))
 
     @property
     def literal(self) -> str:
         """The text as a value: what it names in a set or a sequence, and as a top-level key."""
         known = dict(self.values)
         return "".join(
-            literal + ("" if name is None else known[name]) for literal, name in parts_of(self.text)
+            literal + ("" if name is None else known[name]) for literal, name in parse_template(self.text)
         )
 
     @property
@@ -90,7 +90,7 @@ class Pattern:
         known = {name: _one_key(value) for name, value in self.values}
         return "".join(
             _TILDE.sub("~0", literal) + ("" if name is None else known[name])
-            for literal, name in parts_of(self.text)
+            for literal, name in parse_template(self.text)
         )
 
     @property
@@ -113,7 +113,7 @@ class Pattern:
             TypeError: a value has no plain text; ValueError likewise for empty text.
         """
         names = self.open_fields
-        fresh = tuple((name, filled(f"{{{name}}}", values)) for name in names if name in values)
+        fresh = tuple((name, fill(f"{{{name}}}", values)) for name in names if name in values)
         return Pattern(self.text, (*self.values, *fresh), self.is_marked)
 
     def _joined(
@@ -121,7 +121,7 @@ class Pattern:
     ) -> tuple[str, dict[int, str]]:
         """Return the text with a placeholder for each field, and place → value of those."""
         known, text, places = dict(self.values), "", {}
-        for literal, name in parts_of(self.text):
+        for literal, name in parse_template(self.text):
             text += write(literal)
             if name is not None:
                 places[len(text)] = write_value(known.get(name, ""))
@@ -132,12 +132,14 @@ class Pattern:
         """Return the text as a sentence shows it; in a glob, arguments are written in brackets."""
         if not self.is_glob and not self.open_fields:
             return (
-                self.path_text if any("/" in literal for literal, _ in parts_of(self.text)) else self.literal
+                self.path_text
+                if any("/" in literal for literal, _ in parse_template(self.text))
+                else self.literal
             )
         known = {name: _MARKS.sub(r"[\g<0>]", _one_key(value)) for name, value in self.values}
         return "".join(
             literal + ("" if name is None else known.get(name, f"{{{name}}}"))
-            for literal, name in parts_of(self.text)
+            for literal, name in parse_template(self.text)
         )
 
     def __repr__(self) -> str:
@@ -212,7 +214,7 @@ class MemberTemplate:
         """Return the member alone, with its fields filled in."""
         if isinstance(self.member, str):
             return [_spelled(self.member, values)]
-        return [_with_fields(self.member, lambda text: filled(text, values), values)]
+        return [_with_fields(self.member, lambda text: fill(text, values), values)]
 
     def __repr__(self) -> str:
         return show(self.member) if isinstance(self.member, str) else demanded(self.member)
@@ -241,7 +243,7 @@ def written(member: object) -> object:
     _with_fields(member, noted, {})
     if names:
         return MemberTemplate(member, tuple(names))
-    return _with_fields(member, lambda text: filled(text, {}), {})
+    return _with_fields(member, lambda text: fill(text, {}), {})
 
 
 def written_key(key: object) -> object:
@@ -259,8 +261,8 @@ def written_key(key: object) -> object:
 def _spelled(key: str, values: Mapping[str, Any]) -> str:
     """Return the text of a path with its fields filled in, each within one key."""
     return "".join(
-        literal + ("" if name is None else _one_key(filled(f"{{{name}}}", values)))
-        for literal, name in parts_of(key)
+        literal + ("" if name is None else _one_key(fill(f"{{{name}}}", values)))
+        for literal, name in parse_template(key)
     )
 
 

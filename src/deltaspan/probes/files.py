@@ -1,20 +1,21 @@
-"""Files: the tree below a folder, how many there are, the text of one, the lines appended to a log.
+"""Probes of files: a tree, a file count, a text, appended log lines.
 
     change("report", tree("{workspace}/out")).adding("report.md")
     unchanged("source", tree("src", content=True, ignore="**/__pycache__"))
     change("parts", count("lake", glob="**/*.parquet")).by(3)
     change("log", lines("/var/log/app.log")).adding("imported 3 rows")
 
-Where a probe reads is a path. In text, `{name}` is an argument of the action, so that two runs in two
-workspaces do not contend; a brace that is part of the path is doubled. A `pathlib.Path` is taken as it is. A
-relative path is relative to the current folder at each read, as it is to the action itself.
+A probe takes a path. In a str, `{name}` stands for an argument of the action, so that two runs in two
+workspaces do not contend. Double a brace that is part of the path. A `pathlib.Path` is used literally. A
+relative path is relative to the current folder at each read, as it is in the action.
 
-What is missing, and what must not be read, is an error with the system's own words, and the check is
-inconclusive. An unreadable file is never taken for an absent one, nor passed over: it may be the one that was
-changed. Leave it out by `ignore=`, which is a decision of yours.
+If a file is missing or unreadable, the check is inconclusive, with the error text of the system. An
+unreadable file is never skipped or treated as absent, since it may be the one that changed. To leave it out,
+use `ignore=`.
 
-Nothing is locked. Each file is read at a moment of its own, so a tree that others write to meanwhile may show
-one of their files before and another after a write. A file that vanishes during the walk is not in the state.
+Nothing is locked. Each file is read at its own moment. If others write to a tree meanwhile, one file may show
+the state before their write, and another the state after it. A file that vanishes during the walk is left
+out.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from deltaspan.checks import keep_values_whole, said
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._files._content import lines, text
-from deltaspan.probes._files._ignored import spec_class
-from deltaspan.probes._files._patterns import PatternsWithFields
-from deltaspan.probes._files._place import AnyPath, Place, checked_limit
-from deltaspan.probes._files._walk import Walk, content_of
+from deltaspan.probes._files._gitignore import spec_class
+from deltaspan.probes._files._paths import AnyPath, PathTemplate, check_limit
+from deltaspan.probes._files._patterns import PatternTemplates
+from deltaspan.probes._files._walk import TreeWalk, size_and_digest
 
 __all__ = ["count", "lines", "text", "tree"]
 
-_MOST_FILES: Final = MAX_NODES // 3
-"""A file is three values of a state: the pair, and what is in it."""
+_MAX_FILES: Final = MAX_NODES // 3
+"""A file takes three of the values that a state may have: the pair and its two items."""
 
 _Patterns: TypeAlias = str | Iterable[str]
 
@@ -69,41 +70,43 @@ def tree(
     content: bool = False,
     limit: int = 200_000,
 ) -> StateProbe[Any]:
-    r"""Read which files are below a folder, and what tells that one of them changed.
+    r"""Read the files below a folder: path → size and time or digest.
 
-    The state is path → (size in bytes, time of the last write in ns), as one `lstat` a file tells it. It
-    misses a write that leaves the size and comes within the same tick of the file system's clock (1 to 10 ms
-    on Linux, 2 s on FAT), and one that sets the time back, as `cp -p` and `os.utime` do. A touch counts as a
-    change, a chmod or another hard link does not: neither changes a file's content.
+    The state is path → (size in bytes, time of the last write in ns), from one `lstat` for each file. It
+    misses a write that keeps the size within one tick of the file system's clock (1 to 10 ms on Linux, 2
+    s on FAT), and a write after which the time is set back, as `cp -p` and `os.utime` do. A touch counts
+    as a change. A chmod or another hard link does not, since neither changes the content.
 
-    With `content=True` it is path → (size, SHA-256 as `sha256sum` prints it): it misses no change, a touch is
-    none, and every byte is read at each read. Files must then be readable; without it their folders must.
+    With `content=True` the state is path → (size, SHA-256 as `sha256sum` prints it). It misses no change,
+    and a touch is not a change. Each read reads every byte, so the files must be readable. Without it,
+    only their folders must be.
 
-    Paths are relative to the root, in POSIX form, upper and lower case and Unicode forms kept as the file
-    system keeps them. A byte of a name that is not UTF-8 reads `\xNN`, and a backslash in a name is doubled.
-    Empty folders are not seen. Links are not followed, so there are no loops and nothing outside is read: a
-    link is an entry of its own, with content `link to ` and the target; so are pipes, sockets and devices,
-    which are not opened.
+    Paths are relative to the root, in POSIX form. Case and Unicode form are those of the file system. A
+    byte of a name that is not UTF-8 reads `\xNN`, and a backslash in a name is doubled. Empty folders are
+    not seen. Links are not followed, so a read cannot loop or leave the tree. A link is an entry of its
+    own, with the content `link to ` and its target. Pipes, sockets and devices are entries too, and are
+    not opened.
 
     Args:
-        root: the folder; see above for `{name}`. Where it is a link, what it leads to.
-        glob: reads only files whose path matches this pattern, or one of these. In a name `*` is any
-            characters, `?` one, `[ab]` one of these; `**` in place of a name is any number of folders:
-            `*.csv` lies in the root itself, `**/*.csv` anywhere. A folder in which nothing can match is not
-            listed. `{name}` is an argument of the action, matched as it is; a brace itself is doubled.
-        ignore: leaves out what matches this, likewise; of a folder that matches, all of it: `**/.venv`.
-        gitignore: leaves out what the `.gitignore` files in the tree say, nested and negated, and `.git`. A
-            file that git tracks all the same is left out too. Needs the extra `files`.
-        content: whether the content counts, instead of the time.
-        limit: the most files, up to 333333; a larger tree is an error that says what to read instead.
+        root: the folder, with `{name}` as above. If it is a link, the link is followed.
+        glob: a pattern, or several, of the files to read. In a name, `*` matches any characters, `?` one
+            character, and `[ab]` one of these. `**` in place of a name matches any number of folders. So
+            `*.csv` is in the root, and `**/*.csv` anywhere. A folder without possible matches is not listed.
+            `{name}` is an argument of the action, matched literally. Double a brace that is part of the text.
+        ignore: a pattern, or several, of files to leave out. A matching folder is left out as a whole:
+            `**/.venv`.
+        gitignore: leaves out `.git`, and the files that the `.gitignore` files in the tree ignore, nested and
+            negated, even if git tracks such a file. Needs the extra `files`.
+        content: whether the state has the digest of the content instead of the time.
+        limit: the most files, up to 333333. A larger tree is an error, which names a cheaper probe.
 
     Returns:
         The probe.
 
     Raises:
-        DefinitionTypeError: the root is no path, or a pattern is not text.
-        DefinitionValueError: a pattern matches no path, or a limit is out of range.
-        DefinitionError: `gitignore` is asked for, and pathspec is not installed.
+        DefinitionTypeError: the root is not a str or a path, or a pattern is not a str.
+        DefinitionValueError: a pattern matches no path, or the limit is out of range.
+        DefinitionError: `gitignore` is set, and pathspec is not installed.
 
     Example:
         >>> import pathlib, tempfile
@@ -117,31 +120,31 @@ def tree(
         >>> print(reports[0]["out"].explanation)
         expected out to change by adding 'report.md', but it also added 'notes.tmp', which was not ...
     """
-    place, chosen = Place(root), _Chosen(glob, ignore, gitignore=gitignore)
-    most = checked_limit(limit, _MOST_FILES)
-    words = _words("tree", place, glob, ignore, gitignore=gitignore, content=content or None)
+    path_template, selection = PathTemplate(root), _FileSelection(glob, ignore, gitignore=gitignore)
+    max_size = check_limit(limit, _MAX_FILES)
+    call = _render_call("tree", path_template, glob, ignore, gitignore=gitignore, content=content or None)
 
     def read(**arguments: Any) -> dict[str, tuple[int, Any]]:
         state: dict[str, tuple[int, Any]] = {}
-        for path, entry in chosen.walk(arguments).files(place.path(arguments)):
+        for path, entry in selection.walk(arguments).files(path_template.path(arguments)):
             try:
                 if content:
-                    state[path] = content_of(entry)
+                    state[path] = size_and_digest(entry)
                 else:
-                    found = entry.stat(follow_symlinks=False)
-                    state[path] = (found.st_size, found.st_mtime_ns)
+                    status = entry.stat(follow_symlinks=False)
+                    state[path] = (status.st_size, status.st_mtime_ns)
             except FileNotFoundError:  # it has vanished since it was listed
                 continue
-            if len(state) > most:
+            if len(state) > max_size:
                 raise ProbeError(
-                    f"{words} found more than {most} files: narrow it by glob= or ignore=, raise limit=, or "
-                    f"read count() of the same files, which is cheaper and has no limit"
+                    f"{call} found more than {max_size} files: narrow it by glob= or ignore=, "
+                    f"raise limit=, or read count() of the same files, which is cheaper and has no limit"
                 )
         return state
 
-    made = StateProbe(read, words, (*place.names, *chosen.names))
-    keep_values_whole(made)
-    return made
+    probe = StateProbe(read, call, (*path_template.names, *selection.names))
+    keep_values_whole(probe)
+    return probe
 
 
 def count(
@@ -151,10 +154,10 @@ def count(
     ignore: _Patterns | None = None,
     gitignore: bool = False,
 ) -> StateProbe[int]:
-    """Read how many files are below a folder: what `tree` would show, without asking for size and time.
+    """Count the files below a folder.
 
-    It costs a listing of each folder, no memory, and has no limit. A file that replaces another, or is
-    written anew, does not change it.
+    It counts what `tree` would show, without reading size and time. It costs a listing of each folder and
+    no memory, and has no limit. A file that is replaced or rewritten does not change the count.
 
     Args:
         root: the folder, as for `tree`.
@@ -174,38 +177,40 @@ def count(
         ...     count(folder, glob="**/*.parquet")()
         0
     """
-    place, chosen = Place(root), _Chosen(glob, ignore, gitignore=gitignore)
+    path_template, selection = PathTemplate(root), _FileSelection(glob, ignore, gitignore=gitignore)
     return StateProbe(
-        lambda **arguments: sum(1 for _ in chosen.walk(arguments).files(place.path(arguments))),
-        _words("count", place, glob, ignore, gitignore=gitignore),
-        (*place.names, *chosen.names),
+        lambda **arguments: sum(1 for _ in selection.walk(arguments).files(path_template.path(arguments))),
+        _render_call("count", path_template, glob, ignore, gitignore=gitignore),
+        (*path_template.names, *selection.names),
     )
 
 
-class _Chosen:
-    """Which files of a tree are read, with the arguments that their patterns name."""
+class _FileSelection:
+    """Patterns that select files of a tree, filled with the action's arguments."""
 
     def __init__(self, glob: _Patterns | None, ignore: _Patterns | None, *, gitignore: bool) -> None:
-        self._glob = None if glob is None else PatternsWithFields("glob", glob)
-        self._ignore = None if ignore is None else PatternsWithFields("ignore", ignore)
+        self._glob = None if glob is None else PatternTemplates("glob", glob)
+        self._ignore = None if ignore is None else PatternTemplates("ignore", ignore)
         self._spec = spec_class() if gitignore else None
-        self.names = tuple(name for each in (self._glob, self._ignore) if each for name in each.names)
+        self.names = tuple(
+            name for patterns in (self._glob, self._ignore) if patterns for name in patterns.names
+        )
 
-    def walk(self, arguments: Mapping[str, Any]) -> Walk:
-        return Walk(
-            None if self._glob is None else self._glob.filled(arguments),
-            None if self._ignore is None else self._ignore.filled(arguments),
+    def walk(self, arguments: Mapping[str, Any]) -> TreeWalk:
+        return TreeWalk(
+            None if self._glob is None else self._glob.fill(arguments),
+            None if self._ignore is None else self._ignore.fill(arguments),
             self._spec,
         )
 
 
-def _words(
+def _render_call(
     name: str,
-    place: Place,
+    path_template: PathTemplate,
     glob: _Patterns | None,
     ignore: _Patterns | None,
     *,
     gitignore: bool,
     **options: Any,
 ) -> str:
-    return said(name, place, glob=glob, ignore=ignore, gitignore=gitignore or None, **options)
+    return said(name, path_template, glob=glob, ignore=ignore, gitignore=gitignore or None, **options)

@@ -1,33 +1,35 @@
-"""Read git repositories: commits, history, files, branches, tags, and the state of a working tree.
+"""Probes of git: commits, history, files, branches, tags, and the working tree.
 
     >>> from deltaspan import change, unchanged
     >>> from deltaspan.probes import git
     >>> checks = (
     ...     change("history", git.history("{repo}")).adding(count=1),  # one commit, and none rewritten
     ...     change("files", git.files("{repo}")).only("src/*.py"),  # it changed these files alone
-    ...     unchanged("worktree", git.status("{repo}")),  # and left nothing lying about
+    ...     unchanged("worktree", git.status("{repo}")),  # it left no uncommitted files
     ... )
 
-Each read runs the `git` on the PATH, once unless it says otherwise. `repo` is the top folder of a working
-tree, or a bare repository; none above it is looked for. In `repo` and `ref`, `{name}` stands for the action's
-argument of that name, which scopes the check; write a brace itself twice (`HEAD@{{1}}`), or give a path as a
-`Path`. In `ref` the argument is the name of a branch, tag or commit, or behind a colon a path in it. One that
-git would read as more, such as `main..main` or `--all`, is inconclusive.
+Each read runs the `git` on the PATH once, unless the probe says otherwise. `repo` is the top folder of a
+working tree, or a bare repository; folders above it are not searched. In `repo` and `ref`, `{name}` stands
+for the action's argument of that name, which scopes the check. Double a brace that is part of the text
+(`HEAD@{{1}}`), or give a path as a `Path`. In `ref` the argument is the name of a branch, tag or commit, or
+after a colon a path in it. If git would parse an argument as more than a name, such as `main..main` or
+`--all`, the check is inconclusive.
 
-From the cheapest: `branches` and `tags` cost a line a reference, `commits` walks the history, `history` and
-`log` list it, `files` lists a tree, and `status` looks at every file of the working tree.
+Cost, from the cheapest: `branches` and `tags` read one line for each reference, `commits` walks the history,
+`history` and `log` list it, `files` lists a tree, and `status` checks every file of the working tree.
 
-One read is of one moment, except that `status` takes as long as it takes. Paths that are no UTF-8 hold
-surrogates, as those of `os.fsdecode` do.
+Each read sees one moment, except `status`, which takes time. Paths that are not UTF-8 contain surrogates, as
+with `os.fsdecode`.
 
-Nothing is written, not even the index, no hook runs, no terminal is asked for a password, and no object is
-fetched. The environment of a hook (`GIT_DIR`, `GIT_INDEX_FILE`) leads nowhere else, replaced objects and
-grafts are not followed, and what a configuration says of the output, of renames or of what each user ignores
-is set aside. What the repository's configuration says of filters (for `status`) and of how to reach a remote
-(for `remote=`) does run: do not read a repository whose configuration you would not trust with git itself.
+A read writes nothing, not even the index. It runs no hook, asks for no password, and fetches no object. It
+ignores the environment of a hook (`GIT_DIR`, `GIT_INDEX_FILE`), replaced objects and grafts, and settings of
+output, of renames and of each user's ignored files. Two settings of the repository do run programs: filters
+(for `status`), and the access to a remote (for `remote=`). Do not read a repository if you would not trust
+its configuration with git itself.
 
-What cannot be read is inconclusive, in git's words: no repository there, or one of another owner, no such
-reference, a broken one, a remote that does not answer. So is what has more than a million entries.
+If git fails, the check is inconclusive, with git's error text: the repository is missing or belongs to
+another user, the reference is missing or broken, or the remote does not answer. It is also inconclusive if
+there are more than a million entries.
 """
 
 from __future__ import annotations
@@ -40,11 +42,10 @@ from deltaspan._templates import Template, fields_of
 from deltaspan.causal_tag import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
 from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._base.secrets import secrets_of
-from deltaspan.probes._files._place import Place
-from deltaspan.probes._git._command import GitError, records
-from deltaspan.probes._git._names import filled_ref
-from deltaspan.probes._git._reading import reached, references, unless_unborn
-from deltaspan.probes._git._status import in_words
+from deltaspan.probes._files._paths import PathTemplate
+from deltaspan.probes._git._command import GitError, run_git
+from deltaspan.probes._git._references import fill_ref, list_commits, list_references, read_unless_unborn
+from deltaspan.probes._git._status import describe_status
 
 __all__ = ["Commit", "branches", "commits", "files", "history", "log", "status", "tags"]
 
@@ -55,10 +56,10 @@ class Commit(NamedTuple):
     """A commit, as `log` reads it.
 
     Attributes:
-        id: its full name.
+        id: the full name of the commit.
         subject: the first paragraph of its message, on one line.
-        causal_tag: the last trailer `Causal-Tag` with the text of a UUID; None without.
-        causal_root: likewise `Causal-Root`.
+        causal_tag: the last trailer `Causal-Tag` that is a UUID; None without one.
+        causal_root: the last trailer `Causal-Root`, in the same way.
     """
 
     id: str
@@ -68,18 +69,18 @@ class Commit(NamedTuple):
 
 
 def commits(repo: Template, ref: str = "HEAD") -> StateProbe[int]:
-    """Count the commits that can be reached from a reference; 0 on a branch without any.
+    """Count the commits that a reference reaches.
 
-    An amended commit leaves the number as it was: `history` tells that it was rewritten. A shallow clone has
-    those that it has.
+    The count is 0 on a branch without commits. An amended commit does not change the count; `history`
+    shows that it was rewritten. A shallow clone counts only the commits that it has.
 
     Args:
         repo: the repository.
-        ref: anything that git understands, a range such as `main..HEAD` too.
+        ref: a revision that git understands, including a range such as `main..HEAD`.
 
     Raises:
-        DefinitionTypeError: `repo` is neither text nor a path.
-        DefinitionValueError: a field is no plain name.
+        DefinitionTypeError: `repo` is neither a str nor a path.
+        DefinitionValueError: a field is not a plain name.
 
     Example:
         >>> from deltaspan import change
@@ -88,29 +89,28 @@ def commits(repo: Template, ref: str = "HEAD") -> StateProbe[int]:
     """
 
     def read(repo: str, ref: str) -> int:
-        [count] = reached(repo, ref, "--count") or ["0"]
+        [count] = list_commits(repo, ref, "--count") or ["0"]
         return int(count)
 
     return _probe("commits", read, repo, ref)
 
 
 def history(repo: Template, ref: str = "HEAD", *, remote: str | None = None) -> StateProbe[set[str]]:
-    """Read which commits can be reached from a reference, as a set of their full names.
+    """Read the commits that a reference reaches, as a set of full names.
 
-    What is rewritten has another name: an amended commit, a rebase, a reset or a forced push *removes*
-    commits, so `.adding(count=1)` demands one commit on top of all that was there. A merge adds what it
-    brings in.
+    A rewritten commit has another name. An amended commit, a rebase, a reset and a forced push *remove*
+    commits, so `.adding(count=1)` demands one commit on top of the existing ones. A merge adds the merged
+    commits.
 
     Args:
         repo: the repository.
         ref: as for `commits`; with `remote`, a branch there.
-        remote: the name or URL of a remote: where the branch stands is asked of it, with one more command,
-            and what is reachable from there of the repository, which must have those commits (whoever
-            pushed them has).
+        remote: the name or URL of a remote. One more command asks it for the commit of the branch. The
+            repository itself must have the commits that this commit reaches, as after a push.
 
     Raises:
         DefinitionTypeError: as for `commits`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `commits`.
 
     Example:
         >>> from deltaspan import change
@@ -120,20 +120,20 @@ def history(repo: Template, ref: str = "HEAD", *, remote: str | None = None) -> 
 
     def read(repo: str, ref: str) -> set[str]:
         if remote is not None:
-            heads = references(repo, remote, "refs/heads/")
+            heads = list_references(repo, remote, "refs/heads/")
             if ref not in heads:
-                raise GitError(f"the remote has no branch {ref!r}; `branches` tells which there are")
+                raise GitError(f"the remote has no branch {ref!r}; read `branches` for those that it has")
             ref = heads[ref]
-        return set(reached(repo, ref))
+        return set(list_commits(repo, ref))
 
     return _probe("history", read, repo, ref, remote=remote)
 
 
 def log(repo: Template, ref: str = "HEAD") -> StateProbe[list[Commit]]:
-    """Read the commits that can be reached from a reference, newest first, each with the tag it carries.
+    """Read the commits that a reference reaches, newest first, with their tags.
 
-    For `tagged`, which credits each commit to the action whose tag `deltaspan.stamps.git` put on it. Costs
-    more than `history`, as each message is read.
+    Use it with `tagged`, which credits each commit to the action whose tag `deltaspan.stamps.git` wrote
+    into it. It costs more than `history`, since it reads each message.
 
     Args:
         repo: the repository.
@@ -141,7 +141,7 @@ def log(repo: Template, ref: str = "HEAD") -> StateProbe[list[Commit]]:
 
     Raises:
         DefinitionTypeError: as for `commits`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `commits`.
 
     Example:
         >>> from deltaspan import change, tagged
@@ -155,7 +155,7 @@ def log(repo: Template, ref: str = "HEAD") -> StateProbe[list[Commit]]:
     shape = "%x00".join(("%H", "%s", *trailers))
 
     def read(repo: str, ref: str) -> list[Commit]:
-        lines = reached(repo, ref, "--no-commit-header", "--encoding=UTF-8", f"--format={shape}")
+        lines = list_commits(repo, ref, "--no-commit-header", "--encoding=UTF-8", f"--format={shape}")
         rows = (line.split("\0") for line in lines)
         return [Commit(name, subject, _tag(tag), _tag(root)) for name, subject, tag, root in rows]
 
@@ -163,18 +163,19 @@ def log(repo: Template, ref: str = "HEAD") -> StateProbe[list[Commit]]:
 
 
 def files(repo: Template, ref: str = "HEAD") -> StateProbe[dict[str, str]]:
-    """Read the files of a commit: path → mode and id of the content, such as `"100644 1ab2…"`.
+    """Read the files of a commit: path → mode and id of the content.
 
-    The id tells one content from another, and the mode tells when a file becomes executable or a link. A
-    submodule is one entry, with the commit that it stands at. What is not committed is not seen.
+    A value is, for example, `"100644 1ab2…"`. The id differs for different content. The mode changes if a
+    file becomes executable or a link. A submodule is one entry, with its commit. Uncommitted changes are
+    not seen.
 
     Args:
         repo: the repository.
-        ref: as for `commits`; `HEAD:src` is one folder of it, with paths from there.
+        ref: as for `commits`. `HEAD:src` reads one folder, with paths relative to it.
 
     Raises:
         DefinitionTypeError: as for `commits`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `commits`.
 
     Example:
         >>> from deltaspan import change
@@ -184,37 +185,38 @@ def files(repo: Template, ref: str = "HEAD") -> StateProbe[dict[str, str]]:
 
     def read(repo: str, ref: str) -> dict[str, str]:
         command = ("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", ref)
-        found = unless_unborn(repo, ref, lambda: list(records(repo, *command, instead=_ONE_FOLDER)))
-        entries = (entry.partition("\t") for entry in found)
+        lines = read_unless_unborn(repo, ref, lambda: list(run_git(repo, *command, advice=_ONE_FOLDER)))
+        entries = (entry.partition("\t") for entry in lines)
         return {path: f"{about[:6]} {about.rpartition(' ')[2]}" for about, _, path in entries}
 
     return _probe("files", read, repo, ref)
 
 
 def branches(repo: Template, *, remote: str | None = None) -> StateProbe[dict[str, str]]:
-    """Read where each branch stands: name → commit.
+    """Read the commit of each branch: name → commit.
 
     Args:
         repo: the repository.
-        remote: the name or URL of a remote, which is asked: what it has, not what was last fetched of it.
-            Needs a network and the permission to read there; no password is asked for.
+        remote: the name or URL of a remote, which is asked for its present branches, and not for those of the
+            last fetch. Needs a network and the permission to read there. No password is asked for.
 
     Raises:
         DefinitionTypeError: as for `commits`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `commits`.
 
     Example:
         >>> from deltaspan import change
         >>> change("pushed", branches("{repo}", remote="origin")).only("main")
         change('pushed', git.branches('{repo}', remote='origin')).only('main')
     """
-    return _probe("branches", lambda repo: references(repo, remote, "refs/heads/"), repo, remote=remote)
+    return _probe("branches", lambda repo: list_references(repo, remote, "refs/heads/"), repo, remote=remote)
 
 
 def tags(repo: Template, *, remote: str | None = None) -> StateProbe[dict[str, str]]:
-    """Read what each tag names: name → commit, of an annotated tag too.
+    """Read the commit of each tag: name → commit.
 
-    (Of a tag that tags another tag, git before 2.45 tells that other one.)
+    An annotated tag has the commit that it tags. If a tag tags another tag, git before 2.45 gives that
+    other tag.
 
     Args:
         repo: the repository.
@@ -222,34 +224,35 @@ def tags(repo: Template, *, remote: str | None = None) -> StateProbe[dict[str, s
 
     Raises:
         DefinitionTypeError: as for `commits`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `commits`.
 
     Example:
         >>> from deltaspan import change
         >>> change("releases", tags("{repo}")).adding("v1.2")
         change('releases', git.tags('{repo}')).adding('v1.2')
     """
-    return _probe("tags", lambda repo: references(repo, remote, "refs/tags/"), repo, remote=remote)
+    return _probe("tags", lambda repo: list_references(repo, remote, "refs/tags/"), repo, remote=remote)
 
 
 def status(repo: Template) -> StateProbe[dict[str, str]]:
-    """Read the state of a working tree: path → what is not committed, in words; empty when it is clean.
+    """Read the uncommitted changes of a working tree: path → state in words.
 
-    Such as "untracked", "modified", "staged: added", "staged: modified; deleted", "staged: renamed from a.py"
-    (and of a.py "staged: renamed to b.py"), "in conflict: both modified", "modified (new commits)" for a
-    submodule. Untracked files are told one by one; an untracked repository within is one entry.
+    The state is empty if the working tree is clean. A value is, for example, "untracked", "modified",
+    "staged: added", "staged: modified; deleted", "staged: renamed from a.py" (with "staged: renamed to
+    b.py" for a.py), "in conflict: both modified", or "modified (new commits)" for a submodule. Each
+    untracked file is an entry; an untracked repository inside the tree is one entry.
 
-    It tells *that* a file is modified, not how: one that was modified before and is modified further reads
-    the same, as does an untracked one. Nor does it see what git is told not to look at: ignored files, and
-    those marked `assume-unchanged` or `skip-worktree`. Where that matters, read the folder itself. One more
-    command makes sure that `core.worktree` has not put the working tree elsewhere.
+    It shows *that* a file is modified, not how. A further change of a modified or untracked file does not
+    change the state. It does not see ignored files, or files marked `assume-unchanged` or
+    `skip-worktree`. To see all of these, read the folder with `deltaspan.probes.files.tree`. A second
+    command verifies that `core.worktree` does not put the working tree elsewhere.
 
     Args:
         repo: the top folder of a working tree; a bare repository has none.
 
     Raises:
         DefinitionTypeError: as for `commits`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `commits`.
 
     Example:
         >>> from deltaspan import unchanged
@@ -262,10 +265,12 @@ def status(repo: Template) -> StateProbe[dict[str, str]]:
     )  # fmt: skip
 
     def read(repo: str) -> dict[str, str]:
-        top = "\n".join(records(repo, "rev-parse", "--show-toplevel", end=b"\n"))
+        top = "\n".join(run_git(repo, "rev-parse", "--show-toplevel", end=b"\n"))
         if not Path(top).samefile(repo):
-            raise GitError(f"its configuration (core.worktree) has the working tree elsewhere, in {top}")
-        return in_words(records(repo, *command, instead="have git ignore what is generated"))
+            raise GitError(
+                f"core.worktree in its configuration puts the working tree in {top}; name that folder"
+            )
+        return describe_status(run_git(repo, *command, advice="let git ignore generated files"))
 
     return _probe("status", read, repo)
 
@@ -274,17 +279,17 @@ _ONE_FOLDER = "read one folder, `HEAD:src`"
 
 
 def _probe(
-    word: str, read: Callable[..., S], *templates: Template, remote: str | None = None
+    name: str, read: Callable[..., S], *templates: Template, remote: str | None = None
 ) -> StateProbe[S]:
     repo, *refs = templates
-    place = Place(repo)
-    said = [*map(repr, templates), *([] if remote is None else [f"remote={remote!r}"])]
+    path_template = PathTemplate(repo)
+    call_arguments = [*map(repr, templates), *([] if remote is None else [f"remote={remote!r}"])]
     return StateProbe(
-        lambda **values: read(place.path(values), *(filled_ref(ref, values) for ref in refs)),
-        f"git.{word}({', '.join(said)})",
+        lambda **values: read(path_template.path(values), *(fill_ref(ref, values) for ref in refs)),
+        f"git.{name}({', '.join(call_arguments)})",
         fields_of(*templates),
         secrets_of(remote or ""),
-        content=word == "log",
+        content=name == "log",
     )
 
 

@@ -1,4 +1,4 @@
-"""Read collections of MongoDB: how many documents, and which.
+"""Probes of MongoDB: document counts and documents.
 
     >>> from pymongo import MongoClient
     >>> from deltaspan import change, unchanged
@@ -9,28 +9,28 @@
     ...     unchanged("prices", mongodb.documents(shop["prices"], key="sku", fields=["amount", "currency"])),
     ... )
 
-A collection is PyMongo's, of a `MongoClient`, or for async actions of an `AsyncMongoClient`. In the texts of
-a filter, `{name}` stands for the action's argument of that name, or `{causal_tag}`, which scopes the check.
-A text that is one field alone gives the value as it is, a number as a number; in `$regex` it is matched as it
-is. What could be an operator, a mapping or a list, is no value, and no field may stand within `$where`,
-`$expr`, `$text`, `$jsonSchema`, a compiled pattern or the name of what is compared. Write a brace itself
-twice.
+A collection is one of PyMongo, of a `MongoClient`, or for async actions of an `AsyncMongoClient`. In the
+texts of a filter, `{name}` stands for the action's argument of that name, or `{causal_tag}`, which scopes the
+check. A text that is one field alone becomes the value with its type, so a number stays a number. In `$regex`
+the value is matched literally. A mapping or a list is rejected as a value, since it could be an operator. A
+field may not stand within `$where`, `$expr`, `$text`, `$jsonSchema`, a compiled pattern or the name of a
+compared field. Double a brace that is part of the text.
 
-From the cheapest: `size` reads a number that the server keeps; `count` walks an index, or without one that
-fits the whole collection; `documents` fetches what it tells: name the fields that matter.
+Cost, from the cheapest: `size` reads a number that the server keeps. `count` walks an index, or without a
+suitable index the whole collection. `documents` fetches documents, so name the fields that matter.
 
-One read is one query, outside any transaction, with the read concern and preference that the collection has.
-By default ("local") it is no snapshot: a query that takes long may see of concurrent writes some and not
-others. On a replica set, `collection.with_options(read_concern=ReadConcern("snapshot"))` makes it one, of
-what the majority has: let the action write with `w="majority"` then. Read from the primary, since a secondary
-lags behind. What the action writes in a transaction is seen once that is committed.
+One read is one query, outside of any transaction, with the read concern and preference of the collection. By
+default ("local") it is not a snapshot: a long query may see some concurrent writes and miss others. On a
+replica set, `collection.with_options(read_concern=ReadConcern("snapshot"))` makes it a snapshot of the
+majority's data; then let the action write with `w="majority"`. Read from the primary, since a secondary lags
+behind. Work of a transaction is seen once it is committed.
 
-What cannot be read is inconclusive, in the server's words: no connection, which PyMongo waits for as long as
-`serverSelectionTimeoutMS` says (30 seconds), a wrong password, no permission to `find`. So is more than
-`limit` documents. A collection that does not exist is an empty one.
+If MongoDB cannot be read, the check is inconclusive, with the error text of the server: no connection (after
+`serverSelectionTimeoutMS`, 30 seconds), a wrong password, no permission to `find`. It is also inconclusive
+above `limit` documents. A collection that does not exist is empty.
 
-The module needs PyMongo: `pip install 'deltaspan[mongodb]'`. It was tried against FerretDB, which speaks
-MongoDB's protocol, and not against MongoDB itself.
+The module needs PyMongo: `pip install 'deltaspan[mongodb]'`. It was tested against FerretDB, which speaks the
+protocol of MongoDB, and not against MongoDB itself.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from typing import Any, Final, TypeAlias, TypeVar, overload
 from deltaspan.checks import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
-from deltaspan.probes._base.requests import Steps, probe_of
+from deltaspan.probes._base.requests import RequestSteps, request_probe
 
 try:
     from pymongo.asynchronous.collection import AsyncCollection
@@ -49,7 +49,7 @@ try:
 except ImportError:
     raise ImportError("deltaspan.probes.mongodb needs PyMongo: pip install 'deltaspan[mongodb]'") from None
 
-from deltaspan.probes._mongodb._values import as_key, fields_of_filter, filled_filter, part_of, plain
+from deltaspan.probes._mongodb._values import fill_filter, filter_fields, to_key, to_python, value_at
 
 __all__ = ["count", "documents", "size"]
 
@@ -57,11 +57,11 @@ S = TypeVar("S")
 Filter: TypeAlias = Mapping[str, Any]
 Documents: TypeAlias = dict[Hashable, dict[str, Any]]
 _ALL: Final[Filter] = {}
-_MOST: Final = 100_000
+_MAX_DOCUMENTS: Final = 100_000
 
 
 class MongoReadError(Exception):
-    """Why a server that answers was not read all the same."""
+    """A server answered, but its answer cannot be the state."""
 
 
 @overload
@@ -69,15 +69,15 @@ def size(collection: Collection[Any]) -> StateProbe[int]: ...
 @overload
 def size(collection: AsyncCollection[Any]) -> AsyncStateProbe[int]: ...
 def size(collection: Collection[Any] | AsyncCollection[Any]) -> StateProbe[int] | AsyncStateProbe[int]:
-    """Read how many documents the server thinks that a collection has, at no cost.
+    """Read the server's estimate of the number of documents, at no cost.
 
-    After a server has crashed, and in a sharded cluster, it may be off; `count` is exact.
+    The estimate may be wrong after a crash of the server, and in a sharded cluster. `count` is exact.
 
     Args:
         collection: see the module.
 
     Raises:
-        DefinitionTypeError: it is no collection of PyMongo.
+        DefinitionTypeError: it is not a collection of PyMongo.
 
     Example:
         >>> from deltaspan import unchanged
@@ -86,7 +86,7 @@ def size(collection: Collection[Any] | AsyncCollection[Any]) -> StateProbe[int] 
         unchanged('orders', mongodb.size(shop.orders))
     """
 
-    def steps() -> Steps[int]:
+    def steps() -> RequestSteps[int]:
         return int((yield collection.estimated_document_count()))
 
     return _probe("size", collection, steps)
@@ -107,8 +107,8 @@ def count(
         filter: as `count_documents()` takes it, without `$where` and `$near`; all documents by default.
 
     Raises:
-        DefinitionTypeError: it is no collection of PyMongo, or the filter is no mapping.
-        DefinitionValueError: a field is no plain name, or stands where none may.
+        DefinitionTypeError: it is not a collection of PyMongo, or the filter is not a mapping.
+        DefinitionValueError: a field is not a plain name, or stands at a place that takes no field.
 
     Example:
         >>> from deltaspan import change
@@ -117,10 +117,10 @@ def count(
         >>> change("orders", count(orders, {"tenant": "{tenant}"})).by(1)
         change('orders', mongodb.count(shop.orders, {'tenant': '{tenant}'})).by(1)
     """
-    needs = fields_of_filter(filter)
+    needs = filter_fields(filter)
 
-    def steps(**given: Any) -> Steps[int]:
-        return int((yield collection.count_documents(filled_filter(filter, given))))
+    def steps(**values: Any) -> RequestSteps[int]:
+        return int((yield collection.count_documents(fill_filter(filter, values))))
 
     return _probe("count", collection, steps, needs, filter=filter or None)
 
@@ -145,32 +145,33 @@ def documents(
 ) -> AsyncStateProbe[Documents]: ...
 def documents(
     collection: Collection[Any] | AsyncCollection[Any],
-    filter: Filter = _ALL,  # noqa: A002  # likewise
+    filter: Filter = _ALL,  # noqa: A002  # as PyMongo calls it
     *,
     key: str = "_id",
     fields: Iterable[str] | None = None,
-    limit: int = _MOST,
+    limit: int = _MAX_DOCUMENTS,
 ) -> StateProbe[Documents] | AsyncStateProbe[Documents]:
-    """Read the documents that match a filter: key → document, in values of Python's own.
+    """Read the documents that match a filter: key → document.
 
-    An ObjectId is the text of its 24 digits, so that one that becomes such a text reads as before. A
-    Decimal128 is a Decimal, a UUID a UUID (of whatever order its bytes were written in), binary of more than
-    64 bytes its size and a digest, and what Python has no type for (Timestamp, Regex, Code) the text of its
-    `repr`. What the codec options of the collection decode is told as they do.
+    Values are plain Python values. An ObjectId becomes the str of its 24 digits, so an ObjectId that is
+    replaced by that str reads the same. A Decimal128 becomes a Decimal, a UUID a UUID (in any byte
+    order), binary of more than 64 bytes its size and a digest, and a type without a Python counterpart
+    (Timestamp, Regex, Code) the text of its `repr`. Types that the codec options of the collection decode
+    stay as decoded.
 
-    Documents are content: reports name what changed in them by key and path. Values are shown of the fields
-    that `fields` names, or if the check says `.showing()`.
+    Documents are content: reports name what changed in them by key and path. Values are shown of the
+    fields that `fields` names, or if the check has `.showing()`.
 
     Args:
         collection: see the module.
         filter: as `find()` takes it; all documents by default.
-        key: what is unique among them, a dotted path too.
-        fields: what is told of each, besides `_id` and the key; dotted paths too. Everything when None.
-        limit: how many documents there may be; with more the check is inconclusive.
+        key: a field that is unique among them, or a dotted path.
+        fields: the fields of the state besides `_id` and the key, or dotted paths; all fields if None.
+        limit: the most documents. With more, the check is inconclusive.
 
     Raises:
-        DefinitionTypeError: as for `count`; or `fields` is a text or holds what is none.
-        DefinitionValueError: as for `count`; or the limit is no number of documents.
+        DefinitionTypeError: as for `count`; or `fields` is a str, or contains something else than str.
+        DefinitionValueError: as for `count`; or the limit is not a positive int.
 
     Example:
         >>> from deltaspan import change
@@ -179,54 +180,57 @@ def documents(
         >>> change("orders", documents(orders, {"by": "{user}"}, fields=["paid"])).adding(count=1)
         change('orders', mongodb.documents(shop.orders, {'by': '{user}'}, fields=['paid'])).adding(count=1)
     """
-    needs = fields_of_filter(filter)
-    told = None if fields is None or isinstance(fields, str) else list(fields)
-    if (fields is None) != (told is None) or not all(isinstance(name, str) for name in [key, *(told or ())]):
+    needs = filter_fields(filter)
+    field_names = None if fields is None or isinstance(fields, str) else list(fields)
+    if (fields is None) != (field_names is None) or not all(
+        isinstance(name, str) for name in [key, *(field_names or ())]
+    ):
         raise DefinitionTypeError(
-            f"documents() takes key= as a text, and fields= as a list of them: {fields!r}"
+            f"documents() takes key= as a str and fields= as a list of str, not {fields!r}"
         )
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise DefinitionValueError(f"limit= is a number of documents, not {limit!r}")
-    projection = None if told is None else [key, *told]
+    projection = None if field_names is None else [key, *field_names]
 
-    def steps(**given: Any) -> Steps[Documents]:
-        cursor = collection.find(filled_filter(filter, given), projection, limit=limit + 1)
-        found = yield cursor.to_list()
-        if len(found) > limit:
+    def steps(**values: Any) -> RequestSteps[Documents]:
+        cursor = collection.find(fill_filter(filter, values), projection, limit=limit + 1)
+        rows = yield cursor.to_list()
+        if len(rows) > limit:
             raise MongoReadError(
                 f"there are more than {limit} documents: narrow the filter, count them with `count`, or "
                 f"raise limit="
             )
-        state = {as_key(part_of(document, key)): plain(document) for document in found}
-        if len(state) < len(found):
-            raise MongoReadError(f"two documents have the same {key!r}: let key= name what is unique")
+        state = {to_key(value_at(document, key)): to_python(document) for document in rows}
+        if len(state) < len(rows):
+            raise MongoReadError(f"two documents have the same {key!r}; name a unique field in key=")
         return state
 
     return _probe(
         "documents", collection, steps, needs, filter=filter or None,
-        key=None if key == "_id" else key, fields=told, limit=None if limit == _MOST else limit,
+        key=None if key == "_id" else key, fields=field_names,
+        limit=None if limit == _MAX_DOCUMENTS else limit,
     )  # fmt: skip
 
 
 def _probe(
-    word: str,
+    function: str,
     collection: Any,
-    steps: Callable[..., Steps[S]],
+    steps: Callable[..., RequestSteps[S]],
     needs: Iterable[str] = (),
     **options: Any,
 ) -> StateProbe[S] | AsyncStateProbe[S]:
     is_async = isinstance(collection, AsyncCollection)
     if not is_async and not isinstance(collection, Collection):
         raise DefinitionTypeError(
-            f"mongodb.{word}() reads a collection of PyMongo, client['shop']['orders'], not a "
+            f"mongodb.{function}() reads a collection of PyMongo, client['shop']['orders'], not a "
             f"{type(collection).__name__}"
         )
-    given = options.pop("filter", None)
-    words = said(f"mongodb.{word}", *([] if given is None else [given]), **options)
-    separator = "" if words.endswith("()") else ", "
-    words = words.replace("(", f"({collection.full_name}{separator}", 1)
-    content = word == "documents" and options.get("fields") is None
-    return probe_of(steps, words, needs, _secrets(collection), is_async=is_async, content=content)
+    values = options.pop("filter", None)
+    call = said(f"mongodb.{function}", *([] if values is None else [values]), **options)
+    separator = "" if call.endswith("()") else ", "
+    call = call.replace("(", f"({collection.full_name}{separator}", 1)
+    content = function == "documents" and options.get("fields") is None
+    return request_probe(steps, call, needs, _secrets(collection), is_async=is_async, content=content)
 
 
 def _secrets(collection: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""Read a Prometheus: a number, a number for each series, or how far counters have counted.
+"""Probes of Prometheus: a number, a number per series, a counter total.
 
     >>> from deltaspan import change, unchanged
     >>> from deltaspan.probes import prometheus
@@ -8,21 +8,21 @@
     ...     unchanged("errors", prometheus.counter(server, "http_errors_total")),
     ... )
 
-A read is an instant query, evaluated at the server's time. `"$name"`, between quotes, stands for the action's
-argument of that name, which scopes the check; `$$` is a dollar sign.
+A read is an instant query at the server's time. `"$name"`, in quotes, stands for the action's argument of
+that name, which scopes the check. Write a dollar sign as `$$`.
 
-What a read sees was scraped or pushed up to an interval ago: give the check `.eventually(...)` of about two
-intervals, or `.holding_for(...)`. A query over several series sees each as it came last. Permission to query
-is all that is needed. From the cheapest: `value` of an aggregation, `counter`, `series`.
+The samples may be as old as the scrape or push interval. Give the check `.eventually(...)` of about two
+intervals, or `.holding_for(...)`. A query over several series sees the latest sample of each. A read only
+needs the permission to query. Cost, from the cheapest: `value` of an aggregation, `counter`, `series`.
 
-A query that the server refuses, warns of or answers in part, one that matches nothing, and a server that does
-not answer are inconclusive, in the server's words. `client` and the options (`headers`, `auth`, `timeout`,
-...) are those of `deltaspan.probes.http.json`, secrets are kept as there.
+The check is inconclusive, with the error text of the server, if the server rejects the query, warns about it
+or answers it in part, if the query matches nothing, or if the server does not answer. `client` and the
+options (`headers`, `auth`, `timeout`, ...) are those of `deltaspan.probes.http.json`. Secrets are hidden as
+there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final, overload
 
 from typing_extensions import Unpack
@@ -31,16 +31,16 @@ from deltaspan.checks import said
 from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._http._answer import AnswerError
-from deltaspan.probes._http._request import Client, Steps, http_probe, httpx
-from deltaspan.probes._http._source import Options, Source, source_of
-from deltaspan.probes._prometheus._counted import Counted
-from deltaspan.probes._prometheus._promql import fields_in, filled_in
-from deltaspan.probes._prometheus._query import asked, reset_since, since
+from deltaspan.probes._http._request import Client, HttpSteps, http_probe, httpx
+from deltaspan.probes._http._source import HttpOptions, HttpSource, make_source
+from deltaspan.probes._prometheus._promql import fill_query, query_fields
+from deltaspan.probes._prometheus._query import has_reset_since, query_samples, query_values
+from deltaspan.probes._prometheus._totals import CounterTotal
 
 __all__ = ["counter", "series", "value"]
 
 _EXACT: Final = 2.0**53
-"""Up to which a double tells whole numbers apart."""
+"""Below this, a double represents each whole number exactly."""
 
 
 @overload
@@ -50,7 +50,7 @@ def value(
     *,
     missing_ok: bool = ...,
     client: httpx.Client | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[HttpOptions],
 ) -> StateProbe[float]: ...
 @overload
 def value(
@@ -59,7 +59,7 @@ def value(
     *,
     missing_ok: bool = ...,
     client: httpx.AsyncClient,
-    **options: Unpack[Options],
+    **options: Unpack[HttpOptions],
 ) -> AsyncStateProbe[float]: ...
 def value(
     server: str,
@@ -67,44 +67,44 @@ def value(
     *,
     missing_ok: bool = False,
     client: Client = None,
-    **options: Unpack[Options],
+    **options: Unpack[HttpOptions],
 ) -> StateProbe[float] | AsyncStateProbe[float]:
-    """Read one number: that of a query which gives a scalar, or a single series.
+    """Read one number, from a query that gives a scalar or one series.
 
-    Of a counter read `counter`: its value falls when its process is restarted.
+    For a counter use `counter`, since its value falls when its process restarts.
 
     Args:
-        server: where the Prometheus is, such as `http://localhost:9090`.
+        server: the URL of the Prometheus, such as `http://localhost:9090`.
         query: PromQL.
-        missing_ok: whether no series at all counts as 0.
+        missing_ok: whether no series counts as 0.
         client: as for `http.json`.
-        **options: likewise.
+        **options: as for `http.json`.
 
     Raises:
-        DefinitionTypeError: an argument is of the wrong kind.
-        DefinitionValueError: the server has no `http://` before it, or a field of the query stands outside of
-            quotes or is written as for another system.
+        DefinitionTypeError: an argument has the wrong type.
+        DefinitionValueError: the server has no `http://`, or a field of the query is not in quotes, or is
+            written as for another system.
 
     Example:
         >>> from deltaspan import change
         >>> change("pods", value("http://localhost:9090", 'sum(pods{app="$app"})')).by(1)
         change('pods', prometheus.value('http://localhost:9090', 'sum(pods{app="$app"})')).by(1)
     """
-    source, needs = _server(server, options), fields_in(query)
+    source, needs = _server_source(server, options), query_fields(query)
 
-    def steps(values: Mapping[str, Any]) -> Steps[float]:
-        _, found = yield from asked(source, filled_in(query, values))
-        if len(found) > 1:
+    def steps(**values: Any) -> HttpSteps[float]:
+        _, values_by_series = yield from query_values(source, fill_query(query, values))
+        if len(values_by_series) > 1:
             raise AnswerError(
-                f"the query gives {len(found)} series: aggregate them, as sum(...) does, or read "
+                f"the query gives {len(values_by_series)} series: aggregate them, as sum(...) does, or read "
                 f"prometheus.series"
             )
-        if not found and not missing_ok:
-            raise AnswerError(_NOTHING)
-        return _plain(next(iter(found.values()), 0.0))
+        if not values_by_series and not missing_ok:
+            raise AnswerError(_NO_SERIES)
+        return _to_number(next(iter(values_by_series.values()), 0.0))
 
-    words = said("prometheus.value", source.shown, query, missing_ok=missing_ok or None)
-    return http_probe(source, client, steps, words, needs)
+    call = said("prometheus.value", source.shown, query, missing_ok=missing_ok or None)
+    return http_probe(source, client, steps, call, needs)
 
 
 @overload
@@ -114,7 +114,7 @@ def series(
     *,
     missing_ok: bool = ...,
     client: httpx.Client | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[HttpOptions],
 ) -> StateProbe[dict[str, float]]: ...
 @overload
 def series(
@@ -123,7 +123,7 @@ def series(
     *,
     missing_ok: bool = ...,
     client: httpx.AsyncClient,
-    **options: Unpack[Options],
+    **options: Unpack[HttpOptions],
 ) -> AsyncStateProbe[dict[str, float]]: ...
 def series(
     server: str,
@@ -131,36 +131,38 @@ def series(
     *,
     missing_ok: bool = False,
     client: Client = None,
-    **options: Unpack[Options],
+    **options: Unpack[HttpOptions],
 ) -> StateProbe[dict[str, float]] | AsyncStateProbe[dict[str, float]]:
-    """Read a number for each series that a query gives, by its labels as PromQL writes them.
+    """Read a number for each series of a query: series → number.
+
+    A series is written as PromQL writes it, by its name and labels.
 
     Args:
         server: as for `value`.
-        query: likewise; at most 100 000 series are read.
-        missing_ok: whether no series at all is a state.
+        query: as for `value`; at most 100 000 series are read.
+        missing_ok: whether no series is a state.
         client: as for `http.json`.
-        **options: likewise.
+        **options: as for `http.json`.
 
     Raises:
         DefinitionTypeError: as for `value`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `value`.
 
     Example:
         >>> from deltaspan import change
         >>> change("jobs", series("http://localhost:9090", "jobs")).by({'jobs{{queue="mail"}}': 1})
         change('jobs', prometheus.series('http://localhost:9090', 'jobs')).by({'jobs{{queue="mail"}}': 1})
     """
-    source, needs = _server(server, options), fields_in(query)
+    source, needs = _server_source(server, options), query_fields(query)
 
-    def steps(values: Mapping[str, Any]) -> Steps[dict[str, float]]:
-        _, found = yield from asked(source, filled_in(query, values))
-        if not found and not missing_ok:
-            raise AnswerError(_NOTHING)
-        return {labels: _plain(number) for labels, number in found.items()}
+    def steps(**values: Any) -> HttpSteps[dict[str, float]]:
+        _, values_by_series = yield from query_values(source, fill_query(query, values))
+        if not values_by_series and not missing_ok:
+            raise AnswerError(_NO_SERIES)
+        return {labels: _to_number(number) for labels, number in values_by_series.items()}
 
-    words = said("prometheus.series", source.shown, query, missing_ok=missing_ok or None)
-    return http_probe(source, client, steps, words, needs)
+    call = said("prometheus.series", source.shown, query, missing_ok=missing_ok or None)
+    return http_probe(source, client, steps, call, needs)
 
 
 @overload
@@ -170,7 +172,7 @@ def counter(
     *,
     missing_ok: bool = ...,
     client: httpx.Client | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[HttpOptions],
 ) -> StateProbe[float]: ...
 @overload
 def counter(
@@ -179,7 +181,7 @@ def counter(
     *,
     missing_ok: bool = ...,
     client: httpx.AsyncClient,
-    **options: Unpack[Options],
+    **options: Unpack[HttpOptions],
 ) -> AsyncStateProbe[float]: ...
 def counter(
     server: str,
@@ -187,82 +189,84 @@ def counter(
     *,
     missing_ok: bool = False,
     client: Client = None,
-    **options: Unpack[Options],
+    **options: Unpack[HttpOptions],
 ) -> StateProbe[float] | AsyncStateProbe[float]:
-    """Read how far the counters of a selector have counted, in total, whatever resets them meanwhile.
+    """Read the total of the counters of a selector, across resets.
 
-    A counter that was reset since it was read last, by a restart, counts on from there, with what the server
-    knows of it up to the reset, even where it has climbed past its old value. One that is new counts from 0;
-    one that has vanished keeps what it had. So the total never falls, and a delta is never negative. A read
-    after the first costs two queries, and three after a reset.
+    If a counter was reset since the last read, by a restart, its total continues from there, with the
+    server's samples up to the reset, even if the counter has passed its old value again. A new counter
+    starts from 0. A counter that has vanished keeps its part. So the total never falls, and a delta is
+    never negative. A read after the first one costs two queries, and three after a reset.
 
-    The probe remembers what it read last, for this process alone: a window that is verified in another
-    process takes a reset in between for what it looks like. What was counted after the last sample before
-    a reset is lost to Prometheus too.
+    The probe remembers its last read in this process only. A window that is verified in another process
+    cannot recognize a reset in between. Prometheus itself loses counts between the last sample and a
+    reset.
 
     Args:
         server: as for `value`.
         selector: a metric and its labels, such as `orders_total{shop="$shop"}`, without functions.
-        missing_ok: whether no series at all counts as 0, because the action makes the first.
+        missing_ok: whether no series counts as 0, because the action creates the first one.
         client: as for `http.json`.
-        **options: likewise.
+        **options: as for `http.json`.
 
     Raises:
         DefinitionTypeError: as for `value`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `value`.
 
     Example:
         >>> from deltaspan import change
         >>> change("orders", counter("http://localhost:9090", 'orders_total{shop="$shop"}')).by(1)
         change('orders', prometheus.counter('http://localhost:9090', 'orders_total{shop="$shop"}')).by(1)
     """
-    source, needs = _server(server, options), fields_in(selector)
-    counted: dict[str, Counted] = {}
+    source, needs = _server_source(server, options), query_fields(selector)
+    totals: dict[str, CounterTotal] = {}
 
-    def steps(values: Mapping[str, Any]) -> Steps[float]:
-        query = filled_in(selector, values)
-        its = counted.setdefault(query, Counted())
+    def steps(**values: Any) -> HttpSteps[float]:
+        query = fill_query(selector, values)
+        counter_total = totals.setdefault(query, CounterTotal())
         while True:
-            known = its.known()
-            at, found = yield from asked(source, query)
-            if not (found or known.last or missing_ok):
-                raise AnswerError(_NOTHING)
-            between = {labels: [number] for labels, number in found.items()}
-            falls = known.falls(found)
-            if known.is_after(at):
-                if falls:
-                    raise AnswerError(_BACK)
-            elif known.at is not None and (falls or (yield from reset_since(source, query, known.at, at))):
-                between |= yield from since(source, query, known.at, at)
-            total = its.add(known, at, between)
+            last_read = counter_total.last_read()
+            read_at, values_by_series = yield from query_values(source, query)
+            if not (values_by_series or last_read.last or missing_ok):
+                raise AnswerError(_NO_SERIES)
+            between = {labels: [number] for labels, number in values_by_series.items()}
+            has_fallen = last_read.has_fallen(values_by_series)
+            if last_read.is_after(read_at):
+                if has_fallen:
+                    raise AnswerError(_CLOCK_SET_BACK)
+            elif last_read.read_at is not None and (
+                has_fallen or (yield from has_reset_since(source, query, last_read.read_at, read_at))
+            ):
+                between |= yield from query_samples(source, query, last_read.read_at, read_at)
+            total = counter_total.add(last_read, read_at, between)
             if total is not None:
-                return _plain(total)
+                return _to_number(total)
 
-    words = said("prometheus.counter", source.shown, selector, missing_ok=missing_ok or None)
-    return http_probe(source, client, steps, words, needs)
+    call = said("prometheus.counter", source.shown, selector, missing_ok=missing_ok or None)
+    return http_probe(source, client, steps, call, needs)
 
 
-_NOTHING: Final = (
-    "the query matches no series: see that its names and labels are right; where none is a state of its own, "
-    "say missing_ok=True"
+_NO_SERIES: Final = (
+    "the query matches no series: check its names and labels; if an empty result is a valid state, write "
+    "missing_ok=True"
 )
 
 
-_BACK: Final = (
-    "a counter stands lower than it did, at an earlier time than the server told before: its clock was set "
-    "back, or another server answered; name one server"
+_CLOCK_SET_BACK: Final = (
+    "a counter is lower than before, and so is the time of the server: its clock was set back, or another "
+    "server answered; name one server"
 )
 
 
-def _server(server: str, options: Options) -> Source:
-    source = source_of(server, options)
+def _server_source(server: str, options: HttpOptions) -> HttpSource:
+    source = make_source(server, options)
     if source.fields:
         raise DefinitionValueError(
-            f"{source.shown!r}: the server is named without fields; they are for the query"
+            f"{source.shown!r}: the URL of the server takes no fields; write them in the query"
         )
     return source
 
 
-def _plain(number: float) -> float:
-    # A whole number reads better as one, and is equal.
+def _to_number(number: float) -> float:
+    # A whole number reads better as an int, and is equal.
     return int(number) if number.is_integer() and abs(number) < _EXACT else number

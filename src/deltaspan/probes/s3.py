@@ -1,4 +1,6 @@
-"""Read S3 (and what speaks its protocol, such as MinIO): which objects there are, and what one holds.
+"""Probes of S3: object counts, object lists, metadata, text, digests.
+
+They also read stores that speak the protocol of S3, such as MinIO.
 
     >>> import boto3
     >>> from deltaspan import change, unchanged
@@ -10,22 +12,22 @@
     ...     unchanged("price", s3.digest(client, "reports", "{tenant}/prices.csv")),
     ... )
 
-`client` is a client of boto3, with the retries and timeouts that it is configured with; in async actions it
-is read in another thread. In a bucket, a prefix and a key, `{name}` stands for the action's argument of that
-name, or `{causal_tag}`, which scopes the check; write a brace itself twice.
+`client` is a client of boto3, with its own retries and timeouts. In async actions another thread reads it. In
+a bucket, a prefix and a key, `{name}` stands for the action's argument of that name, or `{causal_tag}`, which
+scopes the check. Double a brace that is part of the text.
 
-From the cheapest: `head` is one request; `count` and `objects` are one for each thousand objects below the
-prefix, which is billed as such; `text` and `digest` fetch the object.
+Cost, from the cheapest: `head` is one request. `count` and `objects` are one request, billed as such, for
+each thousand objects below the prefix. `text` and `digest` fetch the object.
 
-S3 shows what was written as soon as the write has returned; not every store that speaks its protocol does.
-One request is of one moment. A list of several pages is not: what others write or delete meanwhile may or
-may not be in it. Only the current version of an object is read: neither earlier ones nor delete markers are
-seen, so an object that is deleted in a bucket with versions is one that is not there. Parts of an upload that
-was not completed are not seen either.
+S3 shows a write as soon as the write returns. Some stores that speak its protocol do not. One request sees
+one moment. A list of several pages may or may not include what others write or delete meanwhile. Only the
+current version of an object is read, so an object that was deleted in a versioned bucket is missing. Parts of
+an incomplete upload are not seen.
 
-What cannot be read is inconclusive, in the words of S3: no connection, no such bucket, no permission
-(`s3:ListBucket` for `count` and `objects`, `s3:GetObject` for the others; without `s3:ListBucket` a key that
-is not there is refused too). So is what is larger than each probe says.
+If S3 cannot be read, the check is inconclusive, with the error text of S3: no connection, no such bucket, no
+permission. The permission is `s3:ListBucket` for `count` and `objects`, and `s3:GetObject` for the others;
+without `s3:ListBucket`, S3 also refuses a key that does not exist. The check is also inconclusive beyond the
+limit of a probe.
 
 The module needs boto3: `pip install 'deltaspan[s3]'`.
 """
@@ -37,41 +39,41 @@ from collections.abc import Callable
 from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
-from deltaspan._templates import fields_of, filled, is_of_one_length, places_of
+from deltaspan._templates import fields_of, fill, has_fixed_length, places_of
 from deltaspan.checks import said
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._base.secrets import secrets_of
 
 try:
-    import boto3  # type: ignore[import-untyped]  # noqa: F401  # its clients are botocore's
+    import boto3  # type: ignore[import-untyped]  # noqa: F401  # its clients are classes of botocore
     from botocore.client import BaseClient  # type: ignore[import-untyped]
     from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 except ImportError:
     raise ImportError("deltaspan.probes.s3 needs boto3: pip install 'deltaspan[s3]'") from None
 
-from deltaspan.probes._s3._reading import S3ReadError, code_of, fetched, listed, of_a_store
+from deltaspan.probes._s3._requests import S3ReadError, check_is_s3, error_code, fetch_object, list_objects
 
 __all__ = ["Object", "count", "digest", "head", "objects", "text"]
 
 S = TypeVar("S")
-_MOST_OBJECTS: Final = 250_000
-"""How many objects are told; each is three values of a state."""
-_MOST_COUNTED: Final = 1_000_000
-_MOST_BYTES: Final = 1_000_000
-"""How much text is told of an object."""
+_MAX_OBJECTS: Final = 250_000
+"""The most objects of a state. Each is three of the values that a state may have."""
+_MAX_COUNTED: Final = 1_000_000
+_MAX_TEXT_BYTES: Final = 1_000_000
+"""The most bytes of an object that are read as text."""
 _CHUNK: Final = 1 << 20
-_OF_PREFIXES: Final = frozenset({"count", "objects"})
+_LISTING_PROBES: Final = frozenset({"count", "objects"})
 
 
 class Object(NamedTuple):
-    """An object, as a list tells it.
+    """An object in a list of a bucket.
 
     Attributes:
         size: bytes.
-        etag: what S3 gives to tell one content from another. It is the MD5 of the content only of what was
-            uploaded in one part and is not encrypted with a key of KMS or of the customer; the same content
-            uploaded in parts has another one.
+        etag: S3's identifier of the content. It is the MD5 of the content only if the object was uploaded in
+            one part, and is not encrypted with a key of KMS or of the customer. The same content uploaded in
+            parts has another ETag.
     """
 
     size: int
@@ -79,17 +81,17 @@ class Object(NamedTuple):
 
 
 def count(client: BaseClient, bucket: str, prefix: str = "") -> StateProbe[int]:
-    """Count the objects whose keys begin with a prefix; at most a million.
+    """Count the objects whose keys begin with a prefix, up to a million.
 
     Args:
         client: see the module.
         bucket: its name.
-        prefix: the beginning of the keys, such as `reports/{tenant}/`. One that ends with a field is refused,
-            for `acme2` begins with `acme` too.
+        prefix: the beginning of the keys, such as `reports/{tenant}/`. It may not end with a field, since
+            `acme2` begins with `acme` too.
 
     Raises:
-        DefinitionTypeError: the client is none of S3, or a name is no text.
-        DefinitionValueError: a field is no plain name, or the prefix ends with one.
+        DefinitionTypeError: the client is not a client of S3, or a name is not a str.
+        DefinitionValueError: a field is not a plain name, or the prefix ends with one.
 
     Example:
         >>> from deltaspan import change
@@ -99,25 +101,26 @@ def count(client: BaseClient, bucket: str, prefix: str = "") -> StateProbe[int]:
     """
 
     def read(bucket: str, prefix: str) -> int:
-        return sum(1 for _ in listed(client, bucket, prefix, _MOST_COUNTED, "narrow the prefix"))
+        return sum(1 for _ in list_objects(client, bucket, prefix, _MAX_COUNTED, "narrow the prefix"))
 
     return _probe("count", client, read, bucket, prefix)
 
 
 def objects(client: BaseClient, bucket: str, prefix: str = "") -> StateProbe[dict[str, Object]]:
-    """Read the objects whose keys begin with a prefix: key → size and ETag; at most 250 000.
+    """Read the objects whose keys begin with a prefix: key → size and ETag.
 
-    What is written again with the same content mostly reads as before, and so does what got other metadata
-    alone: `head` tells those, `digest` one content from another.
+    At most 250 000 objects are read. An object that is rewritten with the same content usually has the
+    same ETag. New metadata alone does not change the state; `head` shows metadata, and `digest` compares
+    content.
 
     Args:
         client: see the module.
         bucket: its name.
-        prefix: as for `count`; the keys are told whole.
+        prefix: as for `count`. The state has the whole keys.
 
     Raises:
         DefinitionTypeError: as for `count`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `count`.
 
     Example:
         >>> from deltaspan import change
@@ -127,8 +130,8 @@ def objects(client: BaseClient, bucket: str, prefix: str = "") -> StateProbe[dic
     """
 
     def read(bucket: str, prefix: str) -> dict[str, Object]:
-        found = listed(client, bucket, prefix, _MOST_OBJECTS, "narrow the prefix, or use `count`")
-        return {each["Key"]: Object(each["Size"], each["ETag"].strip('"')) for each in found}
+        listing = list_objects(client, bucket, prefix, _MAX_OBJECTS, "narrow the prefix, or use `count`")
+        return {item["Key"]: Object(item["Size"], item["ETag"].strip('"')) for item in listing}
 
     return _probe("objects", client, read, bucket, prefix)
 
@@ -142,20 +145,21 @@ def head(
     client: BaseClient, bucket: str, key: str, *, missing_ok: bool
 ) -> StateProbe[dict[str, Any] | None]: ...
 def head(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = False) -> Any:
-    """Read what S3 knows of an object, without fetching it: `size`, `etag`, `content_type` and `metadata`.
+    """Read the metadata of an object without fetching its content.
 
-    `metadata` is what whoever wrote it has put there, such as a causal tag.
+    The state has `size`, `etag`, `content_type` and `metadata`. `metadata` is what the writer has set,
+    such as a causal tag.
 
     Args:
         client: see the module.
         bucket: its name.
         key: the object's.
-        missing_ok: whether no such object is a state, None, because the action makes or removes it. In a
-            bucket that is there; it takes one more request then.
+        missing_ok: whether a missing object is a state, None, because the action creates or removes it. The
+            bucket must exist. A missing object takes one more request.
 
     Raises:
         DefinitionTypeError: as for `count`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `count`.
 
     Example:
         >>> from deltaspan import change
@@ -166,18 +170,18 @@ def head(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = False)
 
     def read(bucket: str, key: str) -> dict[str, Any] | None:
         try:
-            found = client.head_object(Bucket=bucket, Key=key)
+            response = client.head_object(Bucket=bucket, Key=key)
         except ClientError as error:
-            if not (missing_ok and code_of(error) in {"404", "NoSuchKey"}):
+            if not (missing_ok and error_code(error) in {"404", "NoSuchKey"}):
                 raise
-            client.head_bucket(Bucket=bucket)  # HEAD does not say which of the two is not there
+            client.head_bucket(Bucket=bucket)  # HEAD does not say if the bucket or the key is missing
             return None
-        of_a_store(found)
+        check_is_s3(response)
         return {
-            "size": found["ContentLength"],
-            "etag": found["ETag"].strip('"'),
-            "content_type": found.get("ContentType"),
-            "metadata": found["Metadata"],
+            "size": response["ContentLength"],
+            "etag": response["ETag"].strip('"'),
+            "content_type": response.get("ContentType"),
+            "metadata": response["Metadata"],
         }
 
     return _probe("head", client, read, bucket, key, missing_ok=missing_ok)
@@ -190,17 +194,17 @@ def text(
 @overload
 def text(client: BaseClient, bucket: str, key: str, *, missing_ok: bool) -> StateProbe[str | None]: ...
 def text(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = False) -> Any:
-    """Read the text that an object holds, in UTF-8; at most a million bytes.
+    """Read an object as UTF-8 text, up to a million bytes.
 
     Args:
         client: see the module.
         bucket: its name.
         key: the object's.
-        missing_ok: as for `head`, and without another request.
+        missing_ok: as for `head`, but without another request.
 
     Raises:
         DefinitionTypeError: as for `count`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `count`.
 
     Example:
         >>> from deltaspan import change
@@ -210,15 +214,17 @@ def text(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = False)
     """
 
     def read(bucket: str, key: str) -> str | None:
-        def decoded(found: Any) -> str:
-            if found["ContentLength"] > _MOST_BYTES:
-                raise S3ReadError(f"it has more than {_MOST_BYTES} bytes: read its `digest`, or its `head`")
+        def decode(response: Any) -> str:
+            if response["ContentLength"] > _MAX_TEXT_BYTES:
+                raise S3ReadError(
+                    f"it has more than {_MAX_TEXT_BYTES} bytes: read its `digest`, or its `head`"
+                )
             try:
-                return str(found["Body"].read(), "utf-8")
+                return str(response["Body"].read(), "utf-8")
             except UnicodeDecodeError:
-                raise S3ReadError("it is no text in UTF-8: read its `digest`") from None
+                raise S3ReadError("it is not text in UTF-8: read its `digest`") from None
 
-        return fetched(client, bucket, key, decoded, missing_ok=missing_ok)
+        return fetch_object(client, bucket, key, decode, missing_ok=missing_ok)
 
     return _probe("text", client, read, bucket, key, missing_ok=missing_ok)
 
@@ -230,7 +236,9 @@ def digest(
 @overload
 def digest(client: BaseClient, bucket: str, key: str, *, missing_ok: bool) -> StateProbe[str | None]: ...
 def digest(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = False) -> Any:
-    """Read the SHA-256 of what an object holds, however it was uploaded; the object is fetched for it.
+    """Read the SHA-256 of an object's content, independent of the upload method.
+
+    Each read fetches the object.
 
     Args:
         client: see the module.
@@ -240,7 +248,7 @@ def digest(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = Fals
 
     Raises:
         DefinitionTypeError: as for `count`.
-        DefinitionValueError: likewise.
+        DefinitionValueError: as for `count`.
 
     Example:
         >>> from deltaspan import unchanged
@@ -250,38 +258,44 @@ def digest(client: BaseClient, bucket: str, key: str, *, missing_ok: bool = Fals
     """
 
     def read(bucket: str, key: str) -> str | None:
-        def digested(found: Any) -> str:
+        def digest_body(response: Any) -> str:
             sha = hashlib.sha256()
-            for chunk in found["Body"].iter_chunks(_CHUNK):
+            for chunk in response["Body"].iter_chunks(_CHUNK):
                 sha.update(chunk)
             return f"sha256:{sha.hexdigest()}"
 
-        return fetched(client, bucket, key, digested, missing_ok=missing_ok)
+        return fetch_object(client, bucket, key, digest_body, missing_ok=missing_ok)
 
     return _probe("digest", client, read, bucket, key, missing_ok=missing_ok)
 
 
 def _probe(
-    word: str, client: Any, read: Callable[[str, str], S], bucket: str, name: str, *, missing_ok: bool = False
+    function: str,
+    client: Any,
+    read: Callable[[str, str], S],
+    bucket: str,
+    name: str,
+    *,
+    missing_ok: bool = False,
 ) -> StateProbe[S]:
     kind = type(client).__name__
     if (
         not isinstance(client, BaseClient)
         or client.meta.service_model.service_name != "s3"
-        or iscoroutinefunction(client._make_api_call)  # noqa: SLF001  # aiobotocore's, by which alone it tells
+        or iscoroutinefunction(client._make_api_call)  # noqa: SLF001  # only this shows a client of aiobotocore
     ):
-        raise DefinitionTypeError(f"s3.{word}() reads with a boto3.client('s3'), not with a {kind}")
-    for _, field, after in places_of(name) if word in _OF_PREFIXES else ():
-        if not (after or is_of_one_length(field)):
+        raise DefinitionTypeError(f"s3.{function}() reads with a boto3.client('s3'), not with a {kind}")
+    for _, field, after in places_of(name) if function in _LISTING_PROBES else ():
+        if not (after or has_fixed_length(field)):
             raise DefinitionValueError(
-                f"the prefix {name!r} ends with an argument, so that of 'acme' would read 'acme2' too: end "
-                f"it with what ends the name, as in '{{{field}}}/'"
+                f"the prefix {name!r} ends with an argument, so 'acme' would also select 'acme2'; end it "
+                f"with a separator, as in '{{{field}}}/'"
             )
-    shown = said(f"s3.{word}", bucket, *([name] if name else []), missing_ok=missing_ok or None)
+    call = said(f"s3.{function}", bucket, *([name] if name else []), missing_ok=missing_ok or None)
     return StateProbe(
-        lambda **given: read(filled(bucket, given), filled(name, given)),
-        shown.replace("(", "(client, ", 1),
+        lambda **values: read(fill(bucket, values), fill(name, values)),
+        call.replace("(", "(client, ", 1),
         fields_of(bucket, name),
         secrets_of(client.meta.endpoint_url),
-        content=word == "text",
+        content=function == "text",
     )

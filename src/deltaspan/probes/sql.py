@@ -1,36 +1,35 @@
-"""Probes of SQL databases: how many rows, which rows, what a statement returns, or every table at once.
+"""Probes of SQL databases: row counts, rows, statements, or every table.
 
-The first argument says where to read:
+The first argument of each probe is its source:
 
-- An `Engine` or `AsyncEngine` of SQLAlchemy 2, or a function that opens a DB-API connection
-  (`lambda: sqlite3.connect(path)`): over a connection of our own, in a transaction that is read-only where
-  the database has such (PostgreSQL, MySQL, MariaDB, SQLite) and always rolled back. What the action has not
-  committed is not there, so it is not taken for done. From a pool it takes one connection more than the
-  action holds.
-- A `sessionmaker` or `async_sessionmaker`: as its engine.
-- A `Session`, `Connection`, `AsyncSession` or `AsyncConnection` of SQLAlchemy, or an open DB-API connection:
-  *inside the caller's transaction*, where uncommitted work is seen. Nothing of it is committed, rolled back
-  or closed. Nothing is flushed either: what a session has not sent yet is not there. On PostgreSQL a
-  savepoint keeps a failing read from ending the transaction. Outside any transaction, a session is read as
-  its engine is. It is read by the thread that runs the action, so leave out `.timeout()`.
+- An `Engine` or `AsyncEngine` of SQLAlchemy 2, or a function that opens a DB-API connection (`lambda:
+  sqlite3.connect(path)`). The probe reads over a new connection, in a transaction that is rolled back. It is
+  read-only on PostgreSQL, MySQL, MariaDB and SQLite. Uncommitted work of the action is not seen, so it never
+  counts as done. The probe needs one connection of the pool besides those of the action.
+- A `sessionmaker` or `async_sessionmaker`: it is read as its engine.
+- A `Session`, `Connection`, `AsyncSession` or `AsyncConnection` of SQLAlchemy, or an open DB-API connection.
+  The probe reads *in the caller's transaction*, so it sees uncommitted work. It commits, rolls back and
+  closes nothing of it. It flushes nothing, so it does not see what a session has not sent yet. On PostgreSQL
+  a savepoint protects the transaction from a failing read. If a session has no transaction, its engine is
+  read. The thread of the action reads, so do not use `.timeout()`.
+- A function that names arguments of the action and returns one of these, `lambda session: session`. The
+  thread of the action reads what it returns. It does not scope the check.
 
-- A function that names arguments of the action and returns one of these, `lambda session: session`. It is
-  read as what it returns, by the thread that runs the action, and does not scope the check.
+A `scoped_session` is read as the session of this thread. If the file of a SQLite database is missing, it is
+not created, and the check is inconclusive.
 
-A `scoped_session` is read as the session of this thread. A file of SQLite that is not there is not created:
-the check is inconclusive.
+An engine of SQLite in memory has one connection, shared with the action. If a transaction is open on it, the
+check is inconclusive.
 
-An engine of SQLite in memory has one connection, the action's own: it is read where no transaction is open,
-and the check is inconclusive where one is.
+Write SQL yourself, and never build it from data. Put data into parameters, `:name`. `params=` gives values of
+parameters. The others are the action's arguments of that name, or `:causal_tag`. A name that is not an
+argument of the action is an error at decoration. A colon in a literal, a comment or a `::cast` is not a
+parameter. A literal that is only a parameter, `':name'`, `'{name}'` or `'$name'`, is an error, since it would
+be literal text.
 
-SQL is written by the developer, never made of data: data goes into parameters, `:name`. Those that `params=`
-does not give are the action's arguments of that name, or `:causal_tag`, and a name that the action does not
-have is refused at decoration. In literals, comments and `::casts` a colon is no parameter; a literal that is
-nothing but a parameter, `':name'`, `'{name}'` or `'$name'`, is refused, for it would be that very text.
-
-What the database refuses (no such table, no permission, a wrong password, no connection) makes the check
-inconclusive with the database's own words, without parameters or passwords. How long it may take says
-`.timeout()` of the check.
+If the database refuses a read (no such table, no permission, a wrong password, no connection), the check is
+inconclusive, with the error text of the database, without parameters and passwords. `.timeout()` of the check
+limits the time of a read.
 
 Example:
     >>> import sqlite3
@@ -56,7 +55,7 @@ Example:
 from __future__ import annotations
 
 try:
-    import sqlalchemy as _sqlalchemy  # noqa: F401  # asked for here, so that what is missing is said
+    import sqlalchemy as _sqlalchemy  # noqa: F401  # so that the error names the missing package
 except ImportError as error:
     raise ImportError(
         "deltaspan.probes.sql needs SQLAlchemy 2: pip install 'deltaspan[sqlalchemy]'"

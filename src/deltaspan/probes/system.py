@@ -1,20 +1,21 @@
-"""Read the machine that this process runs on: environment, processes, listening ports, installed packages.
+"""Probes of this machine: environment, processes, listening ports, installed packages.
 
     >>> from deltaspan import change, unchanged
     >>> from deltaspan.probes import system
     >>> checks = (
     ...     change("packages", system.packages("{venv}")).only("requests", "urllib3"),
     ...     unchanged("environment", system.environment(digests=True)),
-    ...     unchanged("processes", system.processes()),  # nothing that it started was left running
+    ...     unchanged("processes", system.processes()),  # no process was left running
     ... )
 
-From the cheapest: `environment` copies a mapping, `processes` and `ports` read a few files of the kernel for
-each process of the machine, `packages` reads a file for each package, and for another interpreter starts it.
-None is of one moment: what starts or ends during a read may or may not be in it. All of it is shared by
-whatever else runs here, so the claims hold where the action is alone, or with `.allowing_others()`.
+Cost, from the cheapest: `environment` copies a mapping. `processes` and `ports` read a few kernel files for
+each process of the machine. `packages` reads a file for each package, and starts another interpreter if you
+name one. No read sees one moment: a process that starts or ends meanwhile may or may not be in the state. All
+programs on the machine share this state, so a claim holds if the action runs alone, or with
+`.allowing_others()`.
 
-The module needs psutil: `pip install 'deltaspan[system]'`. What the system does not let this user read is
-inconclusive, in its words.
+The module needs psutil: `pip install 'deltaspan[system]'`. If this user may not read something, the check is
+inconclusive, with the error text of the system.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Final
 
-from deltaspan._templates import Template, fields_of, filled
+from deltaspan._templates import Template, fields_of, fill
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.probes._base.probe import StateProbe
 from deltaspan.probes._base.secrets import without
-from deltaspan.probes._system._interpreters import installed_here, installed_of
+from deltaspan.probes._system._interpreters import installed_for, installed_here
 
 try:
     import psutil
@@ -40,23 +41,24 @@ except ImportError:
 __all__ = ["environment", "packages", "ports", "processes"]
 
 _KEY: Final = os.urandom(32)
-"""Digests are of this process alone: outside it nobody can try which value gives one."""
+"""A key of this process alone, so that values cannot be guessed from digests outside of it."""
 
 
 def environment(values: Iterable[str] = (), *, digests: bool = False) -> StateProbe[dict[str, str]]:
-    """Read the environment of this process: name → "set", so that no value is told that nobody asked for.
+    """Read the environment variables of this process: name → "set".
 
-    What a child process has, or what C code sets for itself, is not seen. Without `digests` only names are
-    compared: a variable that is given another value has not changed, unless `values` names it.
+    Values are shown only of the names in `values`. Variables of child processes, and those that C code
+    sets for itself, are not seen. Without `digests` only names are compared: a new value of a variable is
+    not a change, unless `values` names the variable.
 
     Args:
-        values: names whose values are told. States are recorded: name none that holds a secret. Of a URL
-            with credentials these are hidden.
-        digests: tell a digest of each other value, which says *that* it changed. It compares within this
-            process only, and gives nothing away.
+        values: names of variables whose values are shown. States are recorded, so do not name a secret.
+            Credentials in a URL are hidden.
+        digests: show a digest of each other value, so that a new value is a change. Digests are comparable
+            within this process only, and reveal nothing.
 
     Raises:
-        DefinitionTypeError: `values` is one text, or holds what is none.
+        DefinitionTypeError: `values` is a str, or contains something else than str.
 
     Example:
         >>> from deltaspan import change, window
@@ -69,28 +71,28 @@ def environment(values: Iterable[str] = (), *, digests: bool = False) -> StatePr
     names = tuple(values) if not isinstance(values, str) else None
     if names is None or not all(isinstance(name, str) for name in names):
         raise DefinitionTypeError(f"environment(values=...) takes a list of names, not {values!r}")
-    told = frozenset(names)
-    said = [*([repr(list(names))] if names else []), *(["digests=True"] if digests else [])]
+    shown_names = frozenset(names)
+    call_arguments = [*([repr(list(names))] if names else []), *(["digests=True"] if digests else [])]
 
     def read() -> dict[str, str]:
         return {
-            name: _shown(value) if name in told else _digest(value) if digests else "set"
+            name: _render_value(value) if name in shown_names else _digest(value) if digests else "set"
             for name, value in os.environ.copy().items()
         }
 
-    return StateProbe(read, f"system.environment({', '.join(said)})")
+    return StateProbe(read, f"system.environment({', '.join(call_arguments)})")
 
 
 def processes(*, arguments: bool = False) -> StateProbe[dict[str, str]]:
-    """Read the processes below this one, children's children too: pid and start → name of the program.
+    """Read the descendant processes of this process.
 
-    The start is part of the key, as the system gives pids out again. Left out are those that have ended and
-    were not waited for, and those that nobody below this process is the parent of any more: what detaches
-    itself (a daemon, `setsid` in a shell that ends) is no descendant. Those that a probe of another check
-    runs at the same time are seen.
+    The state is pid and start time → name of the program. The start time is part of the key, since the
+    system reuses pids. Two kinds of process are left out: those that have ended and were not waited for,
+    and those that have detached from this process tree (a daemon, `setsid` in a shell that ends).
+    Processes that a probe of another check runs at the same time are included.
 
     Args:
-        arguments: tell the whole command line. Passwords are often in there, and states are recorded.
+        arguments: show the whole command line. It often has passwords, and states are recorded.
 
     Example:
         >>> import subprocess
@@ -102,10 +104,10 @@ def processes(*, arguments: bool = False) -> StateProbe[dict[str, str]]:
         'pass'
         >>> _ = server.communicate()
     """
-    known: dict[psutil.Process, str] = {}
+    known_keys: dict[psutil.Process, str] = {}
 
     def read() -> dict[str, str]:
-        nonlocal known
+        nonlocal known_keys
         found: dict[psutil.Process, str] = {}
         names: dict[str, str] = {}
         for process in psutil.Process().children(recursive=True):
@@ -113,23 +115,24 @@ def processes(*, arguments: bool = False) -> StateProbe[dict[str, str]]:
                 with process.oneshot():
                     if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
                         continue
-                    # Kept, for the system computes it from when it booted, which moves with its clock.
-                    key = known.get(process) or f"{process.pid} since {_time(process.create_time())}"
+                    # Kept, because the system computes it from its boot time, which moves with its clock.
+                    key = known_keys.get(process) or f"{process.pid} since {_time(process.create_time())}"
                     names[key] = _command(process) if arguments else process.name()
                     found[process] = key
             except psutil.NoSuchProcess:
-                continue  # it ended meanwhile
-        known = found
+                continue  # it has ended meanwhile
+        known_keys = found
         return names
 
     return StateProbe(read, f"system.processes({'arguments=True' if arguments else ''})")
 
 
 def ports() -> StateProbe[dict[int, str]]:
-    """Read the TCP ports on which something listens, whoever it is: port → addresses, each with its pid.
+    """Read the listening TCP ports of the machine: port → addresses with pids.
 
-    Such as `"127.0.0.1 pid 4242, ::1 pid 4242"`. Of other users' processes the pid is "unknown", unless this
-    is the superuser; on macOS only the superuser may read this at all. In a container these are its own.
+    A value is, for example, `"127.0.0.1 pid 4242, ::1 pid 4242"`. The pid of another user's process is
+    "unknown", unless this process runs as the superuser. On macOS only the superuser may read ports at
+    all. In a container the ports are those of the container.
 
     Example:
         >>> import socket
@@ -144,29 +147,30 @@ def ports() -> StateProbe[dict[int, str]]:
 
     def read() -> dict[int, str]:
         found: dict[int, set[str]] = {}
-        for each in psutil.net_connections("tcp"):
-            if each.status == psutil.CONN_LISTEN and each.laddr:
-                owner = "unknown" if each.pid is None else each.pid
-                found.setdefault(each.laddr.port, set()).add(f"{each.laddr.ip} pid {owner}")
+        for connection in psutil.net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.laddr:
+                owner = "unknown" if connection.pid is None else connection.pid
+                found.setdefault(connection.laddr.port, set()).add(f"{connection.laddr.ip} pid {owner}")
         return {port: ", ".join(sorted(found[port])) for port in sorted(found)}
 
     return StateProbe(read, "system.ports()")
 
 
 def packages(python: Template = sys.executable) -> StateProbe[dict[str, str]]:
-    """Read the packages that are installed for an interpreter: name → version, names as PyPI spells them.
+    """Read the installed packages of an interpreter: name → version.
 
-    Of this interpreter they are read here, along `sys.path`. Another is started for it, isolated (`-I`), so
-    that neither the working folder nor `PYTHONPATH` counts; what its own `.pth` files say is run, as always.
-    An install that broke off and has no name is left out, and one of the same version again is not seen.
+    Names are normalized as on PyPI. For this interpreter, packages are read here, along `sys.path`.
+    Another interpreter is started isolated (`-I`), so the working folder and `PYTHONPATH` do not count,
+    but its own `.pth` files run. A broken install without a name is left out. A reinstall of the same
+    version is not seen.
 
     Args:
         python: an interpreter, or the folder of a virtual environment. `{name}` stands for the action's
-            argument of that name; a `Path` is meant as it is written.
+            argument of that name. A `Path` is used literally.
 
     Raises:
-        DefinitionTypeError: it is neither text nor a path.
-        DefinitionValueError: a field is no plain name.
+        DefinitionTypeError: it is neither a str nor a path.
+        DefinitionValueError: a field is not a plain name.
 
     Example:
         >>> from deltaspan import change
@@ -175,14 +179,14 @@ def packages(python: Template = sys.executable) -> StateProbe[dict[str, str]]:
     """
 
     def read(**values: object) -> dict[str, str]:
-        chosen = filled(python, values)
-        return installed_here() if chosen == sys.executable else installed_of(chosen)
+        interpreter = fill(python, values)
+        return installed_here() if interpreter == sys.executable else installed_for(interpreter)
 
-    said = "" if python == sys.executable else repr(python)
-    return StateProbe(read, f"system.packages({said})", fields_of(python))
+    call_arguments = "" if python == sys.executable else repr(python)
+    return StateProbe(read, f"system.packages({call_arguments})", fields_of(python))
 
 
-def _shown(value: str) -> str:
+def _render_value(value: str) -> str:
     shown = without(value, ())
     return value if shown == value else f"{shown} ({_digest(value)})"
 

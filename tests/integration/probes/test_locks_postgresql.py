@@ -1,4 +1,4 @@
-"""A lock that several processes take: an advisory lock of a real PostgreSQL server, by a context manager."""
+"""Advisory locks of a real PostgreSQL server, taken by several processes."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def test_a_lock_that_another_holds_for_too_long_leaves_the_check_without_a_verdi
     )
 
 
-def test_a_lock_that_expired_before_its_release_is_told_and_breaks_nothing(client, caplog):
+def test_a_lock_that_expired_before_its_release_is_reported_and_breaks_nothing(client, caplog):
     lock = client.lock("rows-lock", timeout=0.05)
     with collect_reports() as reports:
         found = expects(change("rows", lambda: 0).by(0).exclusively(lock))(

@@ -1,4 +1,4 @@
-"""A probe that needs a library which is not installed says which extra installs it."""
+"""A missing library is reported with the extra that installs it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def printed(code, *arguments):
 
 
 @pytest.mark.parametrize(("probe", "library", "extra"), NEEDS)
-def test_a_missing_library_is_told_with_the_extra_that_installs_it(probe, library, extra):
+def test_a_missing_library_is_reported_with_the_extra_that_installs_it(probe, library, extra):
     if importlib.util.find_spec(f"deltaspan.probes.{probe}") is None:
         pytest.skip("it is not there yet")
     said = printed(IMPORTED_WITHOUT, probe, library)
@@ -70,7 +70,7 @@ def test_sql_needs_greenlet_only_for_what_is_awaited():
     *states, refused = printed(SQL_WITHOUT).splitlines()
 
     assert states == ["2"] * 5
-    assert refused.startswith("'int' is nowhere to read from; pass an engine")
+    assert refused.startswith("'int' is not a source; pass an engine")
 
 
 FILES_WITHOUT = """

@@ -1,4 +1,4 @@
-"""What the probes read of real git repositories, of every shape."""
+"""States that the git probes read of real repositories."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_branches_and_tags_name_commits(repo):
     assert git.tags(repo.path)() == {"light": first, "v1": first}
 
 
-def test_a_path_that_is_no_utf_8_is_told_whole(repo, recorded):
+def test_a_path_that_is_not_utf_8_is_reported_whole(repo, recorded):
     name = os.fsdecode(b'caf\xe9 \n".py')
     with window(
         "add",

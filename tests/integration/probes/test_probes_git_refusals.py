@@ -1,4 +1,4 @@
-"""What git probes will not do, whoever asks it of them, and what they say when they cannot read."""
+"""Errors of the git probes, and programs that they never run."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_working_tree_that_a_configuration_puts_elsewhere_is_not_read(repo, tm
     other.write("a", "1")
     repo("config", "core.worktree", str(other.path))
 
-    assert said(git.status(repo.path)).endswith(f"has the working tree elsewhere, in {other.path}")
+    assert said(git.status(repo.path)).endswith(f"puts the working tree in {other.path}; name that folder")
 
 
 def test_a_replaced_commit_does_not_hide_the_one_that_is_there(repo):
@@ -160,12 +160,12 @@ def test_a_repository_whose_name_looks_like_an_option_is_a_folder(repo, tmp_path
 # What is said -----------------------------------------------------------------------------------------------
 
 
-def test_a_missing_folder_reference_or_repository_is_told_in_gits_words(repo, tmp_path):
+def test_a_missing_folder_reference_or_repository_is_reported_in_gits_words(repo, tmp_path):
     assert "No such file or directory" in said(git.commits(tmp_path / "nowhere"))
     assert "bad revision 'nope'" in said(git.commits(repo.path, "nope"))
     assert "Not a valid object name nope" in said(git.files(repo.path, "nope"))
     assert "not a git repository" in said(git.status(tmp_path))
-    with pytest.raises(DefinitionValueError, match="a place to read is not empty text"):
+    with pytest.raises(DefinitionValueError, match="the path is empty"):
         git.status("")
 
 
@@ -176,9 +176,9 @@ def test_a_broken_branch_is_not_taken_for_one_without_commits(repo):
         assert "broken" in said(probe) or "bad" in said(probe) or "Not a valid" in said(probe)
 
 
-def test_a_repository_of_another_owner_is_refused_as_git_refuses_it(repo, monkeypatch):
+def test_a_repository_of_another_owner_is_rejected_as_git_refuses_it(repo, monkeypatch):
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    monkeypatch.setattr(_command, "_KEPT", (*_command._KEPT, "GIT_TEST_"))
+    monkeypatch.setattr(_command, "_KEPT_VARIABLES", (*_command._KEPT_VARIABLES, "GIT_TEST_"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
 
@@ -195,7 +195,7 @@ def test_without_git_it_says_what_to_install(repo, tmp_path, monkeypatch):
 
 def test_what_is_too_large_names_what_is_cheaper(repo, monkeypatch):
     repo.commit(b="2")
-    monkeypatch.setattr(_command, "LIMIT", 1)
+    monkeypatch.setattr(_command, "MAX_RECORDS", 1)
 
     assert said(git.history(repo.path)).endswith(
         "there are more than 1 entries: count them with `commits`, or read a range, `main..HEAD`"
@@ -209,9 +209,9 @@ def test_a_git_that_does_not_end_is_stopped_with_what_it_started(repo, tmp_path,
     folder.mkdir()
     script(folder / "git", "sleep 600 & sleep 600")
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setattr(_command, "_PATIENCE", 0.2)
+    monkeypatch.setattr(_command, "_TIMEOUT_SECONDS", 0.2)
 
-    assert said(git.commits(repo.path)).endswith("git was stopped (it may take 0.2 seconds)")
+    assert said(git.commits(repo.path)).endswith("git did not end within 0.2 seconds and was stopped")
 
 
 def test_an_answer_that_breaks_off_is_none(repo, tmp_path, monkeypatch):
@@ -220,7 +220,7 @@ def test_an_answer_that_breaks_off_is_none(repo, tmp_path, monkeypatch):
     script(folder / "git", "printf 'one\\ntw'")
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
-    assert said(git.history(repo.path)).endswith("git's answer breaks off at b'tw'")
+    assert said(git.history(repo.path)).endswith("the output of git ends within a record: b'tw'")
 
 
 def test_no_password_of_a_remote_is_shown(repo):
@@ -244,10 +244,10 @@ def test_a_check_on_what_cannot_be_read_is_inconclusive(tmp_path):
     assert (w.report["commits"].outcome, w.report["commits"].reason) == ("inconclusive", "baseline_failed")
 
 
-def test_a_wrong_definition_is_refused_where_it_is_written():
-    with pytest.raises(DefinitionTypeError, match=r"a place to read is text or a pathlib\.Path, not 3"):
+def test_a_wrong_definition_is_rejected_where_it_is_written():
+    with pytest.raises(DefinitionTypeError, match=r"a path is a str or a pathlib\.Path, not 3"):
         git.commits(3)
-    with pytest.raises(DefinitionValueError, match="write it twice"):
+    with pytest.raises(DefinitionValueError, match="to write a brace, double it"):
         git.commits("{repo", "HEAD")
     with pytest.raises(DefinitionValueError, match="a field is the plain name of a parameter"):
         git.commits("{repo.path}")

@@ -1,4 +1,4 @@
-"""What was pushed is asked of the remote, a real bare repository, and not of what was last fetched of it."""
+"""Git probes of a remote read the remote itself, not the last fetch."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_an_empty_remote_has_none(repo, tmp_path):
 
 
 @pytest.mark.parametrize("remote", ["nowhere", "--upload-pack=touch written", ""])
-def test_a_remote_that_is_none_is_told_in_gits_words(repo, remote):
+def test_a_remote_that_is_invalid_is_reported_in_gits_words(repo, remote):
     with pytest.raises(ProbeError, match="GitError: fatal: "):
         git.branches(repo.path, remote=remote)()
 

@@ -28,7 +28,7 @@ def test_a_clean_tree_has_no_entry(repo):
     assert state(repo) == {}
 
 
-def test_what_is_not_staged_is_told_plainly(repo):
+def test_what_is_not_staged_is_reported_plainly(repo):
     repo.write("a", "other")
     (repo.path / "b").unlink()
     repo.write("new/deep/file")
@@ -57,13 +57,13 @@ def test_what_is_staged_says_so_and_what_came_after(repo):
     }
 
 
-def test_of_a_renamed_file_both_paths_are_told(repo):
+def test_of_a_renamed_file_both_paths_are_reported(repo):
     repo("mv", "a", "z")
 
     assert state(repo) == {"z": "staged: renamed from a", "a": "staged: renamed to z"}
 
 
-def test_a_new_file_in_the_place_of_a_renamed_one_is_told_too(repo):
+def test_a_new_file_in_the_place_of_a_renamed_one_is_reported_too(repo):
     repo("mv", "a", "z")
     repo.write("a", "new")
 

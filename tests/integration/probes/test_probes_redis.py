@@ -1,4 +1,4 @@
-"""What the Redis probes read, of a real server, with every kind of client."""
+"""States that the Redis probes read of a real server, with every client."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_every_type_is_read_as_what_it_is(client, read):
     }
 
 
-def test_what_is_long_or_no_text_is_told_by_its_size_and_digest(client, read):
+def test_what_is_long_or_no_text_is_reported_by_its_size_and_digest(client, read):
     client.set("long", "x" * 257)
     client.hset("picture", "png", b"\xff\xfe")
     before = read(probes.values, "*")
@@ -85,7 +85,7 @@ def test_what_is_long_or_no_text_is_told_by_its_size_and_digest(client, read):
     assert before["picture"] == after["picture"]
 
 
-def test_a_name_that_is_no_utf_8_holds_surrogates_and_is_read_by_it(client, read):
+def test_a_name_that_is_not_utf_8_holds_surrogates_and_is_read_by_it(client, read):
     client.rpush(b"raw:\xff", 1, 2)
 
     assert read(probes.keys, "raw:*") == {"raw:\udcff"}
@@ -114,7 +114,7 @@ def test_each_type_has_a_length_and_a_missing_key_none(client, read):
     assert [read(probes.length, name) for name in names] == [4, 1, 2, 3, 1, 1, 0]
 
 
-def test_a_field_scopes_the_read_and_is_matched_as_it_is(client, read):
+def test_a_field_scopes_the_read_and_is_matched_literally(client, read):
     client.mset({"cart:a*:1": 1, "cart:ab:1": 1, "cart:[a-z]:1": 1, "{a*}:1": 1})
 
     assert read(probes.keys, "cart:{tenant}:*", tenant="a*") == {"cart:a*:1"}
@@ -148,7 +148,7 @@ def test_keys_that_come_and_go_during_the_read_are_no_error(client, monkeypatch)
     assert set(probes.values(client, "n:*")()) == {f"n:{number}" for number in (0, 4, 5, 6, 7, 8, 9)}
 
 
-def test_what_is_there_throughout_is_told_once_whatever_others_write(client, port):
+def test_what_is_there_throughout_is_reported_once_whatever_others_write(client, port):
     stable = {f"stable:{number}" for number in range(3000)}
     client.mset(dict.fromkeys(stable, 1))
     done = threading.Event()
@@ -239,7 +239,7 @@ async def test_an_async_action_is_checked_with_a_client_of_either_kind(client, p
     assert outcomes(reports) == ["pass"] * 8
 
 
-def test_what_the_action_changed_besides_is_told_by_key(client):
+def test_what_the_action_changed_besides_is_reported_by_key(client):
     client.mset({"stock:ham": 3, "stock:egg": 5})
     with window("sell", change("stock", probes.values(client, "stock:*")).only("stock:ham")) as w:
         client.mset({"stock:ham": 2, "stock:egg": 4})

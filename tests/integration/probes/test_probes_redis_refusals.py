@@ -1,4 +1,4 @@
-"""What the Redis probes say when they cannot read, and what they keep to themselves."""
+"""Errors of the Redis probes, without secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.services
 
 redis = pytest.importorskip("redis")
 from deltaspan.probes import redis as probes  # noqa: E402  # likewise
-from deltaspan.probes._redis import _values as _redis_reading  # noqa: E402  # likewise
+from deltaspan.probes._redis import _values  # noqa: E402  # likewise
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def said_async(make, **options):
     return str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_told(port):
+def test_a_server_that_is_not_there_is_reported(port):
     nobody = redis.Redis(HOST, free_port())
 
     assert said(probes.size(nobody)).startswith(
@@ -58,7 +58,7 @@ def test_a_server_that_is_not_there_is_told(port):
     assert "ConnectionError" in said_async(probes.size, host=HOST, port=free_port())
 
 
-def test_a_wrong_password_is_told_and_not_shown(port):
+def test_a_wrong_password_is_reported_and_not_shown(port):
     address = f"redis://default:wr%2Fng@{HOST}:{port}/0"
     with redis.Redis.from_url(address) as client:
         probe = probes.count(client, "*")
@@ -96,7 +96,7 @@ def test_a_password_is_hidden_though_the_server_repeats_but_its_beginning(tmp_pa
             assert password[:6] not in text
 
 
-def test_a_command_that_the_user_may_not_run_is_told_in_the_servers_words(client, port):
+def test_a_command_that_the_user_may_not_run_is_reported_in_the_servers_words(client, port):
     client.execute_command(
         "ACL", "SETUSER", "reader", "on", f">{PASSWORD}", "~a:*", "+@all", "-scan", "-dbsize"
     )
@@ -108,7 +108,7 @@ def test_a_command_that_the_user_may_not_run_is_told_in_the_servers_words(client
         assert "NoPermissionError" in said(probes.length(reader, "b:1"))
 
 
-def test_a_key_that_changes_its_type_during_the_read_is_told(client, monkeypatch):
+def test_a_key_that_changes_its_type_during_the_read_is_reported(client, monkeypatch):
     client.set("a", 1)
     pipeline = redis.Redis.pipeline
 
@@ -132,12 +132,12 @@ def test_a_key_that_changes_its_type_during_the_read_is_told(client, monkeypatch
 def test_what_is_too_much_names_what_is_cheaper(client, monkeypatch):
     client.mset({"a": 1, "b": 2})
     client.rpush("list", *range(3))
-    monkeypatch.setattr(_redis_reading, "MOST_VALUES", 4)
+    monkeypatch.setattr(_values, "MAX_VALUES", 4)
     assert said(probes.values(client, "*")).endswith(
         "RedisReadError: the keys hold more than 4 values: narrow the pattern, or read `keys`, or the "
         "`length` of one"
     )
-    monkeypatch.setattr(_redis_reading, "MOST_KEYS", 2)
+    monkeypatch.setattr(_values, "MAX_KEYS", 2)
 
     assert said(probes.count(client, "*")).endswith(
         "RedisReadError: more than 2 keys match '*': narrow the pattern, or count all keys with `size`"
@@ -145,15 +145,15 @@ def test_what_is_too_much_names_what_is_cheaper(client, monkeypatch):
     assert probes.size(client)() == 3
 
 
-def test_a_wrong_definition_is_refused_where_it_is_written(client):
+def test_a_wrong_definition_is_rejected_where_it_is_written(client):
     for other in (None, "redis://host", client.pipeline()):
         with pytest.raises(
             DefinitionTypeError, match=r"redis.count\(\) reads with a redis.Redis or a redis.asyn"
         ):
             probes.count(other, "*")
-    with pytest.raises(DefinitionTypeError, match="expected text or a path, not 3"):
+    with pytest.raises(DefinitionTypeError, match="a template is a str or a path, not 3"):
         probes.count(client, 3)
-    with pytest.raises(DefinitionValueError, match="write it twice"):
+    with pytest.raises(DefinitionValueError, match="to write a brace, double it"):
         probes.keys(client, "{tenant:*")
     with pytest.raises(DefinitionTypeError, match="needs 'tennant', which does not exist"):
         window("fix", change("keys", probes.count(client, "{tennant}:*")), args={"tenant": "a"})

@@ -1,4 +1,4 @@
-"""What the S3 probes read of a server that speaks S3's protocol, and what they say when they cannot."""
+"""States and errors of the S3 probes, with a server of the S3 protocol."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def connected(port, host=HOST, **given):
 
 @contextlib.contextmanager
 def answering(body):
-    """Serve one body, with 200, whatever is asked for; give the port."""
+    """Serve one body with status 200 for any request, and return the port."""
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -218,7 +218,7 @@ async def test_an_async_action_is_checked(client, bucket):
     assert outcomes(reports) == ["pass"] * 3
 
 
-def test_what_the_action_wrote_besides_is_told_by_key(client, bucket):
+def test_what_the_action_wrote_besides_is_reported_by_key(client, bucket):
     put(client, bucket, ham=b"1", egg=b"1")
     with window("fix", change("objects", s3.objects(client, bucket)).only("ham")) as w:
         put(client, bucket, ham=b"2", egg=b"22")
@@ -230,7 +230,7 @@ def test_what_the_action_wrote_besides_is_told_by_key(client, bucket):
 # What is said -----------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_not_there_is_told_without_a_password():
+def test_a_server_that_is_not_there_is_reported_without_a_password():
     nobody = connected(free_port(), host=f"ann:{PASSWORD}@{HOST}")
     probe = s3.count(nobody, "reports")
     with window("load", change("reports", probe).by(1)) as w:
@@ -244,7 +244,7 @@ def test_a_server_that_is_not_there_is_told_without_a_password():
     assert PASSWORD not in text
 
 
-def test_what_the_user_may_not_do_is_told_in_the_words_of_s3(client, bucket):
+def test_what_the_user_may_not_do_is_reported_in_the_words_of_s3(client, bucket):
     put(client, bucket, a=b"1")
     client.put_bucket_policy(
         Bucket=bucket,
@@ -258,28 +258,28 @@ def test_what_the_user_may_not_do_is_told_in_the_words_of_s3(client, bucket):
         assert text.endswith(": Forbidden")
 
 
-def test_what_answers_but_is_no_s3_is_never_an_empty_bucket():
+def test_what_answers_but_is_not_s3_is_never_an_empty_bucket():
     for body in (b"", b"<html><body>please log in</body></html>"):
         with answering(body) as port:
             client = connected(port)
             for probe in (s3.count(client, "reports"), s3.objects(client, "reports")):
-                assert said(probe).endswith("and at proxies in between")
+                assert said(probe).endswith("and the proxies in between")
             for make in (s3.head, s3.text, s3.digest):
-                assert "S3ReadError: what answers is no S3" in said(make(client, "reports", "a"))
+                assert "S3ReadError: the answer is not from S3" in said(make(client, "reports", "a"))
             client.close()
 
 
-def test_a_list_that_ends_before_its_end_is_told():
+def test_a_list_that_ends_before_its_end_is_reported():
     cut = b"<ListBucketResult><Name>reports</Name><IsTruncated>true</IsTruncated></ListBucketResult>"
     with answering(cut) as port:
         client = connected(port)
         text = said(s3.count(client, "reports"))
         client.close()
 
-    assert "the store does not say where its list goes on after 0 objects" in text
+    assert "the store does not return the token of the next page after 0 objects" in text
 
 
-def test_credentials_that_are_no_header_are_not_shown(port):
+def test_credentials_outside_of_headers_are_not_shown(port):
     for given in ({"aws_session_token": f"{SECRET}\n"}, {"aws_access_key_id": f"{SECRET}\n"}):
         client = connected(port, **given)
         text = said(s3.count(client, "reports"))
@@ -291,8 +291,8 @@ def test_credentials_that_are_no_header_are_not_shown(port):
 
 def test_what_is_too_much_names_what_is_cheaper(client, bucket, monkeypatch):
     put(client, bucket, a=b"\xff", b=b"1234")
-    monkeypatch.setattr(s3, "_MOST_OBJECTS", 1)
-    monkeypatch.setattr(s3, "_MOST_BYTES", 3)
+    monkeypatch.setattr(s3, "_MAX_OBJECTS", 1)
+    monkeypatch.setattr(s3, "_MAX_TEXT_BYTES", 3)
 
     assert said(s3.objects(client, bucket)).endswith(
         "S3ReadError: there are more than 1 objects: narrow the prefix, or use `count`"
@@ -300,14 +300,14 @@ def test_what_is_too_much_names_what_is_cheaper(client, bucket, monkeypatch):
     assert said(s3.text(client, bucket, "b")).endswith(
         "S3ReadError: it has more than 3 bytes: read its `digest`, or its `head`"
     )
-    assert said(s3.text(client, bucket, "a")).endswith("it is no text in UTF-8: read its `digest`")
+    assert said(s3.text(client, bucket, "a")).endswith("it is not text in UTF-8: read its `digest`")
 
 
-def test_a_wrong_definition_is_refused_where_it_is_written(client, bucket):
+def test_a_wrong_definition_is_rejected_where_it_is_written(client, bucket):
     for other in (None, boto3.client("sts", region_name="us-east-1"), boto3.session.Session()):
         with pytest.raises(DefinitionTypeError, match=r"s3.count\(\) reads with a boto3.client\('s3'\), not"):
             s3.count(other, bucket)
-    with pytest.raises(DefinitionTypeError, match="expected text or a path, not 3"):
+    with pytest.raises(DefinitionTypeError, match="a template is a str or a path, not 3"):
         s3.count(client, 3)
     with pytest.raises(DefinitionValueError, match="a field is the plain name of a parameter"):
         s3.text(client, bucket, "{tenant.name}")

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from deltaspan import change, unchanged, window
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes import sql
-from deltaspan.probes._sql import _digests as _whole
+from deltaspan.probes._sql import _digests
 from integration._services import mariadb
 
 pymysql = pytest.importorskip("pymysql", reason="pymysql is not installed: make services")
@@ -115,16 +115,16 @@ def test_whatever_is_done_to_a_table_shows(engine, statement, damage):
 
 
 def test_everything_is_of_one_moment(engine, monkeypatch):
-    collected = _whole.collected
+    collect_rows = _digests.collect_rows
 
     def interrupted(*args, **options):
-        found = collected(*args, **options)
+        found = collect_rows(*args, **options)
         run(engine, "UPDATE log SET entry = concat(entry, 'y')")
         run(engine, "UPDATE `order` SET id = id + 1")
         return found
 
     before = sql.database(engine)()
-    monkeypatch.setattr(_whole, "collected", interrupted)
+    monkeypatch.setattr(_digests, "collect_rows", interrupted)
 
     assert sql.database(engine)() == before
 
@@ -164,7 +164,7 @@ def test_inside_a_connection_of_pymysql_nothing_is_begun_or_ended(connect):
         connection.rollback()
 
 
-def test_a_wrong_password_is_said_in_the_databases_words(address):
+def test_a_wrong_password_is_reported_in_the_databases_words(address):
     engine = create_engine("mysql+pymysql://ann:s3cr%2Ft@{}:{}/shop".format(*address))
     with pytest.raises(ProbeError, match="Access denied for user 'ann'") as caught:
         sql.rows(engine, "flows")()

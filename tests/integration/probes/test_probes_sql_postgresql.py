@@ -205,7 +205,7 @@ def test_rows_that_the_caller_is_streaming_are_left_to_it(engine):
         assert len(numbers.all()) == 4999
 
 
-def test_where_there_is_no_transaction_a_session_is_read_without_a_savepoint(engine):
+def test_outside_of_a_transaction_a_session_is_read_without_a_savepoint(engine):
     auto = engine.execution_options(isolation_level="AUTOCOMMIT")
     with Session(auto) as session, session.begin():
         session.execute(text("INSERT INTO flows (tenant) VALUES ('new')"))
@@ -494,7 +494,7 @@ async def test_a_read_that_is_cancelled_gives_its_connection_back(later):
     assert later.pool.checkedout() == 0
 
 
-def test_an_engine_of_one_connection_for_all_is_refused():
+def test_an_engine_of_one_connection_for_all_is_rejected():
     engine = create_engine("postgresql+psycopg://", poolclass=StaticPool)
 
     with pytest.raises(DefinitionValueError, match="one connection for all"):
@@ -562,7 +562,7 @@ async def test_work_of_an_async_session_that_is_an_argument_is_seen_too(engine, 
 
 
 @pytest.mark.parametrize("tenant", ["%", ".*", "_cme", "acme' OR '1'='1", "\\", "$$", "acme%"])
-def test_a_hostile_argument_is_compared_as_it_is(engine, tenant):
+def test_a_hostile_argument_is_compared_literally(engine, tenant):
     assert sql.rows(engine, "flows", where="tenant = :t")(t=tenant) == 0
     assert sql.rows(engine, "flows", where="starts_with(tenant, :t)")(t=tenant) == 0
 

@@ -1,4 +1,4 @@
-"""Probes of the machine: a real environment, real processes and sockets, a real virtual environment."""
+"""Probes of the machine: real variables, processes, sockets and environments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stop(process):
 # Environment ------------------------------------------------------------------------------------------------
 
 
-def test_no_value_of_the_environment_is_told_that_nobody_asked_for(monkeypatch):
+def test_no_value_of_the_environment_is_reported_that_nobody_asked_for(monkeypatch):
     monkeypatch.setenv("API_KEY", "s3cret")
     monkeypatch.setenv("MODE", "test")
 
@@ -69,14 +69,14 @@ def test_the_credentials_in_a_url_are_hidden_and_their_change_is_seen(monkeypatc
     assert "s3cret" not in str(w.report)
 
 
-def test_a_value_that_is_no_text_has_a_digest(monkeypatch):
+def test_a_value_that_is_not_text_has_a_digest(monkeypatch):
     monkeypatch.setenv("RAW", "\udcff")
 
     assert system.environment(digests=True)()["RAW"].startswith("digest ")
 
 
 @pytest.mark.parametrize("values", ["PATH", [3]])
-def test_what_is_no_list_of_names_is_refused(values):
+def test_what_is_not_a_list_of_names_is_rejected(values):
     with pytest.raises(DefinitionTypeError, match="takes a list of names"):
         system.environment(values)
 
@@ -157,7 +157,7 @@ def test_two_addresses_of_a_port_are_one_entry():
     assert found[port] == f"127.0.0.1 pid {os.getpid()}, 127.0.0.2 pid {os.getpid()}"
 
 
-def test_a_connection_is_no_listener():
+def test_a_connection_is_not_a_listener():
     server = socket.create_server(("127.0.0.1", 0))
     with server, socket.create_connection(server.getsockname()) as client:
         assert client.getsockname()[1] not in system.ports()()
@@ -248,7 +248,7 @@ def test_another_interpreter_does_not_read_the_working_folder(environment, tmp_p
         ("/bin/false", "ended with status 1"),
     ],
 )
-def test_an_interpreter_that_is_none_is_told(python, words):
+def test_an_interpreter_that_is_invalid_is_reported(python, words):
     with pytest.raises(ProbeError, match="could not be read") as caught:
         system.packages(python)()
     assert words in str(caught.value)
@@ -258,13 +258,13 @@ def test_an_interpreter_that_does_not_answer_is_stopped(tmp_path, monkeypatch):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nexec sleep 600\n")
     python.chmod(0o755)
-    monkeypatch.setattr("deltaspan.probes._system._interpreters._PATIENCE", 0.2)
+    monkeypatch.setattr("deltaspan.probes._system._interpreters._TIMEOUT_SECONDS", 0.2)
 
     with pytest.raises(ProbeError, match=r"did not answer within 0\.2 seconds"):
         system.packages(python)()
 
 
-def test_an_interpreter_with_a_wrong_field_is_refused():
+def test_an_interpreter_with_a_wrong_field_is_rejected():
     with pytest.raises(DefinitionValueError, match="a field is the plain name of a parameter"):
         system.packages("{venv.path}")
 

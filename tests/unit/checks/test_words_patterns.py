@@ -289,18 +289,18 @@ REFUSED = {
     ),
     "an open brace": (
         lambda: change("x", dict).ignoring("a{"), ValueError,
-        ("check 'x': ignoring: 'a{': Single '{' encountered in format string; for a brace itself write it "
-         "twice"),
+        ("check 'x': ignoring: 'a{': Single '{' encountered in format string; to write a brace, double "
+         "it"),
     ),
     "more than a name": (
         lambda: change("x", dict).adding("{order.id}"), ValueError,
-        ("check 'x': adding: '{order.id}': a field is the plain name of a parameter, as in '{repo}'; for a "
-         "brace itself write it twice"),
+        ("check 'x': adding: '{order.id}': a field is the plain name of a parameter, as in '{repo}'; "
+         "to write a brace, double it"),
     ),
     "a brace in a key": (
         lambda: change("x", dict).by({'jobs{queue="mail"}': 1}), ValueError,
         ("check 'x': by: 'jobs{queue=\"mail\"}': a field is the plain name of a parameter, as in '{repo}'; "
-         "for a brace itself write it twice"),
+         "to write a brace, double it"),
     ),
 }  # fmt: skip
 

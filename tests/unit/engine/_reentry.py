@@ -20,7 +20,7 @@ import deltaspan  # noqa: E402
 from deltaspan import change, expects, tagged, window  # noqa: E402
 from deltaspan._telemetry import Instruments, install  # noqa: E402
 from deltaspan.probes import files  # noqa: E402
-from deltaspan.probes._prometheus._counted import Counted  # noqa: E402
+from deltaspan.probes._prometheus._totals import CounterTotal  # noqa: E402
 
 PLACES = (deltaspan.__path__[0],)
 n = [0]
@@ -40,7 +40,7 @@ def add():
 
 
 def count_on():
-    counted.add(counted.known(), 1.0, {"series": [1.0]})
+    counted.add(counted.last_read(), 1.0, {"series": [1.0]})
 
 
 def generate():
@@ -55,7 +55,7 @@ def by_hand():
     opened.verify()
 
 
-counted = Counted()
+counted = CounterTotal()
 iterators = tagged(lambda: iter(rows), key="id", tag="tag")
 appended = files.lines("{path}")
 generators = tagged(lambda: (row for row in rows), key="id", tag="tag")

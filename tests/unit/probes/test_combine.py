@@ -1,4 +1,4 @@
-"""`combine`: the parts of one read are probes, and the checks of one action share it."""
+"""`combine`: the parts of one read, shared by the checks of an action."""
 
 import asyncio
 import threading
@@ -228,10 +228,10 @@ def test_what_can_be_walked_through_once_is_not_shared_as_if_it_were_empty(once)
         rows.append(3)
 
     assert [check.reason for check in w.report] == ["baseline_failed"] * 2
-    assert "of which its first part would leave nothing to the others" in w.report["rows"].explanation
+    assert "which its first part would exhaust" in w.report["rows"].explanation
 
 
-async def test_an_async_read_that_gives_an_iterator_is_refused_too():
+async def test_an_async_read_that_gives_an_iterator_is_rejected_too():
     async def read():
         return iter([1, 2])
 
@@ -282,11 +282,11 @@ def test_it_reads_as_it_was_written(desk):
 
 
 @pytest.mark.parametrize("wrong", [None, 3.5, True])
-def test_a_part_of_a_wrong_kind_is_refused(desk, wrong):
+def test_a_part_of_a_wrong_kind_is_rejected(desk, wrong):
     with pytest.raises(DefinitionTypeError, match="a part of a combined read is the name"):
         combine(desk.count)[wrong]
 
 
-def test_a_snapshot_in_place_of_what_reads_it_is_refused():
+def test_a_snapshot_in_place_of_what_reads_it_is_rejected():
     with pytest.raises(DefinitionTypeError, match="pass the function, not its result"):
         combine({"open": 1})

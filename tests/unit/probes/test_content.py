@@ -1,4 +1,4 @@
-"""Content that ready-made probes read: what changed is named, and no value leaves unless asked for."""
+"""Content in the delta of ready-made probes: changes are named, values hidden."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Note(Base):
 
 @pytest.fixture
 def database(tmp_path):
-    """Return the engine of a database with one row, and what changes that row and adds another."""
+    """Return an engine with one row, and an action that changes and adds rows."""
     engine = create_engine(f"sqlite:///{tmp_path / 'notes.sqlite'}")
     Base.metadata.create_all(engine)
     with engine.begin() as connection:
@@ -278,7 +278,7 @@ def test_a_baseline_of_content_is_not_handed_over(tmp_path):
     assert "canary" not in str(w.verify())
 
 
-def test_why_a_system_could_not_be_read_is_told():
+def test_why_a_system_could_not_be_read_is_reported():
     with window("write", change("x", sql.records(lambda: sqlite3.connect(":memory:"), "notes"))) as w:
         pass
 
@@ -328,7 +328,7 @@ def test_no_value_leaves_by_what_the_action_claims(database, recorded, claim, an
 
 
 @pytest.mark.parametrize("fails_at", [0, 1])
-def test_what_a_probe_of_content_raises_is_told_by_its_class(recorded, fails_at):
+def test_what_a_probe_of_content_raises_is_reported_by_its_class(recorded, fails_at):
     reads = [dict, dict]
     reads[fails_at] = lambda: refuse(BEFORE)
     read = probe(content=True)(lambda: reads.pop(0)())
@@ -360,7 +360,7 @@ def test_of_a_delta_of_an_unknown_kind_nothing_is_shown():
         value = AFTER
         others_and_untagged = (AFTER, AFTER)
 
-        def words(self):
+        def call(self):
             return AFTER
 
     expected = change("x", lambda: 3).expectation
@@ -381,7 +381,7 @@ def test_a_state_that_the_stack_has_no_room_for_is_hidden_as_a_whole():
         (state,) = state
 
 
-def test_who_made_a_change_of_content_is_told(database):
+def test_who_made_a_change_of_content_is_reported(database):
     engine, act = database
     with window("write", change("x", sql.records(engine, "notes"))) as w:
         act()
@@ -408,7 +408,7 @@ def test_what_is_made_of_content_is_content(recorded, wrap):
     assert not [each for each in everything_told(w, recorded, read) if "canary" in each]
 
 
-def test_the_tags_of_rows_are_no_content():
+def test_the_tags_of_rows_are_not_content():
     rows = [{"id": 1, "tag": None}]
     read = tagged(
         probe(content=True, hint="the replica may lag behind")(lambda: list(rows)), key="id", tag="tag"

@@ -48,7 +48,7 @@ def test_a_file_that_is_made_and_one_that_is_empty_are_two_states(tmp_path):
     assert w.report.passed
 
 
-def test_what_is_no_text_is_an_error(tmp_path):
+def test_what_is_not_text_is_an_error(tmp_path):
     (tmp_path / "a").write_bytes(b"caf\xe9")
     with pytest.raises(ProbeError, match="can't decode byte 0xe9"):
         text(tmp_path / "a")()
@@ -65,20 +65,20 @@ def test_a_text_over_its_limit_names_another_probe(tmp_path):
 
 @pytest.mark.parametrize("probe", [text, lines])
 @pytest.mark.parametrize("path", ["/dev/zero", "{pipe}", "{folder}"])
-def test_what_is_no_file_is_an_error_and_not_waited_for(tmp_path, probe, path):
+def test_what_is_not_a_file_is_an_error_and_not_waited_for(tmp_path, probe, path):
     os.mkfifo(tmp_path / "pipe")
     path = path.format(pipe=tmp_path / "pipe", folder=tmp_path)
     with pytest.raises(ProbeError, match=r"not a file|Is a directory"):
         probe(Path(path))()
 
 
-def test_an_encoding_that_does_not_exist_is_refused():
+def test_an_encoding_that_does_not_exist_is_rejected():
     with pytest.raises(DefinitionValueError, match="unknown encoding: utf-9"):
         text("a", encoding="utf-9")
 
 
 @pytest.mark.parametrize("probe", [text, lines])
-def test_a_limit_that_is_none_is_refused(probe):
+def test_a_limit_that_is_invalid_is_rejected(probe):
     with pytest.raises(DefinitionError, match="limit=0"):
         probe("a", limit=0)
 
@@ -115,7 +115,7 @@ def test_a_delta_shows_the_lines(log):
     )
 
 
-def test_line_ends_of_either_kind_are_no_part_of_a_line(log):
+def test_line_ends_of_either_kind_are_not_part_of_a_line(log):
     assert judged(log, change("log", lines(log)).adding("a", ""), "a", "", end="\r\n").passed
 
 
@@ -253,13 +253,13 @@ def test_what_has_no_lines_is_an_error(tmp_path):
         lines(tmp_path / "a")()
 
 
-def test_a_window_that_goes_to_another_process_is_refused(log):
-    opened = window("run", observe("log", lines(log)).showing())
-    opened.capture_baseline()
+def test_a_window_that_goes_to_another_process_is_rejected(log):
+    open_regular = window("run", observe("log", lines(log)).showing())
+    open_regular.capture_baseline()
 
     with pytest.raises(DefinitionValueError, match="a range at 0"):
-        opened.to_json()
-    opened.verify()
+        open_regular.to_json()
+    open_regular.verify()
 
 
 def test_the_beginnings_that_are_remembered_are_bounded(log, monkeypatch):
@@ -272,7 +272,7 @@ def test_the_beginnings_that_are_remembered_are_bounded(log, monkeypatch):
 
 
 def bytes_read():
-    """How many bytes this process has asked the system for, by the system's own count."""
+    """Return the bytes that this process has read, as the system counts them."""
     counted = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
     return int(counted["rchar"])
 

@@ -1,4 +1,4 @@
-"""What `.gitignore` leaves out of a tree, held against git itself."""
+"""Files that `.gitignore` excludes from a tree, compared with git itself."""
 
 import os
 import shutil

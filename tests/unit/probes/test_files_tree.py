@@ -1,4 +1,4 @@
-"""A tree of files: what is in it, what tells that it changed, and what an agent may leave there."""
+"""Trees of files: members, changes, and unusual files of an agent."""
 
 import hashlib
 import os
@@ -52,7 +52,7 @@ def test_a_write_that_keeps_size_and_time_is_seen_by_content_alone(tmp_path):
     assert [check.outcome for check in w.report] == ["fail", "pass"]
 
 
-def test_a_chmod_is_no_change(tmp_path):
+def test_a_chmod_is_not_a_change(tmp_path):
     make(tmp_path, "a")
     with window("chmod", unchanged("t", tree(tmp_path)), unchanged("c", tree(tmp_path, content=True))) as w:
         (tmp_path / "a").chmod(0o400)
@@ -131,13 +131,13 @@ def test_patterns_say_which_files_are_read(tmp_path, options, found):
 
 @pytest.mark.parametrize("pattern", ["", "/etc/*", "a//b", "../x", "./a", "a/", "raw**", "x/**b"])
 @pytest.mark.parametrize("role", ["glob", "ignore"])
-def test_a_pattern_that_matches_no_path_is_refused(role, pattern):
+def test_a_pattern_that_matches_no_path_is_rejected(role, pattern):
     with pytest.raises(DefinitionValueError, match=f"pattern .* of {role}= matches no path"):
         tree(".", **{role: pattern})
 
 
 @pytest.mark.parametrize("wrong", [[], [3]])
-def test_patterns_of_the_wrong_kind_are_refused(wrong):
+def test_patterns_of_the_wrong_kind_are_rejected(wrong):
     with pytest.raises(DefinitionError, match="glob="):
         tree(".", glob=wrong)
 

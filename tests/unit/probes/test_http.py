@@ -1,4 +1,4 @@
-"""Probes over HTTP, against a real server on loopback: documents, lists over pages, and what goes wrong."""
+"""Probes over HTTP, against a real server on loopback."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Answering(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def api():
-    """Run a server; `api.answer` gives status, headers and body, `api.asked` is what was asked for."""
+    """Run a server that answers with `api.answer` and records requests in `api.asked`."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
         server.daemon_threads = True
         server.asked = []
@@ -137,7 +137,7 @@ def test_an_argument_that_would_lead_to_another_document_is_inconclusive(api, te
     ],
 )
 def test_an_argument_never_says_to_which_host_credentials_go(url):
-    with pytest.raises(DefinitionValueError, match="to which host headers and credentials go"):
+    with pytest.raises(DefinitionValueError, match="choose the host that receives headers and credentials"):
         http.json(url)
 
 
@@ -146,7 +146,7 @@ def test_an_argument_may_name_a_host_below_a_domain_that_is_written():
 
 
 @pytest.mark.parametrize("options", [{"headers": {"X-Tenant": "{tenant}"}}, {"params": {"{name}": "x"}}])
-def test_a_field_where_none_is_filled_is_refused(api, options):
+def test_a_field_where_none_is_filled_is_rejected(api, options):
     with pytest.raises(DefinitionValueError, match="take no fields"):
         http.json(api.url, **options)
 
@@ -170,10 +170,10 @@ def test_two_arguments_together_lead_nowhere_else(api):
 
 
 def test_an_empty_argument_is_inconclusive(api):
-    assert "the field {tenant} is empty text" in fault_of(http.json(f"{api.url}/t/{{tenant}}"), tenant="")
+    assert "the field {tenant} is empty" in fault_of(http.json(f"{api.url}/t/{{tenant}}"), tenant="")
 
 
-def test_an_argument_that_the_action_lacks_is_refused_at_decoration(api):
+def test_an_argument_that_the_action_lacks_is_rejected_at_decoration(api):
     with pytest.raises(
         DefinitionTypeError, match="needs 'tenent', which does not exist; did you mean 'tenant'"
     ):
@@ -245,7 +245,7 @@ def test_a_read_is_not_sent_again_where_that_would_change_nothing(api):
     assert len(api.asked) == 1
 
 
-def test_the_last_answer_is_told_when_no_attempt_is_left(api):
+def test_the_last_answer_is_reported_when_no_attempt_is_left(api):
     api.answer = lambda path, query: (503, {}, {})
 
     assert "the server answered 503 Service Unavailable" in fault_of(http.json(api.url, retries=1))
@@ -332,14 +332,14 @@ def test_a_link_to_the_next_page_is_found_however_it_is_written(api, link):
 @pytest.mark.parametrize(
     "link", ['</x>; rel="prev"; rel="next"', '</x>; title="rel=next"', "rel=next", "</x>"]
 )
-def test_what_is_no_link_to_a_next_page_ends_the_list(api, link):
+def test_what_is_not_a_link_to_a_next_page_ends_the_list(api, link):
     api.answer = lambda path, query: (200, {"Link": link}, [1, 2])
 
     assert http.count(f"{api.url}/items")() == 2
 
 
 def test_pages_without_an_end_are_a_fault(api, monkeypatch):
-    monkeypatch.setattr(http, "_MOST_PAGES", 3)
+    monkeypatch.setattr(http, "_MAX_PAGES", 3)
     api.answer = lambda path, query: (200, {}, {"data": [], "next": int(query.get("cursor", 0)) + 1})
 
     assert "the list has more than 3 pages" in fault_of(http.count(api.url, items="/data", cursor="/next"))
@@ -358,8 +358,10 @@ def test_a_next_page_on_another_host_is_not_asked_for(api):
     assert "the next page is on another host, elsewhere.invalid" in fault_of(http.count(api.url))
 
 
-def test_what_is_no_list_is_a_fault(api):
-    assert "what is at '' is no list; let items= point to it" in fault_of(http.count(api.url))
+def test_what_is_not_a_list_is_a_fault(api):
+    assert "the value at '' is not a list; write an items= that points to the list" in fault_of(
+        http.count(api.url)
+    )
 
 
 # What goes wrong, and what nobody may learn ------------------------------------------------------------
@@ -373,10 +375,10 @@ def test_no_redirect_is_followed(api):
     assert "t0ken" not in said
 
 
-def test_what_is_no_json_says_what_it_is(api):
+def test_what_is_not_json_says_what_it_is(api):
     api.answer = lambda path, query: (200, {"Content-Type": "text/html"}, b"<html>")
 
-    assert "the answer is no JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
+    assert "the answer is not JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
 
 
 def test_a_part_of_a_document_is_not_taken_for_all_of_it(api):
@@ -415,7 +417,7 @@ def test_a_compressed_answer_is_held_to_the_limit_as_it_is_without(api):
 
 @pytest.fixture
 def dripping():
-    """Serve an answer that never ends, a byte at a time, always before a wait is over."""
+    """Serve an endless answer, one byte before each time limit of a wait."""
 
     def drip(connection):
         with connection, contextlib.suppress(OSError):
@@ -579,7 +581,7 @@ def test_a_token_is_hidden_where_it_comes_back_without_its_scheme(api, read):
     api.answer = lambda path, query: (200, {"Content-Type": "not-for-t0ken-long"}, b"no")
     said = read(api.url, {"Authorization": "Bearer t0ken-long"})
 
-    assert "the answer is no JSON (not-for-***, 2 bytes)" in said
+    assert "the answer is not JSON (not-for-***, 2 bytes)" in said
 
 
 def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
@@ -590,14 +592,14 @@ def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
 
 def test_a_word_for_what_is_wrong_at_definition():
     with pytest.raises(
-        DefinitionTypeError, match="timout= is no option of a read over HTTP; there are params"
+        DefinitionTypeError, match="timout= is not an option of an HTTP probe; the options are params"
     ):
         http.json("http://x", timout=3)
     with pytest.raises(DefinitionValueError, match="timeout=0 must be a number above 0"):
         http.json("http://x", timeout=0)
     with pytest.raises(DefinitionValueError, match=r"retries=1\.5 must be a whole number above -1"):
         http.json("http://x", retries=1.5)
-    with pytest.raises(DefinitionValueError, match="pointer='total' is no JSON Pointer"):
+    with pytest.raises(DefinitionValueError, match="pointer='total' is not a JSON Pointer"):
         http.json("http://x", pointer="total")
     with pytest.raises(DefinitionValueError, match="name one of them"):
         http.count("http://x", cursor="/a", next_page="/b")

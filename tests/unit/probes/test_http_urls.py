@@ -1,4 +1,4 @@
-"""A URL over HTTP says where the server is, by itself or by its client; else it is refused at definition."""
+"""URLs must name their server, by themselves or by their client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READS = pytest.mark.parametrize("read", [http.json, http.count])
 @pytest.mark.parametrize(
     "url", ["api/x", "localhost:9090", "//host/x", "ftp://host/x", "http://", "{url}/x", ""]
 )
-def test_one_that_does_not_say_it_is_refused(read, url):
+def test_one_that_does_not_say_it_is_rejected(read, url):
     for client in (None, httpx.Client(), httpx.AsyncClient()):
         with pytest.raises(DefinitionValueError, match="begin the URL with http:// or https://, or give a"):
             read(url, client=client)
@@ -36,7 +36,7 @@ def test_with_its_scheme_it_says_it_by_itself(read, url):
 
 
 @pytest.mark.parametrize("url", ["ftp://ann:s3cret@host/x?key=t0ken", "ann:s3cret@host/x"])
-def test_what_is_refused_shows_no_password(url):
+def test_what_is_rejected_shows_no_password(url):
     with pytest.raises(DefinitionValueError, match="host/x' does not say") as caught:
         http.json(url)
 

@@ -1,4 +1,4 @@
-"""How the MongoDB probes fill filters, what they make of documents, and what they refuse without a server."""
+"""Filters, documents and definition errors of the MongoDB probes, without a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pymongo import MongoClient
 from deltaspan import change, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import mongodb
-from deltaspan.probes._mongodb._values import as_key, fields_of_filter, filled_filter, plain
+from deltaspan.probes._mongodb._values import fill_filter, filter_fields, to_key, to_python
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def orders():
 
 
 def test_fields_are_found_however_deep_and_each_once():
-    assert fields_of_filter({"$or": [{"a": "{x}"}, {"b": {"$in": ["{y}", "-{x}"]}}], "{{z}}": 1}) == (
+    assert filter_fields({"$or": [{"a": "{x}"}, {"b": {"$in": ["{y}", "-{x}"]}}], "{{z}}": 1}) == (
         "x",
         "y",
     )
@@ -31,21 +31,21 @@ def test_fields_are_found_however_deep_and_each_once():
 def test_a_field_alone_keeps_the_type_of_its_value_and_one_within_a_text_does_not():
     name = ObjectId()
 
-    assert filled_filter({"a": "{x}", "b": "n-{y}", "c": "{{y}}"}, {"x": name, "y": 5}) == {
+    assert fill_filter({"a": "{x}", "b": "n-{y}", "c": "{{y}}"}, {"x": name, "y": 5}) == {
         "a": name,
         "b": "n-5",
         "c": "{y}",
     }
 
 
-def test_a_value_that_could_be_an_operator_is_refused():
+def test_a_value_that_could_be_an_operator_is_rejected():
     for value in ({"$ne": None}, ["a"], ("a",), {"a"}, re.compile("a"), object()):
         with pytest.raises(TypeError, match="takes a plain value to compare with"):
-            filled_filter({"a": "{x}"}, {"x": value})
+            fill_filter({"a": "{x}"}, {"x": value})
 
 
-def test_a_field_in_a_pattern_is_matched_as_it_is():
-    assert filled_filter({"a": {"$regex": "^{x}.*"}}, {"x": "a.*"}) == {"a": {"$regex": r"^a\.\*.*"}}
+def test_a_field_in_a_pattern_is_matched_literally():
+    assert fill_filter({"a": {"$regex": "^{x}.*"}}, {"x": "a.*"}) == {"a": {"$regex": r"^a\.\*.*"}}
 
 
 @pytest.mark.parametrize(
@@ -57,21 +57,21 @@ def test_a_field_in_a_pattern_is_matched_as_it_is():
         {"$text": {"$search": "{x}"}},
     ],
 )
-def test_a_field_that_would_be_run_is_refused(given):
+def test_a_field_that_would_be_run_is_rejected(given):
     with pytest.raises(DefinitionValueError, match="would be run as code"):
-        fields_of_filter(given)
+        filter_fields(given)
 
 
 @pytest.mark.parametrize("pattern", [re.compile("^{x}$"), Regex("^{x}$"), re.compile(b"^{x}$")])
-def test_a_field_that_would_not_be_filled_is_refused(pattern):
+def test_a_field_that_would_not_be_filled_is_rejected(pattern):
     for given in ({"a": pattern}, {"a": {"$in": [pattern]}}, {"a": {"$not": pattern}}):
         with pytest.raises(DefinitionValueError, match="within a compiled pattern is not filled"):
-            fields_of_filter(given)
+            filter_fields(given)
     for given in ({"owner.{x}": 1}, {"$or": [{"owner.{x}": 1}]}):
-        with pytest.raises(DefinitionValueError, match="never within the name of what is compared"):
-            fields_of_filter(given)
-    assert fields_of_filter({"a": re.compile("a{2}b{1,3}")}) == ()
-    assert filled_filter({"{{a}}": 1}, {}) == {"{a}": 1}
+        with pytest.raises(DefinitionValueError, match="in the name of a compared field"):
+            filter_fields(given)
+    assert filter_fields({"a": re.compile("a{2}b{1,3}")}) == ()
+    assert fill_filter({"{{a}}": 1}, {}) == {"{a}": 1}
 
 
 @dataclass
@@ -81,27 +81,27 @@ class Euro:
     __repr__ = object.__repr__
 
 
-def test_a_value_that_the_codec_options_decode_is_told_by_what_it_holds():
+def test_a_value_that_the_codec_options_decode_is_reported_by_what_it_holds():
     price = Euro(1)
-    with window("pay", unchanged("price", lambda: plain({"price": price}))) as w:
+    with window("pay", unchanged("price", lambda: to_python({"price": price}))) as w:
         price.cents = 2
 
     assert w.report["price"].outcome == "fail"
 
 
 def test_an_exact_number_stays_exact():
-    assert repr(plain(Decimal128("1.10"))) == "Decimal('1.10')"
+    assert repr(to_python(Decimal128("1.10"))) == "Decimal('1.10')"
 
 
 def test_a_value_that_python_has_no_type_for_is_its_repr():
-    assert plain({"a": [MinKey(), Code("f()")]}) == {"a": ["MinKey()", "Code('f()', None)"]}
+    assert to_python({"a": [MinKey(), Code("f()")]}) == {"a": ["MinKey()", "Code('f()', None)"]}
 
 
 def test_a_document_can_be_a_key():
-    assert as_key({"a": [1, {"b": Decimal128("2")}]}) == (("a", (1, (("b", 2),))),)
+    assert to_key({"a": [1, {"b": Decimal128("2")}]}) == (("a", (1, (("b", 2),))),)
 
 
-def test_a_wrong_definition_is_refused_where_it_is_written(orders):
+def test_a_wrong_definition_is_rejected_where_it_is_written(orders):
     for other in (None, orders.database, "orders"):
         with pytest.raises(DefinitionTypeError, match=r"mongodb.count\(\) reads a collection of PyMongo"):
             mongodb.count(other)

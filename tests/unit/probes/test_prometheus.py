@@ -1,4 +1,4 @@
-"""What a Prometheus may answer on loopback, and that no part of it is taken for the whole."""
+"""Answers of a Prometheus on loopback, in whole and in part."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ def test_a_part_of_the_series_is_not_taken_for_all_of_them(server, beside, said)
     assert said in w.report["sum"].explanation
 
 
-def test_what_the_server_says_for_information_is_no_fault(server):
+def test_what_the_server_says_for_information_is_not_a_fault(server):
     server.answer = vector(({}, 1, 0), infos=["metric might not be a counter"], warnings=None)
 
     assert prometheus.value(server.url, "sum(x)")() == 1
 
 
-def test_a_native_histogram_is_no_number(server):
+def test_a_native_histogram_is_not_a_number(server):
     result = [{"metric": {}, "histogram": [0, {"count": "1"}]}]
     server.answer = {"status": "success", "data": {"resultType": "vector", "result": result}}
 
@@ -116,14 +116,14 @@ def test_a_counter_that_falls_while_the_clock_is_set_back_is_inconclusive(server
 
 @pytest.mark.parametrize("value", ['"{job}"', "'{job}'", '":job"', "`:job`"])
 @pytest.mark.parametrize("read", [prometheus.value, prometheus.series, prometheus.counter])
-def test_a_field_as_other_probes_have_it_is_refused(read, value):
+def test_a_field_as_other_probes_have_it_is_rejected(read, value):
     query = f"up{{job={value}}}"
     with pytest.raises(DefinitionValueError) as caught:
         read("http://127.0.0.1:9090", query, missing_ok=True)
 
     assert str(caught.value) == (
-        f'{query!r}: {value} is that very text, and no argument: write "$job"; to mean the text itself, '
-        f'match it by =~"[{value[1]}]{value[2:-1]}"'
+        f'{query!r}: {value} is literal text, not an argument; write "$job"; to match the text '
+        f'itself, write =~"[{value[1]}]{value[2:-1]}"'
     )
 
 
@@ -136,6 +136,6 @@ def test_a_value_that_only_has_a_brace_or_a_colon_in_it_is_a_text(query):
 
 
 @pytest.mark.parametrize("read", [prometheus.value, prometheus.series, prometheus.counter])
-def test_a_server_without_its_scheme_is_refused(read):
+def test_a_server_without_its_scheme_is_rejected(read):
     with pytest.raises(DefinitionValueError, match="'localhost:9090' does not say where the server is"):
         read("localhost:9090", "up")

@@ -1,4 +1,4 @@
-"""What a probe says when it cannot read: the system's words, and none of its secrets."""
+"""Errors of probes: the text of the system, without secrets."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from deltaspan import change, collect_reports, expects, window
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
-from deltaspan.probes._base.secrets import SHORTEST, secrets_of, without
+from deltaspan.probes._base.secrets import MIN_SECRET_LENGTH, secrets_of, without
 
 DSN = "postgresql://ann:s3cr%2Ft@db:5432/shop"
 
@@ -35,7 +35,7 @@ def test_what_has_no_password_has_no_secret(url):
     assert secrets_of(url) == frozenset()
 
 
-@given(st.text(min_size=SHORTEST), st.text(), st.text())
+@given(st.text(min_size=MIN_SECRET_LENGTH), st.text(), st.text())
 def test_no_text_shows_a_secret_however_a_url_writes_it(secret, before, after):
     shown = without(f"{before}{secret}{after}", {secret})
 
@@ -97,7 +97,7 @@ def test_a_password_that_should_have_been_encoded_in_its_url_is_hidden_all_the_s
     assert without(f"GET {url} failed", ()) == "GET https://***@host/shop failed"
 
 
-@given(st.text(min_size=SHORTEST))
+@given(st.text(min_size=MIN_SECRET_LENGTH))
 def test_no_secret_shows_however_it_is_quoted(secret):
     quoted = [
         repr(secret)[1:-1],

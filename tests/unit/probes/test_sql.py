@@ -1,4 +1,4 @@
-"""Probes of tables and statements, against SQLite in a file and over each way to connect to it."""
+"""Probes of tables and statements, against SQLite over every kind of source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, event, text
 from deltaspan import change, collect_reports, current_causal_tag, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import sql
-from deltaspan.probes._sql._values import digest_of, key_of, plain
+from deltaspan.probes._sql._values import row_digest, row_key, to_python
 
 SCHEMA = """
     CREATE TABLE flows (id INTEGER PRIMARY KEY, tenant TEXT, data BLOB, causal_tag TEXT, causal_root TEXT);
@@ -105,7 +105,7 @@ def test_a_count_is_one_select(engine, statements):
     ]
 
 
-def test_a_parameter_that_the_action_does_not_have_is_refused_with_the_nearest(engine):
+def test_a_parameter_that_the_action_does_not_have_is_rejected_with_the_nearest(engine):
     with pytest.raises(
         DefinitionTypeError, match=r"needs 'tennant', which does not exist; did you mean 'tenant'"
     ):
@@ -114,14 +114,14 @@ def test_a_parameter_that_the_action_does_not_have_is_refused_with_the_nearest(e
         def act(tenant): ...
 
 
-def test_a_value_that_the_sql_does_not_name_is_refused_with_the_nearest(engine):
+def test_a_value_that_the_sql_does_not_name_is_rejected_with_the_nearest(engine):
     with pytest.raises(
         DefinitionValueError, match="gives 'tennant', which the SQL does not name; did you mean :tenant"
     ):
         sql.rows(engine, "flows", where="tenant = :tenant", params={"tennant": "acme"})
 
 
-def test_a_parameter_that_no_argument_can_be_is_refused(engine):
+def test_a_parameter_that_no_argument_can_be_is_rejected(engine):
     with pytest.raises(DefinitionValueError, match=":class cannot be the name of an argument"):
         sql.rows(engine, "flows", where="tenant = :class")
 
@@ -191,21 +191,19 @@ def test_the_primary_key_is_asked_for_once(engine, statements):
 
 
 def test_a_table_without_a_primary_key_wants_a_key(engine):
-    assert said(sql.records(engine, 'we"ird')) == (
-        'we"ird has no primary key: name what is unique among its rows, key=...'
-    )
+    assert said(sql.records(engine, 'we"ird')) == ('we"ird has no primary key; name unique columns in key=')
 
 
 def test_a_connection_of_a_driver_wants_a_key(path):
     with closing(sqlite3.connect(path)) as connection:
         assert said(sql.records(connection, "flows")) == (
-            "a connection of this driver does not tell the primary key of 'flows': name it, key=..."
+            "a connection of this driver cannot list the primary key of 'flows'; name it in key="
         )
 
 
-def test_two_rows_of_one_key_are_no_records(engine):
+def test_two_rows_of_one_key_are_an_error(engine):
     assert said(sql.records(engine, "flows", key="tenant")) == (
-        "two rows of flows have the same tenant: let key= name what is unique"
+        "two rows of flows have the same tenant; name unique columns in key="
     )
 
 
@@ -232,17 +230,17 @@ def test_records_by_tag_are_a_tagged_probe(engine):
     ("options", "sentence"),
     [
         ({"tag": "causal_tag", "columns": "tenant"}, "columns= or tag="),
-        ({"root": "causal_root"}, "root= with tag= only"),
+        ({"root": "causal_root"}, "root= only with tag="),
         ({"limit": 0}, "limit= is a number of rows, not 0"),
     ],
 )
-def test_what_contradicts_itself_is_refused(engine, options, sentence):
+def test_what_contradicts_itself_is_rejected(engine, options, sentence):
     with pytest.raises(DefinitionValueError, match=sentence):
         sql.records(engine, "flows", **options)
 
 
 @pytest.mark.parametrize("key", [3, [], [3]])
-def test_a_key_that_is_no_name_is_refused(engine, key):
+def test_a_key_that_is_not_a_name_is_rejected(engine, key):
     with pytest.raises(DefinitionTypeError, match="key= takes the name of a column"):
         sql.records(engine, "flows", key=key)
 
@@ -258,14 +256,14 @@ def test_a_column_that_is_not_there_is_the_databases_error_though_its_name_is_qu
 # scalar and query -----------------------------------------------------------------------------------------
 
 
-def test_a_scalar_is_the_value_of_one_row_and_none_where_there_is_no_row(source):
+def test_a_scalar_is_the_value_of_one_row_and_none_without_a_row(source):
     probe = sql.scalar(source, "SELECT tenant FROM flows WHERE id = :flow")
 
     assert (probe(flow=3), probe(flow=9)) == ("globex", None)
 
 
 @pytest.mark.parametrize("statement", ["SELECT id FROM flows", "SELECT id, tenant FROM flows WHERE id = 1"])
-def test_several_rows_or_columns_are_no_scalar(engine, statement):
+def test_several_rows_or_columns_are_not_a_scalar(engine, statement):
     assert said(sql.scalar(engine, statement)).startswith("a scalar is one row of one column")
 
 
@@ -280,14 +278,14 @@ def test_a_query_keeps_order_and_duplicates(engine):
 
 
 def test_a_query_refuses_two_columns_of_one_name(engine):
-    assert "tell them apart by AS" in said(sql.query(engine, "SELECT id, id FROM flows"))
+    assert "rename one by AS" in said(sql.query(engine, "SELECT id, id FROM flows"))
 
 
 def test_a_query_has_a_limit(engine):
     assert said(sql.query(engine, "SELECT id FROM flows", limit=2)).startswith("there are more than 2 rows")
 
 
-def test_a_statement_that_writes_is_refused_by_the_database(engine):
+def test_a_statement_that_writes_is_rejected_by_the_database(engine):
     assert "readonly database" in said(sql.query(engine, "DELETE FROM flows RETURNING id"))
     assert sql.rows(engine, "flows")() == 3
 
@@ -320,23 +318,23 @@ class _Range:
     ],
 )
 def test_values_are_plain(value, expected):
-    found = plain(value)
+    found = to_python(value)
 
     assert found == expected or str(found).startswith(str(expected))
 
 
 def test_large_binary_is_known_by_its_digest():
-    assert plain(b"\0" * 65) != plain(b"\1" * 65)
+    assert to_python(b"\0" * 65) != to_python(b"\1" * 65)
 
 
 def test_a_key_hashes_whatever_it_is():
-    assert hash(key_of([[1, {"a": [2]}], {3}])) == hash(key_of([[1, {"a": [2]}], {3}]))
+    assert hash(row_key([[1, {"a": [2]}], {3}])) == hash(row_key([[1, {"a": [2]}], {3}]))
 
 
 def test_a_digest_tells_types_apart_and_not_the_order_of_a_set():
-    assert digest_of([1]) != digest_of(["1"])
-    assert digest_of([None]) != digest_of([""])
-    assert digest_of([{"a", "b", "c"}]) == digest_of([{"c", "b", "a"}])
+    assert row_digest([1]) != row_digest(["1"])
+    assert row_digest([None]) != row_digest([""])
+    assert row_digest([{"a", "b", "c"}]) == row_digest([{"c", "b", "a"}])
 
 
 def test_a_large_blob_that_changes_shows(engine):
@@ -384,31 +382,31 @@ def test_a_dsn_in_an_error_shows_no_password():
 
 def test_what_opens_no_connection_says_so():
     assert said(sql.rows(lambda: 3, "flows")) == (
-        "the function is to open a DB-API connection, and it returned 'int'"
+        "the function must open a DB-API connection, but it returned 'int'"
     )
 
 
 @pytest.mark.parametrize("source", [3, "sqlite://", None, sqlite3.Connection])
-def test_what_is_nowhere_to_read_from_is_refused(source):
-    with pytest.raises(DefinitionTypeError, match="nowhere to read from; pass an engine"):
+def test_what_is_not_a_source_is_rejected(source):
+    with pytest.raises(DefinitionTypeError, match="not a source; pass an engine"):
         sql.rows(source, "flows")
 
 
 @pytest.mark.parametrize("literal", ["'{tenant}'", "':tenant'", "'$tenant'"])
-def test_an_argument_in_quotes_is_refused_and_the_text_itself_goes_into_params(engine, literal):
+def test_an_argument_in_quotes_is_rejected_and_the_text_itself_goes_into_params(engine, literal):
     with pytest.raises(DefinitionValueError) as caught:
         sql.rows(engine, "flows", where=f"tenant = {literal}")
 
     assert str(caught.value) == (
-        f"in SQL {literal} is that very text, and no argument: write :tenant, without quotes; to mean the "
-        f"text itself, give it by params="
+        f"in SQL {literal} is literal text, not an argument; write :tenant, without quotes; to compare "
+        f"with the text itself, give it in params="
     )
     assert sql.scalar(engine, "SELECT :text", params={"text": literal[1:-1]})() == literal[1:-1]
 
 
 @pytest.mark.parametrize("table", ["", "main.", 3])
 def test_a_table_must_be_named(engine, table):
-    with pytest.raises((DefinitionTypeError, DefinitionValueError), match="nam"):
+    with pytest.raises((DefinitionTypeError, DefinitionValueError), match=r"names no table|is a str"):
         sql.rows(engine, table)
 
 

@@ -1,4 +1,4 @@
-"""A whole database held to account: what is damaged anywhere shows, by table and row."""
+"""A probe of a whole database finds damage in any table and row."""
 
 from __future__ import annotations
 
@@ -148,18 +148,18 @@ def test_more_rows_than_the_limit_name_the_largest_table_and_the_cheaper_probe(e
 
 def test_everything_is_of_one_moment(engine, monkeypatch):
     # Another connection writes to both tables after the first was read: either all of it is seen, or nothing.
-    from deltaspan.probes._sql import _digests as _whole  # noqa: PLC0415  # it is patched here
+    from deltaspan.probes._sql import _digests  # noqa: PLC0415  # it is patched here
 
     run(engine, "PRAGMA journal_mode = WAL")
-    collected = _whole.collected
+    collect_rows = _digests.collect_rows
 
     def interrupted(*args, **options):
-        rows = collected(*args, **options)
+        rows = collect_rows(*args, **options)
         run(engine, "INSERT INTO flows (name) VALUES ('late')", "INSERT INTO log VALUES ('late')")
         return rows
 
     before = sql.database(engine)()
-    monkeypatch.setattr(_whole, "collected", interrupted)
+    monkeypatch.setattr(_digests, "collect_rows", interrupted)
 
     assert sql.database(engine)() == before
 
@@ -176,7 +176,7 @@ def test_tables_to_leave_out_are_a_list(engine, exclude):
         sql.database(engine, exclude=exclude)
 
 
-def test_an_open_connection_of_a_driver_is_refused(path):
+def test_an_open_connection_of_a_driver_is_rejected(path):
     with (
         closing(sqlite3.connect(path)) as connection,
         pytest.raises(DefinitionTypeError, match="pass an engine"),

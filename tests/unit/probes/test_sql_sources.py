@@ -1,4 +1,4 @@
-"""Where SQL is read: over a connection of our own, which sees what is committed, or inside the caller's."""
+"""Sources of SQL probes: a new transaction, or that of the caller."""
 
 from __future__ import annotations
 
@@ -127,12 +127,12 @@ def test_an_opened_connection_is_closed(path, engine):
     assert opened == []
 
 
-def test_a_function_that_returns_the_connection_of_the_action_is_refused_and_leaves_it(path, engine):
+def test_a_function_that_returns_the_connection_of_the_action_is_rejected_and_leaves_it(path, engine):
     with closing(sqlite3.connect(path)) as db:
         db.row_factory = sqlite3.Row
         db.execute("INSERT INTO flows (name) VALUES ('new')")
         for _ in range(2):
-            with pytest.raises(ProbeError, match="the same one again: pass that connection itself"):
+            with pytest.raises(ProbeError, match="the same one again; pass that connection itself"):
                 sql.rows(lambda: db, "flows")()
 
         assert (db.in_transaction, db.row_factory) == (True, sqlite3.Row)
@@ -196,14 +196,14 @@ def test_what_is_open_on_that_connection_is_neither_counted_nor_ended(memory):
     assert sql.rows(memory, "flows")() == 1
 
 
-def test_with_a_timeout_a_database_of_each_thread_is_refused_and_a_shared_one_read(memory):
+def test_with_a_timeout_a_database_of_each_thread_is_rejected_and_a_shared_one_read(memory):
     with window("create", unchanged("flows", sql.rows(memory, "flows")).timeout(30)) as w:
         pass
 
     if isinstance(memory.pool, StaticPool):
         assert w.report["flows"].outcome == "pass"
     else:
-        assert "a database in memory is another one in each thread" in w.report["flows"].explanation
+        assert "each thread has its own database in memory" in w.report["flows"].explanation
 
 
 # Inside the caller's --------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def test_inside_a_connection_of_a_driver_nothing_is_ended(path, engine):
         assert sql.rows(connection, "flows")() == 0
 
 
-def test_what_a_statement_writes_stays_in_the_callers_transaction_and_is_refused_in_one_of_our_own(
+def test_what_a_statement_writes_stays_in_the_callers_transaction_and_is_rejected_in_one_of_its_own(
     path, engine
 ):
     delete = "DELETE FROM flows RETURNING id"
@@ -347,7 +347,7 @@ async def test_an_async_read_that_fails_tells_no_parameters(later):
 # Refused --------------------------------------------------------------------------------------------------
 
 
-async def test_an_async_connection_of_a_driver_is_refused(path):
+async def test_an_async_connection_of_a_driver_is_rejected(path):
     import aiosqlite  # noqa: PLC0415  # for this test
 
     async with aiosqlite.connect(path) as connection:
@@ -466,13 +466,13 @@ def test_a_session_does_not_scope_a_check_as_two_of_them_see_the_same_rows(engin
 def test_what_is_given_and_cannot_be_read_is_inconclusive():
     probe = sql.rows(lambda session: session, "flows")
 
-    with pytest.raises(ProbeError, match="'int' is nowhere to read from"):
+    with pytest.raises(ProbeError, match="'int' is not a source"):
         probe(session=3)
-    with pytest.raises(ProbeError, match="returns an engine, a session or a connection"):
+    with pytest.raises(ProbeError, match="must return an engine, a session or a connection"):
         probe(session=lambda: None)
 
 
-def test_an_argument_that_the_action_lacks_is_refused(engine):
+def test_an_argument_that_the_action_lacks_is_rejected(engine):
     with pytest.raises(DefinitionTypeError, match="needs 'sesion', which does not exist; did you mean"):
 
         @expects(change("flows", sql.rows(lambda sesion: sesion, "flows")).by(1))
@@ -534,10 +534,10 @@ class Special(Kind):
     __mapper_args__ = {"polymorphic_identity": "special"}  # noqa: RUF012
 
 
-def test_a_class_that_shares_its_table_is_refused(engine):
+def test_a_class_that_shares_its_table_is_rejected(engine):
     with pytest.raises(DefinitionValueError, match="Special shares the table 'kinds' with other classes"):
         sql.rows(engine, Special)
-    with pytest.raises(DefinitionTypeError, match="by a class that is mapped to one"):
+    with pytest.raises(DefinitionTypeError, match="a table is a str, a mapped class or a Table"):
         sql.rows(engine, int)
 
 

@@ -1,4 +1,4 @@
-"""Which colon in SQL is a parameter, and that every other reaches the database as it was written."""
+"""Colons in SQL: parameters are found, and all others stay unchanged."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from deltaspan.probes._sql._parameters import parsed, quoted_names
+from deltaspan.probes._sql._parameters import parse_parameters, quoted_names
 
 
 def sent(sql, dialect=None, **options):
     """Return the parameters of SQL, and what a driver with named parameters is sent."""
-    found, names = parsed(sql, **options)
+    found, names = parse_parameters(sql, **options)
     dialect = dialect or sqlite.dialect(paramstyle="named")
     return names, str(text(found).compile(dialect=dialect))
 

@@ -64,7 +64,7 @@ def test_what_it_raises_is_a_fault():
     ],
 )
 def test_what_cannot_be_frozen_is_a_fault(state, said):
-    assert f"- what it returns cannot be compared: {said}" in fault_of(state)
+    assert f"- its state cannot be compared: {said}" in fault_of(state)
 
 
 @pytest.mark.parametrize("wrap", [lambda live: live, lambda live: {"rows": live}, lambda live: (1, [live])])
@@ -74,7 +74,7 @@ def test_the_live_object_is_a_fault_however_deep_it_lies(wrap):
     assert "both reads return the same list, [1, 2]: it is live, or cached" in fault_of(lambda: wrap(live))
 
 
-def test_one_immutable_object_is_no_fault():
+def test_one_immutable_object_is_not_a_fault():
     state = ("a", frozenset({1}))
 
     assert check_probe(lambda: state) is state
@@ -97,7 +97,7 @@ def test_every_fault_is_named():
             raise OSError("gone")
         return {"live": live, "rows": iter(live)}
 
-    assert fault_of(read).startswith("the probe has 2 faults:\n- what it returns cannot be compared")
+    assert fault_of(read).startswith("the probe has 2 faults:\n- its state cannot be compared")
 
 
 def test_a_blocking_probe_is_read_in_another_thread():
@@ -132,7 +132,7 @@ async def test_an_async_probe_with_a_fault_says_so():
         await check_probe_async(fail)
 
 
-async def test_an_async_probe_under_a_running_loop_is_refused_with_what_to_do():
+async def test_an_async_probe_under_a_running_loop_is_rejected_with_what_to_do():
     async def count():
         return 3
 
@@ -147,6 +147,6 @@ def test_a_plain_function_that_returns_an_awaitable_is_a_fault():
     assert "it returns an awaitable" in fault_of(lambda: count())
 
 
-def test_what_is_no_probe_is_refused():
+def test_what_is_not_a_probe_is_rejected():
     with pytest.raises(DefinitionTypeError, match="must be callable"):
         check_probe(3)

@@ -18,11 +18,11 @@ from deltaspan._state.render import show
 from deltaspan.checks import Field, name_of_probe, take_settings
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["Combined", "combine"]
+__all__ = ["CombinedRead", "combine"]
 
 
-class Combined:
-    """A read whose parts are probes; made by `combine(...)`."""
+class CombinedRead:
+    """A read whose parts can be used as probes: `combined["open"]`."""
 
     def __init__(self, read: Callable[..., Any]) -> None:
         self._read = read
@@ -31,11 +31,11 @@ class Combined:
         """Return the probe of one part.
 
         Args:
-            part: the key of an item or the name of an attribute, the position of an item, or a callable that
-                takes the snapshot. It is asked for after each read, so what it names need not be there yet.
+            part: the key or position of an item, the name of an attribute, or a callable that takes the
+                snapshot. It is looked up after each read, so it need not exist yet.
 
         Raises:
-            DefinitionTypeError: it is of another kind.
+            DefinitionTypeError: the part has another type.
         """
         if isinstance(part, bool) or not (callable(part) or isinstance(part, str | int)):
             raise DefinitionTypeError(
@@ -43,29 +43,32 @@ class Combined:
                 f"that takes the snapshot, not {show(part)}"
             )
         kind = _AsyncPart if is_async(self._read) else _Part
-        made = kind(self._read, part, f"{self!r}[{_name_of(part)}]")
-        return take_settings(made, self._read)
+        probe = kind(self._read, part, f"{self!r}[{_name_of(part)}]")
+        return take_settings(probe, self._read)
 
     def __repr__(self) -> str:
         return f"combine({_name_of(self._read)})"
 
 
-def combine(read: Callable[..., Any]) -> Combined:
-    """Read several metrics at once: each part of what `read` returns is a probe, and one read serves all.
+def combine(read: Callable[..., Any]) -> CombinedRead:
+    """Read several metrics at once.
 
-    The checks of one action that use parts of the same combined read share one read before it and one after
-    it, so that they judge one and the same snapshot, at the cost of one. Looking again, as `eventually` does,
-    reads anew. A part that is called by hand reads for itself.
+    Each part of the result of `read` is a probe, and one read serves all parts.
+
+    Checks of one action that use parts of the same combined read share one read before the action and one
+    after it, so they judge the same snapshot. Each poll of `eventually` reads anew. A part that you call
+    yourself also reads anew.
 
     Args:
-        read: returns the snapshot: a mapping, a record, a tuple. It names what it needs as any probe does,
-            may be async, and may be configured by `@probe`. It should return what it will not change later.
+        read: returns the snapshot: a mapping, a record or a tuple. Its parameters name what it needs, as with
+            any probe. It may be async, and may be configured by `@probe`. It must not change the snapshot
+            later.
 
     Returns:
-        What gives a probe for each part: `combined["open"]`, `combined[0]`, `combined[lambda s: s.a - s.b]`.
+        A read whose parts are probes: `combined["open"]`, `combined[0]`, `combined[lambda s: s.a - s.b]`.
 
     Raises:
-        DefinitionTypeError: what is given cannot be called.
+        DefinitionTypeError: `read` is not callable.
 
     Example:
         >>> from deltaspan import change, expects, unchanged
@@ -87,42 +90,42 @@ def combine(read: Callable[..., Any]) -> Combined:
             f"combine() takes a callable that reads the snapshot, not {show(read)}; pass the function, not "
             f"its result"
         )
-    return Combined(read)
+    return CombinedRead(read)
 
 
-_Ask: TypeAlias = Callable[[], Any]
+_Read: TypeAlias = Callable[[], Any]
 _PENDING: Final = object()
 
 
 class _Part:
     """The probe of one part of a snapshot."""
 
-    def __init__(self, read: Callable[..., Any], part: Field, words: str) -> None:
+    def __init__(self, read: Callable[..., Any], part: Field, call: str) -> None:
         self._read = read
         self._part = part
-        self._words = words
+        self._call = call
         self.__signature__ = inspect.Signature(parameters_of(read))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        snapshot, ask = self._shared(args, kwargs)
-        taken = snapshot.take(ask)
-        # A function that is not async by its definition may return an awaitable all the same.
-        return _Awaited(snapshot, ask, self._of) if taken is _PENDING else self._of(taken)
+        snapshot, read_once = self._shared(args, kwargs)
+        state = snapshot.read(read_once)
+        # A function that is not a coroutine function may return an awaitable too.
+        return _Awaited(snapshot, read_once, self._part_of) if state is _PENDING else self._part_of(state)
 
-    def _shared(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[_Snapshot, _Ask]:
-        ask = partial(self._read, *args, **kwargs)
-        moment = verifying.get()
-        if moment is None:
-            return _Snapshot(), ask
-        # By identity: the read and the arguments of one run stay alive throughout it, and need not hash.
-        asked = (
+    def _shared(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[_Snapshot, _Read]:
+        read_once = partial(self._read, *args, **kwargs)
+        batch = verifying.get()
+        if batch is None:
+            return _Snapshot(), read_once
+        # By identity: the read and the arguments live as long as the run, and may be unhashable.
+        key = (
             id(self._read),
             tuple(map(id, args)),
             tuple((name, id(value)) for name, value in kwargs.items()),
         )
-        return moment.shared.setdefault(asked, _Snapshot()), ask
+        return batch.shared.setdefault(key, _Snapshot()), read_once
 
-    def _of(self, snapshot: Any) -> Any:
+    def _part_of(self, snapshot: Any) -> Any:
         part = self._part
         if callable(part):
             return part(snapshot)
@@ -131,60 +134,68 @@ class _Part:
         return snapshot[part]
 
     def __repr__(self) -> str:
-        return self._words
+        return self._call
 
 
 class _AsyncPart(_Part):
-    """The same of an async read, which whoever inspects it finds to be async."""
+    """The probe of one part of an async read.
+
+    Its call is a coroutine function, which `inspect` recognizes as async.
+    """
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._of(await _Awaited(*self._shared(args, kwargs)))
+        return self._part_of(await _Awaited(*self._shared(args, kwargs)))
 
 
 class _Snapshot:
-    """One read, and what it gave to whoever asks later, a value or an error.
+    """One read, and its result: a value or an error.
 
-    Parts may be asked for by several threads, or by several tasks of one event loop.
+    Several threads, or several tasks of one event loop, may read parts at once.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a read that asks for a part of itself is to fail, not to wait
-        self._awaiting = asyncio.Lock()
-        self._given: list[Any] = []
+        self._lock = threading.RLock()  # a read that reads a part of itself fails instead of waiting
+        self._async_lock = asyncio.Lock()
+        self._values: list[Any] = []
         self._pending: list[Awaitable[Any]] = []
         self._error: Exception | None = None
 
-    def take(self, ask: _Ask) -> Any:
-        """Return what the read gave, and read only if nobody has; _PENDING if it has to be awaited."""
+    def read(self, read_once: _Read) -> Any:
+        """Read, unless the snapshot was read before.
+
+        The result is _PENDING if the read must be awaited.
+        """
         with self._lock:
             if self._pending:
                 return _PENDING
-            if not self._is_answered():
-                with self._keeping_errors():
-                    given = ask()
-                    (self._pending if isawaitable(given) else self._given).append(_kept(given))
-            return _PENDING if self._pending else self._given[0]
+            if not self._is_read():
+                with self._remember_errors():
+                    value = read_once()
+                    (self._pending if isawaitable(value) else self._values).append(_check_snapshot(value))
+            return _PENDING if self._pending else self._values[0]
 
-    async def awaited(self, ask: _Ask) -> Any:
-        """Await what the read gives, and only if nobody has."""
-        async with self._awaiting:
-            if not self._is_answered():
-                with self._keeping_errors():
-                    self._given.append(_kept(await (self._pending.pop() if self._pending else ask())))
-            return self._given[0]
+    async def read_async(self, read_once: _Read) -> Any:
+        """Await the read, unless the snapshot was read before."""
+        async with self._async_lock:
+            if not self._is_read():
+                with self._remember_errors():
+                    self._values.append(
+                        _check_snapshot(await (self._pending.pop() if self._pending else read_once()))
+                    )
+            return self._values[0]
 
     def discard(self) -> None:
-        """Let go of what nobody awaits."""
+        """Close the awaitables that nobody awaits."""
         while self._pending:
             discard(self._pending.pop())
 
-    def _is_answered(self) -> bool:
+    def _is_read(self) -> bool:
         if self._error is not None:
             raise self._error
-        return bool(self._given)
+        return bool(self._values)
 
     @contextmanager
-    def _keeping_errors(self) -> Iterator[None]:
+    def _remember_errors(self) -> Iterator[None]:
         try:
             yield
         except Exception as error:
@@ -193,28 +204,28 @@ class _Snapshot:
             raise
 
 
-def _kept(snapshot: Any) -> Any:
-    """Return what several parts can be taken of, which an iterator is not."""
+def _check_snapshot(snapshot: Any) -> Any:
+    """Return the snapshot if several parts can be taken from it."""
     if isinstance(snapshot, Iterator):
         raise TypeError(
-            f"a combined read returned a {type(snapshot).__name__}, of which its first part would leave "
-            f"nothing to the others; return what stays, such as a list of it"
+            f"a combined read returned a {type(snapshot).__name__}, which its first part would exhaust; "
+            f"return a list of its items"
         )
     return snapshot
 
 
 class _Awaited:
-    """A part that is still to be awaited, or to be let go of."""
+    """A part that the caller must await or close."""
 
     def __init__(
-        self, snapshot: _Snapshot, ask: _Ask, of: Callable[[Any], Any] = lambda whole: whole
+        self, snapshot: _Snapshot, read_once: _Read, pick: Callable[[Any], Any] = lambda snapshot: snapshot
     ) -> None:
         self._snapshot = snapshot
-        self._ask = ask
-        self._of = of
+        self._read_once = read_once
+        self._part_of = pick
 
     def __await__(self) -> Generator[Any, None, Any]:
-        return self._of((yield from self._snapshot.awaited(self._ask).__await__()))
+        return self._part_of((yield from self._snapshot.read_async(self._read_once).__await__()))
 
     def close(self) -> None:
         self._snapshot.discard()

@@ -1,65 +1,83 @@
-"""Reads of several requests, written once: for clients that wait, and for clients that are awaited."""
+"""Reads of several requests, written once for sync and async clients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias, TypeVar
 
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 
-__all__ = ["Steps", "probe_of"]
+__all__ = ["RequestSteps", "Sender", "request_probe"]
 
 S = TypeVar("S")
-Steps: TypeAlias = Generator[Any, Any, S]
-"""Yields what a client's method returned, is sent what the server answered, and returns the state."""
+RequestSteps: TypeAlias = Generator[Any, Any, S]
+"""Yields a request, is sent the answer to it, and returns the state."""
+Sender: TypeAlias = Callable[[Any], Any]
+"""Takes a request and returns the answer, or an awaitable of the answer if the client is async."""
 
 
-def probe_of(
-    steps: Callable[..., Steps[S]],
-    words: str,
+def _answer(request: Any) -> Any:
+    return request
+
+
+def _open_nothing() -> AbstractContextManager[Sender]:
+    return nullcontext(_answer)
+
+
+def request_probe(
+    steps: Callable[..., RequestSteps[S]],
+    call: str,
     needs: Iterable[str] = (),
     secrets: Iterable[str] = (),
     *,
     is_async: bool,
     content: bool = False,
+    open_sender: Callable[[], AbstractContextManager[Sender]] = _open_nothing,
 ) -> StateProbe[S] | AsyncStateProbe[S]:
-    """Make the probe of a read.
+    """Make the probe of a read that is written as steps.
 
     Args:
-        steps: the read, given what the probe needs by keyword.
-        words: as for `StateProbe`.
-        needs: likewise.
-        secrets: likewise.
-        is_async: whether what the client's methods return is to be awaited.
-        content: whether what is read is content.
+        steps: starts a read, given what the probe needs by keyword.
+        call: as for `StateProbe`.
+        needs: as for `StateProbe`.
+        secrets: as for `StateProbe`.
+        is_async: whether the answers of the client must be awaited.
+        content: as for `StateProbe`.
+        open_sender: opens what sends the requests of one read. By default, a request is what the client's
+            method has returned: the answer itself, or an awaitable of it.
     """
 
     def read(**values: Any) -> S:
-        return _waited(steps(**values))
+        with open_sender() as send:
+            return _run(steps(**values), send)
 
     async def read_async(**values: Any) -> S:
-        return await _awaited(steps(**values))
+        with open_sender() as send:
+            return await _run_async(steps(**values), send)
 
     if is_async:
-        return AsyncStateProbe(read_async, words, needs, secrets, content=content)
-    return StateProbe(read, words, needs, secrets, content=content)
+        return AsyncStateProbe(read_async, call, needs, secrets, content=content)
+    return StateProbe(read, call, needs, secrets, content=content)
 
 
-def _waited(steps: Steps[S]) -> S:
+def _run(steps: RequestSteps[S], send: Sender) -> S:
     answer = None
     try:
         while True:
-            answer = steps.send(answer)
+            answer = send(steps.send(answer))
     except StopIteration as end:
         state: S = end.value
         return state
+    finally:
+        steps.close()
 
 
-async def _awaited(steps: Steps[S]) -> S:
+async def _run_async(steps: RequestSteps[S], send: Sender) -> S:
     answer = None
     try:
         while True:
-            answer = await steps.send(answer)
+            answer = await send(steps.send(answer))
     except StopIteration as end:
         state: S = end.value
         return state

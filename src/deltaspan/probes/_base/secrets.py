@@ -1,4 +1,4 @@
-"""What must not be said: passwords and tokens, taken out of whatever text a system answers with."""
+"""Hide passwords and tokens in the texts of systems."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote
 
-__all__ = ["PASSWORD_MOST", "SHORTEST", "secrets_of", "without"]
+__all__ = ["MAX_PASSWORD_LENGTH", "MIN_SECRET_LENGTH", "secrets_of", "without"]
 
-_HIDDEN: Final = "***"
+_MASK: Final = "***"
 _ASSIGNED: Final = re.compile(
     r"""(?P<name>\b(?:\w*password|passwd|pwd)\s*=\s*)(?![:?$%*])(?:'(?:[^'\\]|\\.)*'|[^\s'";&,]+)""",
     re.IGNORECASE,
@@ -18,14 +18,14 @@ _ASSIGNED: Final = re.compile(
 _REPEATED: Final = re.compile(
     r"(?P<before>with args beginning with: |(?:invalid|illegal) header value ).+", re.IGNORECASE | re.DOTALL
 )
-"""Input that a refusal repeats, cut or escaped, so that no secret in it can be found as it was given."""
-PASSWORD_MOST: Final = 200
-"""How long a password that nobody named may be; else a long text would be looked through again and again."""
-SHORTEST: Final = 8
-"""Characters that a secret has at least to be hidden wherever it stands, as many as NIST asks of a password.
+"""Input that an error quotes, cut or escaped, so that a secret in it has another form."""
+MAX_PASSWORD_LENGTH: Final = 200
+"""The longest password that is recognized without being named. It bounds the search in a long text."""
+MIN_SECRET_LENGTH: Final = 8
+"""The shortest secret that is hidden everywhere in a text: the length that NIST asks of a password.
 
-A shorter one is a part of ordinary words and numbers: hidden there, it would garble the text and give itself
-away. It is hidden where a secret stands: in a query, behind the name of a header, a password or a token.
+A shorter secret may be part of ordinary words and numbers. To hide it there would garble the text and reveal
+it. It is hidden only in a query, and behind the name of a header, a password or a token.
 """
 _IN_QUERY: Final = r"(?P<{0}>[?&;](?:[^\s=&#?'\"]*=)?)(?:{1})(?=[&;#\s'\"]|$)"
 _IN_FIELD: Final = (
@@ -34,51 +34,57 @@ _IN_FIELD: Final = (
 )
 _PORT: Final = r"(?:\d*|\{\w+\})(?=[/?#'\"\s]|$)"
 _CREDENTIALS: Final = re.compile(
-    # A slash, `?` or `#` in a password should be encoded, and often is not; no port follows the colon then.
-    rf"(?<=://)(?:[^\s/?#'\"]*@|(?!\[)[^\s/?#'\"@:]*:(?!{_PORT})[^\s'\"]{{0,{PASSWORD_MOST}}}@)"
+    # A slash, `?` or `#` in a password should be encoded, but often is not. Then no port follows the colon.
+    rf"(?<=://)(?:[^\s/?#'\"]*@|(?!\[)[^\s/?#'\"@:]*:(?!{_PORT})[^\s'\"]{{0,{MAX_PASSWORD_LENGTH}}}@)"
 )
 _USER_AND_PASSWORD: Final = re.compile(
     rf"[^:]*://(?:[^/?#@:]*:(?P<plain>[^/?#]*)@|(?!\[)[^/?#@:]*:(?!{_PORT})(?P<odd>.*)@)", re.DOTALL
 )
 _MISREAD: Final = re.compile(r"""(?<=missing "=" after )"[^"]*"|(?<=\bhost ')[^\s']*(?=@)""")
-"""What libpq and psycopg quote of a DSN whose password they misread: it has a space or an @."""
+"""The part of a DSN that libpq and psycopg quote if its password has a space or an @."""
 
 
 def secrets_of(url: str) -> frozenset[str]:
-    """Return the password of a URL or DSN, as it is written there and as it is meant; none if it has none."""
-    found = _USER_AND_PASSWORD.match(url)
-    password = (found["plain"] or found["odd"]) if found else None
+    """Return the password of a URL or DSN, encoded and decoded.
+
+    The set is empty if there is no password.
+    """
+    match = _USER_AND_PASSWORD.match(url)
+    password = (match["plain"] or match["odd"]) if match else None
     if not password:
         return frozenset()
-    # Of one that was not encoded, others take the beginning for a port, and say so.
+    # If the password is not encoded, a client may take its beginning for a port, and quote it.
     return frozenset({password, unquote(password), re.split("[/?#]", password)[0]} - {""})
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """Return the text with secrets hidden, however they are quoted there.
+    """Hide secrets in a text, in every form in which systems quote them.
 
-    Those shorter than `SHORTEST` are hidden in their places alone.
+    A secret shorter than `MIN_SECRET_LENGTH` is hidden only at places where secrets stand.
 
-    Hidden too, though nobody named them, are the credentials of any URL, `password=...` as in any DSN, and
-    what Redis repeats of a command it does not know (AUTH may be one), an HTTP client of a header, a driver
-    of a DSN that it misread.
+    Some texts are hidden although no secret names them: the credentials of any URL, `password=...` as in a
+    DSN, the arguments that Redis quotes of an unknown command (it may be AUTH), the value that an HTTP client
+    quotes of a header, and the part of a DSN that a driver misread.
     """
     for secret in sorted({secret for secret in secrets if secret}, key=len, reverse=True):
-        # The longest first: one may be the beginning of another.
-        form = "".join(map(_however, secret))
-        if len(secret) >= SHORTEST:
-            text = re.sub(form, _HIDDEN, text)
+        # The longest first, since one secret may be the beginning of another.
+        form = "".join(map(_quoted_forms, secret))
+        if len(secret) >= MIN_SECRET_LENGTH:
+            text = re.sub(form, _MASK, text)
             continue
-        for place in (_IN_QUERY, _IN_FIELD):
-            text = re.sub(place.format("before", form), rf"\g<before>{_HIDDEN}", text)
-    text = _REPEATED.sub(rf"\g<before>{_HIDDEN}", text)
-    text = _MISREAD.sub(_HIDDEN, text)
-    text = _ASSIGNED.sub(rf"\g<name>{_HIDDEN}", text)
-    return _CREDENTIALS.sub(f"{_HIDDEN}@", text)
+        for context in (_IN_QUERY, _IN_FIELD):
+            text = re.sub(context.format("before", form), rf"\g<before>{_MASK}", text)
+    text = _REPEATED.sub(rf"\g<before>{_MASK}", text)
+    text = _MISREAD.sub(_MASK, text)
+    text = _ASSIGNED.sub(rf"\g<name>{_MASK}", text)
+    return _CREDENTIALS.sub(f"{_MASK}@", text)
 
 
-def _however(character: str) -> str:
-    """Return the pattern of a character: plain, encoded as in a URL, or escaped as in a `repr` or in JSON."""
+def _quoted_forms(character: str) -> str:
+    """Return a regular expression for a character in each of its quoted forms.
+
+    The forms are: plain, percent-encoded, and escaped as by `repr()` or JSON.
+    """
     data = character.encode("utf-8", "surrogatepass")
     escaped = {
         character,

@@ -1,5 +1,9 @@
-"""What `deltaspan.probes.files` is made of.
+"""Parts of `deltaspan.probes.files`.
 
-`_place.py` says where to read, `_walk.py` walks a tree by `_patterns.py` and `_ignored.py`, `_open.py` opens
-what may be anything, `_content.py` reads one file and `_lines.py` what was appended to it.
+- `_content.py`: the public probes of one file.
+- `_paths.py`: paths with fields, and limits.
+- `_walk.py`: walks a tree.
+- `_patterns.py`, `_gitignore.py`: select its files.
+- `_open.py`: opens files that may be anything.
+- `_lines.py`: reads the lines appended to a log.
 """

@@ -1,4 +1,4 @@
-"""Probes of one file: its text, and the lines appended to it."""
+"""The probes of one file: `text` and `lines`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Literal, overload
 from deltaspan.checks import said
 from deltaspan.exceptions import DefinitionValueError, ProbeError
 from deltaspan.probes._base.probe import StateProbe
-from deltaspan.probes._files._lines import Log
-from deltaspan.probes._files._open import chunks, opened
-from deltaspan.probes._files._place import AnyPath, Place, checked_limit
+from deltaspan.probes._files._lines import LogReader
+from deltaspan.probes._files._open import open_regular, read_chunks
+from deltaspan.probes._files._paths import AnyPath, PathTemplate, check_limit
 
 __all__ = ["lines", "text"]
 
@@ -26,24 +26,24 @@ def text(
 def text(
     path: AnyPath, *, encoding: str = "utf-8", missing_ok: bool = False, limit: int = 1_000_000
 ) -> StateProbe[Any]:
-    r"""Read the whole text of a file, line ends as they are in it.
+    r"""Read the whole text of a file, with its line ends unchanged.
 
-    It costs the file's bytes at each read. A writer that is not done shows as far as it got, which an
-    atomic replacement does not. A link is followed; a pipe, a socket or a device is an error, and not waited
-    for.
+    Each read costs the bytes of the file. If a writer is not done, the text is what it has written so
+    far, unless it replaces the file atomically. A link is followed. A pipe, a socket or a device is an
+    error, and the read does not wait for it.
 
     Args:
         path: the file; `{name}` in its text is an argument of the action.
-        encoding: how it is encoded. What is not is an error: bytes that were replaced would make two contents
-            one. `tree(..., content=True)` reads any content.
-        missing_ok: whether a file that is not there is a state, None, because the action makes or removes it.
+        encoding: its encoding. Bytes that cannot be decoded are an error, since replacement would make two
+            contents equal. `tree(..., content=True)` reads any content.
+        missing_ok: whether a missing file is a state, None, because the action creates or removes it.
         limit: the most bytes.
 
     Returns:
         The probe.
 
     Raises:
-        DefinitionTypeError: the path is none.
+        DefinitionTypeError: the path is not a str or a path.
         DefinitionValueError: there is no such encoding, or the limit is not positive.
 
     Example:
@@ -56,65 +56,69 @@ def text(
         >>> print(w.report["version"].explanation)
         version changed, as expected
     """
-    place = Place(path)
-    most = checked_limit(limit)
+    path_template = PathTemplate(path)
+    max_size = check_limit(limit)
     try:
         codecs.lookup(encoding)
     except LookupError as error:
-        raise DefinitionValueError(f"text of {place!r}: {error}") from None
-    words = said(
-        "text", place, encoding=None if encoding == "utf-8" else encoding, missing_ok=missing_ok or None
+        raise DefinitionValueError(f"text of {path_template!r}: {error}") from None
+    call = said(
+        "text",
+        path_template,
+        encoding=None if encoding == "utf-8" else encoding,
+        missing_ok=missing_ok or None,
     )
 
     def read(**arguments: Any) -> str | None:
         try:
-            with opened(place.path(arguments)) as descriptor:
-                found = b"".join(chunks(descriptor, most + 1))
+            with open_regular(path_template.path(arguments)) as descriptor:
+                content = b"".join(read_chunks(descriptor, max_size + 1))
         except FileNotFoundError:
             if missing_ok:
                 return None
             raise
-        if len(found) > most:
+        if len(content) > max_size:
             raise ProbeError(
-                f"{words} found more than {most} bytes: raise limit=, or read its digest with "
+                f"{call} found more than {max_size} bytes: raise limit=, or read its digest with "
                 f"tree(folder, glob=name, content=True), which reads it without keeping it"
             )
-        return found.decode(encoding)
+        return content.decode(encoding)
 
-    return StateProbe(read, words, place.names, content=True)
+    return StateProbe(read, call, path_template.names, content=True)
 
 
 def lines(
     path: AnyPath, *, missing_ok: bool = False, limit: int = 10_000_000
 ) -> StateProbe[tuple[range | str, ...]]:
-    r"""Read the lines that are appended to a log, and none of its old ones.
+    r"""Read the lines that are appended to a log.
 
-    The first read of a run, its baseline, notes where the log ends. The state is `range(n)`, which stands for
-    the n bytes before, and then each line since, without its line end: so `adding("imported 3 rows")`,
-    `adding(count=3)`, `resizing(3)` and `unchanged` speak of lines appended. Runs are told apart by causal
-    tag; each has a beginning of its own, and may overlap with others, whose lines it sees like its own.
+    The first read of a run is its baseline: it notes where the log ends. The state is `range(n)`, which
+    stands for the n bytes before the baseline, followed by each line since, without its line end. So
+    `adding("imported 3 rows")`, `adding(count=3)`, `resizing(3)` and `unchanged` apply to appended lines.
+    Each run has its own baseline, by its causal tag. Runs may overlap; each sees the lines of the others
+    too.
 
-    A read costs 64 KiB and what was appended, however long the log is. What others append in the meantime is
-    there as well: allow it by `.allowing_others()`. A last line without a line end is in the state from the
-    beginning, as far as it is written; completing it removes that member and adds the whole line.
+    A read costs 64 KiB and the appended bytes, for a log of any length. To accept lines that others
+    append, use `.allowing_others()`. If the last line has no line end yet, it is in the state from the
+    baseline on. To complete it removes that member and adds the whole line.
 
-    A log that was rotated, truncated or rewritten since the baseline is an error, because what was appended
-    before that is no longer there to be read. Rewriting old lines in place, further back than 64 KiB, is not
-    seen, nor is a rotation of a log that was empty, or missing, at the baseline. The beginnings of 32768 runs
-    are remembered; a run during which as many others began is judged on another beginning, and fails. A
-    window with this probe cannot be handed over to another process, which would not know where it began:
-    `to_json()` refuses.
+    If the log was rotated, truncated or rewritten since the baseline, the read is an error, since the
+    appended lines cannot be read any more. Some changes are not seen: old lines rewritten in place more
+    than 64 KiB before the end, and the rotation of a log that was empty or missing at the baseline. The
+    probe remembers the baselines of 32768 runs. If as many other runs begin during a run, that run gets a
+    new baseline, and fails. A window with this probe cannot be handed over to another process, which does
+    not know the baseline: `to_json()` raises.
 
     Args:
         path: the log; `{name}` in its text is an argument of the action. A link is followed.
-        missing_ok: whether a log that is not there at the baseline is an empty one.
-        limit: the most bytes appended.
+        missing_ok: whether a log that is missing at the baseline counts as empty.
+        limit: the most appended bytes.
 
     Returns:
         The probe.
 
     Raises:
-        DefinitionTypeError: the path is none.
+        DefinitionTypeError: the path is not a str or a path.
         DefinitionValueError: the limit is not positive.
 
     Example:
@@ -129,8 +133,13 @@ def lines(
         >>> w.report["log"].passed
         True
     """
-    place = Place(path)
-    most = checked_limit(limit)
-    words = said("lines", place, missing_ok=missing_ok or None)
-    log = Log(words, most, missing_ok=missing_ok)
-    return StateProbe(lambda **arguments: log.read(place.path(arguments)), words, place.names, content=True)
+    path_template = PathTemplate(path)
+    max_size = check_limit(limit)
+    call = said("lines", path_template, missing_ok=missing_ok or None)
+    log = LogReader(call, max_size, missing_ok=missing_ok)
+    return StateProbe(
+        lambda **arguments: log.read(path_template.path(arguments)),
+        call,
+        path_template.names,
+        content=True,
+    )

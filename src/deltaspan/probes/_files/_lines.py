@@ -1,4 +1,4 @@
-"""What was appended to a log, read from where each run found its end."""
+"""Read the bytes appended to a log since a run's first read."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Final, NamedTuple
 from deltaspan._concurrency import keep_newest
 from deltaspan.causal_tag import current_causal_tag
 from deltaspan.exceptions import ProbeError
-from deltaspan.probes._files._open import chunks, opened
+from deltaspan.probes._files._open import open_regular, read_chunks
 
-__all__ = ["MAX_RUNS", "Log"]
+__all__ = ["MAX_RUNS", "LogReader"]
 
 MAX_RUNS: Final = 1 << 15
-"""Of how many runs the probe remembers where they began; it takes some 10 MB."""
+"""The most runs whose baselines are kept. They take some 10 MB."""
 
 _LOOK_BACK: Final = 1 << 16
-"""How many bytes before the end are looked at, for the last line's beginning and for what a rotation left."""
+"""Bytes before the end that are read to find the start of the last line, and to recognize a rotation."""
 
 
-class _End(NamedTuple):
-    """Where a run found the end of the log.
+class _LogEnd(NamedTuple):
+    """The end of a log at a run's first read.
 
     Attributes:
         file: device and inode; None when there was no file.
@@ -33,97 +33,106 @@ class _End(NamedTuple):
     file: tuple[int, int] | None
     start: int
     end: int
-    seen: bytes
+    digest: bytes
 
 
-_NO_FILE: Final = _End(None, 0, 0, sha256().digest())
+_NO_FILE: Final = _LogEnd(None, 0, 0, sha256().digest())
 
 
-class Log:
-    """A log, and where each run that reads it began; any number of runs and threads may at once.
+class LogReader:
+    """Reads a log for any number of runs and threads at once.
+
+    It remembers for each run where the log ended at its first read.
 
     Args:
-        words: the call that made the probe, for errors.
+        call: the call that made the probe, for errors.
         limit: the most bytes of lines to read.
         missing_ok: whether a log that is missing is an empty one.
     """
 
-    def __init__(self, words: str, limit: int, *, missing_ok: bool) -> None:
-        self._words = words
+    def __init__(self, call: str, limit: int, *, missing_ok: bool) -> None:
+        self._call = call
         self._limit = limit
         self._missing_ok = missing_ok
-        self._ends: dict[tuple[str | None, str], _End] = {}
+        self._ends: dict[tuple[str | None, str], _LogEnd] = {}
 
     def read(self, path: str) -> tuple[range | str, ...]:
-        """Return what is appended since the run that reads read first, after the range of bytes before it."""
+        """Return the range of the old bytes, then each line appended since."""
         run = (current_causal_tag(), path)
-        began = self._ends.get(run)
+        baseline = self._ends.get(run)
         try:
-            with opened(path) as descriptor:
-                if began is None:
-                    began = self._remembered(run, self._end_of(descriptor))
+            with open_regular(path) as descriptor:
+                if baseline is None:
+                    baseline = self._remember(run, self._end_of(descriptor))
                 else:
-                    self._refuse_another(descriptor, began)
-                content = self._after(descriptor, began.start)
+                    self._check_same_log(descriptor, baseline)
+                content = self._read_after(descriptor, baseline.start)
         except FileNotFoundError:
-            if not self._missing_ok or (began is not None and began.file is not None):
+            if not self._missing_ok or (baseline is not None and baseline.file is not None):
                 raise
-            began, content = self._remembered(run, _NO_FILE), b""
-        return (range(began.start), *_lines(content))
+            baseline, content = self._remember(run, _NO_FILE), b""
+        return (range(baseline.start), *_split_lines(content))
 
-    def _remembered(self, run: tuple[str | None, str], end: _End) -> _End:
+    def _remember(self, run: tuple[str | None, str], end: _LogEnd) -> _LogEnd:
         end = self._ends.setdefault(run, end)
         keep_newest(self._ends, MAX_RUNS)
         return end
 
-    def _end_of(self, descriptor: int) -> _End:
-        found = os.fstat(descriptor)
-        first = max(0, found.st_size - _LOOK_BACK)
-        last = _between(descriptor, first, found.st_size)
+    def _end_of(self, descriptor: int) -> _LogEnd:
+        status = os.fstat(descriptor)
+        first = max(0, status.st_size - _LOOK_BACK)
+        last = _read_range(descriptor, first, status.st_size)
         newline = last.rfind(b"\n")
         if newline < 0 and first > 0:
             raise ProbeError(
-                f"{self._words} found no line end in the last {_LOOK_BACK} bytes: this is no log of lines"
+                f"{self._call} found no line end in the last {_LOOK_BACK} bytes, so the file is not a "
+                f"log of lines; read it with text() or tree()"
             )
-        return _End(
-            (found.st_dev, found.st_ino), first + newline + 1, first + len(last), sha256(last).digest()
+        return _LogEnd(
+            (status.st_dev, status.st_ino), first + newline + 1, first + len(last), sha256(last).digest()
         )
 
-    def _refuse_another(self, descriptor: int, began: _End) -> None:
-        """Refuse a log that does not begin with what was there: what came after that is elsewhere."""
-        if began.file is None:
+    def _check_same_log(self, descriptor: int, baseline: _LogEnd) -> None:
+        """Raise if the log is not the file of the baseline any more.
+
+        What was appended to that file before it was replaced cannot be read here.
+        """
+        if baseline.file is None:
             return
-        found = os.fstat(descriptor)
-        if (found.st_dev, found.st_ino) != began.file:
-            what = "has another file in its place"
-        elif found.st_size < began.end:
-            what = "has become shorter"
-        elif sha256(_between(descriptor, max(0, began.end - _LOOK_BACK), began.end)).digest() != began.seen:
-            what = "has been rewritten"
+        status = os.fstat(descriptor)
+        if (status.st_dev, status.st_ino) != baseline.file:
+            change = "has another file in its place"
+        elif status.st_size < baseline.end:
+            change = "has become shorter"
+        elif (
+            sha256(_read_range(descriptor, max(0, baseline.end - _LOOK_BACK), baseline.end)).digest()
+            != baseline.digest
+        ):
+            change = "has been rewritten"
         else:
             return
         raise ProbeError(
-            f"{self._words} cannot tell what was appended: the log {what} since the baseline, as by a "
+            f"{self._call} cannot tell what was appended: the log {change} since the baseline, as by a "
             f"rotation; read a log that is not rotated while the action runs"
         )
 
-    def _after(self, descriptor: int, start: int) -> bytes:
-        content = _between(descriptor, start, start + self._limit + 1)
+    def _read_after(self, descriptor: int, start: int) -> bytes:
+        content = _read_range(descriptor, start, start + self._limit + 1)
         if len(content) > self._limit:
             raise ProbeError(
-                f"{self._words} found more than {self._limit} bytes appended: raise limit=, or read no more "
-                f"than its size and time, with tree() of its folder"
+                f"{self._call} found more than {self._limit} bytes appended: raise limit=, or read only "
+                f"its size and time, with tree() of its folder"
             )
         return content
 
 
-def _between(descriptor: int, start: int, end: int) -> bytes:
+def _read_range(descriptor: int, start: int, end: int) -> bytes:
     os.lseek(descriptor, start, os.SEEK_SET)
-    return b"".join(chunks(descriptor, end - start))
+    return b"".join(read_chunks(descriptor, end - start))
 
 
-def _lines(content: bytes) -> list[str]:
+def _split_lines(content: bytes) -> list[str]:
     lines = content.split(b"\n")
     if not lines[-1]:
-        lines.pop()  # what follows the last line end is no line yet
+        lines.pop()  # the text after the last line end is not a line yet
     return [line.removesuffix(b"\r").decode("utf-8", "backslashreplace") for line in lines]

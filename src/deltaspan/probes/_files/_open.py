@@ -1,4 +1,4 @@
-"""Opening a file that an agent may have made: it must not block, and must be what it seems."""
+"""Open files that an agent may have made, without blocking on a pipe."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-__all__ = ["chunks", "kind_of", "opened"]
+__all__ = ["open_regular", "read_chunks", "special_kind"]
 
 _CHUNK: Final = 1 << 20
 
-# Opening a pipe that nobody writes to would wait for ever, were it not for O_NONBLOCK.
+# Without O_NONBLOCK, opening a pipe without a writer would block for ever.
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NOT_A_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 
@@ -27,13 +27,13 @@ _KINDS: Final = (
 )
 
 
-def kind_of(mode: int) -> str | None:
-    """Return what a mode is of, where it is no regular file."""
+def special_kind(mode: int) -> str | None:
+    """Return the name of a file kind other than regular, or None."""
     return next((name for is_kind, name in _KINDS if is_kind(mode)), None)
 
 
 @contextmanager
-def opened(path: str, *, follow: bool = True) -> Iterator[int]:
+def open_regular(path: str, *, follow: bool = True) -> Iterator[int]:
     """Open a regular file for reading, as a descriptor.
 
     Args:
@@ -41,11 +41,11 @@ def opened(path: str, *, follow: bool = True) -> Iterator[int]:
         follow: whether a link may lead to it.
 
     Raises:
-        OSError: it is missing, must not be read, or is no regular file.
+        OSError: it is missing, unreadable, or not a regular file.
     """
     descriptor = os.open(path, _FLAGS if follow else _FLAGS | _NOT_A_LINK)
     try:
-        kind = kind_of(os.fstat(descriptor).st_mode)
+        kind = special_kind(os.fstat(descriptor).st_mode)
         if kind == "folder":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if kind is not None:
@@ -55,8 +55,8 @@ def opened(path: str, *, follow: bool = True) -> Iterator[int]:
         os.close(descriptor)
 
 
-def chunks(descriptor: int, limit: int | None = None) -> Iterator[bytes]:
-    """Read on to the end of the file, or until there were `limit` bytes."""
+def read_chunks(descriptor: int, limit: int | None = None) -> Iterator[bytes]:
+    """Yield chunks up to the end of the file, or up to `limit` bytes."""
     left = _CHUNK if limit is None else limit
     while left > 0 and (chunk := os.read(descriptor, min(left, _CHUNK))):
         yield chunk

@@ -1,4 +1,4 @@
-"""Patterns over paths, taken part by part on the way down: a folder that cannot match is never entered."""
+"""Path patterns that are matched name by name on the way down a tree."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from fnmatch import translate
 from typing import Any, Final, TypeAlias
 
 from deltaspan._state.render import show
-from deltaspan._templates import fields_of, filled, is_of_one_length, places_of, relative_fault
+from deltaspan._templates import fields_of, fill, has_fixed_length, places_of, relative_fault
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["Patterns", "PatternsWithFields", "Places"]
+__all__ = ["PatternTemplates", "Patterns", "Progress"]
 
-Places: TypeAlias = frozenset[tuple[int, int]]
-"""How far a path has come: pairs of a pattern and how many of its parts are behind it."""
+Progress: TypeAlias = frozenset[tuple[int, int]]
+"""The progress of a path: pairs of a pattern and the number of its parts that are matched."""
 
 _FOLDERS: Final = None
-"""The part `**`: any number of names, or none."""
+"""The part `**`, which matches any number of names, or none."""
 
 
 _CLASS: Final = re.compile(r"\[[^\]]*\]")
@@ -25,20 +25,22 @@ _GLOB: Final = re.compile(r"[*?\[]")
 
 
 class Patterns:
-    """One or more patterns, any of which may match a path relative to the root.
+    """One or more patterns over paths relative to the root.
 
-    In a name `*` is any characters, `?` one and `[ab]` one of these, `[!ab]` one of the others; `**` in place
-    of a name is any number of names, or none.
+    A path matches if any pattern matches it.
+
+    In a name, `*` matches any characters, `?` one, `[ab]` one of these and `[!ab]` any other one. `**` in
+    place of a name matches any number of names, or none.
 
     Attributes:
-        start: the places of the root itself.
+        start: the progress at the root.
 
     Args:
-        role: what they are given as, for errors.
+        role: the name of their argument, for errors.
         patterns: one, or several.
 
     Raises:
-        DefinitionTypeError: a pattern is not text.
+        DefinitionTypeError: a pattern is not a str.
         DefinitionValueError: a pattern could never match.
     """
 
@@ -46,67 +48,67 @@ class Patterns:
         given = [patterns] if isinstance(patterns, str) else list(patterns)
         if not given:
             raise DefinitionValueError(f"{role}= has no pattern; leave it out")
-        self._patterns = [_compiled(role, pattern) for pattern in given]
-        self.start = self._opened({(index, 0) for index in range(len(given))})
+        self._patterns = [_compile(role, pattern) for pattern in given]
+        self.start = self._skip_folders({(index, 0) for index in range(len(given))})
 
-    def after(self, places: Places, name: str) -> Places:
-        """Return where one more name leads."""
-        found = set()
-        for index, at in places:
+    def advance(self, progress: Progress, name: str) -> Progress:
+        """Return the progress after one more name of the path."""
+        positions = set()
+        for index, position in progress:
             parts = self._patterns[index]
-            if at < len(parts):
-                part = parts[at]
+            if position < len(parts):
+                part = parts[position]
                 if part is _FOLDERS:
-                    found.add((index, at))
+                    positions.add((index, position))
                 elif part.match(name):
-                    found.add((index, at + 1))
-        return self._opened(found)
+                    positions.add((index, position + 1))
+        return self._skip_folders(positions)
 
-    def of_files(self, places: Places) -> Callable[[str], object]:
-        """Return what tells whether a file of some name matches, in a folder that these places lead to."""
+    def file_matcher(self, progress: Progress) -> Callable[[str], object]:
+        """Return a test of file names in a folder with this progress."""
         last = set()
-        for index, at in places:
+        for index, position in progress:
             parts = self._patterns[index]
-            if at < len(parts) and set(parts[at + 1 :]) <= {_FOLDERS}:
-                last.add(parts[at])
+            if position < len(parts) and set(parts[position + 1 :]) <= {_FOLDERS}:
+                last.add(parts[position])
         tests = [part.match for part in last if part is not _FOLDERS]
         if len(tests) < len(last):
             return _anything
         return tests[0] if len(tests) == 1 else lambda name: any(test(name) for test in tests)
 
-    def match(self, places: Places) -> bool:
-        """Return whether some pattern has come to its end: it matches the path."""
-        return any(at == len(self._patterns[index]) for index, at in places)
+    def is_match(self, progress: Progress) -> bool:
+        """Return whether some pattern is at its end, so that the path matches."""
+        return any(position == len(self._patterns[index]) for index, position in progress)
 
-    def lead_on(self, places: Places) -> bool:
-        """Return whether some pattern could match below."""
-        return any(at < len(self._patterns[index]) for index, at in places)
+    def can_match_below(self, progress: Progress) -> bool:
+        """Return whether some pattern can match a path further below."""
+        return any(position < len(self._patterns[index]) for index, position in progress)
 
-    def _opened(self, places: set[tuple[int, int]]) -> Places:
-        """Add the places behind each `**`, which may stand for no name at all."""
-        found = set(places)
-        for index, at in places:
-            parts, end = self._patterns[index], at
+    def _skip_folders(self, progress: set[tuple[int, int]]) -> Progress:
+        """Add the places after each `**`, which may match no name at all."""
+        positions = set(progress)
+        for index, position in progress:
+            parts, end = self._patterns[index], position
             while end < len(parts) and parts[end] is _FOLDERS:
                 end += 1
-                found.add((index, end))
-        return frozenset(found)
+                positions.add((index, end))
+        return frozenset(positions)
 
 
-class PatternsWithFields:
-    """One or more patterns in whose text `{name}` is an argument of the action, matched as it is.
+class PatternTemplates:
+    """Patterns with `{name}` fields, filled with the action's arguments and quoted.
 
     Attributes:
         names: the arguments, each once.
 
     Args:
-        role: what they are given as, for errors.
-        patterns: one, or several. A brace that is meant is doubled.
+        role: the name of their argument, for errors.
+        patterns: one, or several. A literal brace is doubled.
 
     Raises:
-        DefinitionTypeError: a pattern is not text.
-        DefinitionValueError: a pattern could never match, or a field stands where it cannot be matched as it
-            is: in brackets, or next to `*`.
+        DefinitionTypeError: a pattern is not a str.
+        DefinitionValueError: a pattern could never match, or a field stands where it cannot be matched
+            literally: in brackets, or next to `*`.
     """
 
     def __init__(self, role: str, patterns: str | Iterable[str]) -> None:
@@ -115,38 +117,39 @@ class PatternsWithFields:
         for pattern in self._patterns:
             if not isinstance(pattern, str):
                 raise DefinitionTypeError(f"a pattern of {role}= is text, not {show(pattern)}")
-            _refuse_parts_of_patterns(role, pattern)
+            _check_pattern_fields(role, pattern)
         self.names = fields_of(*self._patterns)
-        found = self._compiled(dict.fromkeys(self.names, "x"))  # what could never match is refused now
-        self._made = None if self.names else found
+        found = self._compile(dict.fromkeys(self.names, "x"))  # a pattern that never matches raises now
+        self._fixed_patterns = None if self.names else found
 
-    def filled(self, arguments: Mapping[str, Any]) -> Patterns:
-        """Return the patterns of one call.
+    def fill(self, arguments: Mapping[str, Any]) -> Patterns:
+        """Return the patterns of one call, filled with its arguments.
 
         Raises:
             TypeError: an argument cannot be a part of a path.
             ValueError: one would lead out of the folder.
         """
-        if self._made is not None:
-            return self._made
-        values = {name: filled(f"{{{name}}}", arguments) for name in self.names}
+        if self._fixed_patterns is not None:
+            return self._fixed_patterns
+        values = {name: fill(f"{{{name}}}", arguments) for name in self.names}
         for name, text in values.items():
             fault = relative_fault(name, text)
             if fault is not None:
                 raise ValueError(fault)
-        return self._compiled({name: _GLOB.sub(r"[\g<0>]", text) for name, text in values.items()})
+        return self._compile({name: _GLOB.sub(r"[\g<0>]", text) for name, text in values.items()})
 
-    def _compiled(self, values: Mapping[str, str]) -> Patterns:
-        return Patterns(self._role, [filled(pattern, values) for pattern in self._patterns])
+    def _compile(self, values: Mapping[str, str]) -> Patterns:
+        return Patterns(self._role, [fill(pattern, values) for pattern in self._patterns])
 
 
-def _refuse_parts_of_patterns(role: str, pattern: str) -> None:
-    for before, name, after in places_of(pattern):
-        is_beside = before.endswith("*") or after.startswith("*")
-        if "[" in _CLASS.sub("", before) or (is_beside and not is_of_one_length(name)):
+def _check_pattern_fields(role: str, pattern: str) -> None:
+    for before, name, advance in places_of(pattern):
+        is_beside = before.endswith("*") or advance.startswith("*")
+        if "[" in _CLASS.sub("", before) or (is_beside and not has_fixed_length(name)):
             raise DefinitionValueError(
                 f"the pattern {pattern!r} of {role}= has {{{name}}} in brackets or next to '*', where 'acme' "
-                f"would match other names too; put what ends the name between them, as in '{{{name}}}.*'"
+                f"would match other names too; put the character that ends the name between them, as in "
+                f"'{{{name}}}.*'"
             )
 
 
@@ -154,7 +157,7 @@ def _anything(_: str) -> bool:
     return True
 
 
-def _compiled(role: str, pattern: object) -> tuple[re.Pattern[str] | None, ...]:
+def _compile(role: str, pattern: object) -> tuple[re.Pattern[str] | None, ...]:
     if not isinstance(pattern, str):
         raise DefinitionTypeError(f"a pattern of {role}= is text, not {show(pattern)}")
     names = pattern.split("/")

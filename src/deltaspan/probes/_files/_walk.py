@@ -1,4 +1,4 @@
-"""The walk over a tree: every file that is wanted, once, without following a link."""
+"""Walk a tree: yield each selected file once, and follow no link."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from deltaspan.probes._files._ignored import GIT, NAME, GitIgnore
-from deltaspan.probes._files._open import chunks, kind_of, opened
-from deltaspan.probes._files._patterns import Patterns, Places
+from deltaspan.probes._files._gitignore import GIT, NAME, GitIgnore
+from deltaspan.probes._files._open import open_regular, read_chunks, special_kind
+from deltaspan.probes._files._patterns import Patterns, Progress
 
-__all__ = ["Walk", "content_of", "printable"]
+__all__ = ["TreeWalk", "printable", "size_and_digest"]
 
-_NONE: Places = frozenset()
+_NONE: Progress = frozenset()
 
 
 class _Folder(NamedTuple):
@@ -23,28 +23,28 @@ class _Folder(NamedTuple):
 
     Attributes:
         path: where it lies.
-        raw: relative to the root, with a `/` at its end, as the system decodes it; empty for the root.
-        shown: the same as states show it.
-        wanted: how far the wanted patterns have come.
-        unwanted: how far the others have.
-        rules: what `.gitignore` files say in it.
+        raw: its path relative to the root, with a final `/`, as the system decodes it; empty for the root.
+        shown: the same path in the form of the state.
+        wanted: the progress of the patterns of files to read.
+        unwanted: the progress of the patterns of files to leave out.
+        rules: the rules of `.gitignore` files in force; None for none.
     """
 
     path: str
     raw: str
     shown: str
-    wanted: Places
-    unwanted: Places
+    wanted: Progress
+    unwanted: Progress
     rules: GitIgnore | None
 
 
-class Walk:
-    """Which files of a tree are read.
+class TreeWalk:
+    """Selects the files of a tree by patterns and `.gitignore` rules.
 
     Args:
-        wanted: what a path must match; None for all.
-        unwanted: what it, and every folder above it, must not match.
-        git: the class that understands `.gitignore`; None to take those for files like others.
+        wanted: patterns of files to read; None for all files.
+        unwanted: patterns of files and folders to leave out; None for none.
+        git: the class that compiles `.gitignore` patterns; None to ignore no files.
     """
 
     def __init__(self, wanted: Patterns | None, unwanted: Patterns | None, git: Any) -> None:
@@ -53,7 +53,7 @@ class Walk:
         self._git = git
 
     def files(self, root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-        """Yield each file as its path relative to the root, in POSIX form, and its entry; in no order.
+        """Yield the relative POSIX path and the entry of each file, unordered.
 
         A link is an entry of its own, wherever it leads, and so is a pipe, a socket or a device.
 
@@ -72,12 +72,12 @@ class Walk:
                 yield from self._read(folder, below)
 
     def _read(self, folder: _Folder, below: list[_Folder]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-        takes = self._wanted.of_files(folder.wanted) if self._wanted else None
-        leaves = self._unwanted.of_files(folder.unwanted) if self._unwanted else None
+        takes = self._wanted.file_matcher(folder.wanted) if self._wanted else None
+        leaves = self._unwanted.file_matcher(folder.unwanted) if self._unwanted else None
         prefix = folder.shown
         with os.scandir(folder.path) as listed:
-            # Asked of an open folder: one that was put in its place since it was listed would lead outside.
-            if folder.raw and os.path.islink(folder.path):  # noqa: PTH114  # a Path would cost more than asking
+            # Checked while the folder is open: a link that has replaced it would lead outside.
+            if folder.raw and os.path.islink(folder.path):  # noqa: PTH114  # a Path would cost more
                 raise NotADirectoryError(
                     errno.ENOTDIR, "it has become a link since it was listed", folder.path
                 )
@@ -96,15 +96,15 @@ class Walk:
                     yield prefix + shown, entry
 
     def _add(self, folder: _Folder, entry: os.DirEntry[str], shown: str, below: list[_Folder]) -> None:
-        """Note a folder that is to be read, unless nothing below it is wanted."""
+        """Queue a folder, unless no file below it can be selected."""
         wanted = unwanted = _NONE
         if self._wanted is not None:
-            wanted = self._wanted.after(folder.wanted, shown)
-            if not self._wanted.lead_on(wanted):
+            wanted = self._wanted.advance(folder.wanted, shown)
+            if not self._wanted.can_match_below(wanted):
                 return
         if self._unwanted is not None:
-            unwanted = self._unwanted.after(folder.unwanted, shown)
-            if self._unwanted.match(unwanted):
+            unwanted = self._unwanted.advance(folder.unwanted, shown)
+            if self._unwanted.is_match(unwanted):
                 return
         raw = f"{folder.raw}{entry.name}/"
         below.append(_Folder(entry.path, raw, f"{folder.shown}{shown}/", wanted, unwanted, folder.rules))
@@ -113,7 +113,7 @@ class Walk:
         self, folder: _Folder, entries: list[os.DirEntry[str]]
     ) -> tuple[_Folder, list[os.DirEntry[str]]]:
         for entry in entries:
-            # As git does, a link of that name is not followed: it could lead out of the tree.
+            # As in git, a link of that name is not followed, since it could lead out of the tree.
             if entry.name == NAME and entry.is_file(follow_symlinks=False):
                 with suppress(FileNotFoundError):  # it has vanished since it was listed
                     rules = GitIgnore(self._git, folder.rules, folder.raw, entry.path)
@@ -122,37 +122,41 @@ class Walk:
 
 
 def _is_ignored(folder: _Folder, name: str, *, is_folder: bool) -> bool:
-    """Return whether git takes no notice of what has this name in a folder."""
+    """Return whether git ignores a name in a folder."""
     if name == GIT:
         return True
-    return folder.rules is not None and folder.rules.leaves_out(folder.raw + name, is_folder=is_folder)
+    return folder.rules is not None and folder.rules.ignores(folder.raw + name, is_folder=is_folder)
 
 
 def printable(name: str) -> str:
-    r"""Return a name as text that can be printed and sent; two names never become one.
+    r"""Return a unique printable form of a file name.
 
     A byte that is not UTF-8 becomes `\xNN`; so that no other name reads the same, a backslash is doubled.
     """
     return os.fsencode(name.replace("\\", "\\\\")).decode("utf-8", "backslashreplace")
 
 
-def content_of(entry: os.DirEntry[str]) -> tuple[int, str]:
-    """Return the size of a file and the SHA-256 of its content; what is no file is never opened.
+def size_and_digest(entry: os.DirEntry[str]) -> tuple[int, str]:
+    """Return the size of a file and the SHA-256 of its content.
+
+    A pipe, socket or device is not opened.
 
     Raises:
         OSError: it cannot be read, or has become something else since it was listed.
     """
     if entry.is_symlink():
-        target = os.readlink(entry.path)  # noqa: PTH115  # a Path would not keep what is written
+        target = os.readlink(entry.path)  # noqa: PTH115  # a Path would normalize the target
         return len(os.fsencode(target)), f"link to {printable(target)}"
     kind = (
-        None if entry.is_file(follow_symlinks=False) else kind_of(entry.stat(follow_symlinks=False).st_mode)
+        None
+        if entry.is_file(follow_symlinks=False)
+        else special_kind(entry.stat(follow_symlinks=False).st_mode)
     )
     if kind is not None:
         return 0, kind
     digest, size = sha256(), 0
-    with opened(entry.path, follow=False) as descriptor:
-        for chunk in chunks(descriptor):
+    with open_regular(entry.path, follow=False) as descriptor:
+        for chunk in read_chunks(descriptor):
             digest.update(chunk)
             size += len(chunk)
     return size, digest.hexdigest()

@@ -1,5 +1,6 @@
-"""What `deltaspan.probes.git` is made of.
+"""Parts of `deltaspan.probes.git`.
 
-`_command.py` runs git, whatever a configuration says, `_reading.py` reads references and what they reach,
-`_status.py` puts the state of a working tree in words.
+- `_command.py`: runs git with a configuration of its own.
+- `_references.py`: fills and lists references, and the commits that they reach.
+- `_status.py`: describes the state of a working tree.
 """

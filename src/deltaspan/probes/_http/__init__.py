@@ -1,5 +1,7 @@
-"""What the probes that read over HTTP are made of.
+"""Parts of the probes that read over HTTP.
 
-`_source.py` is what is asked for, `_request.py` asks, once or again, and `_answer.py` is what came; in it
-`_pointer.py` finds the part that is meant.
+- `_source.py`: the URL and the options of a request.
+- `_request.py`: sends requests, and makes the probe.
+- `_answer.py`: the answer of a server.
+- `_pointer.py`: finds a part of a document.
 """

@@ -1,4 +1,4 @@
-"""What a server answered over HTTP: its status, its JSON, and where the next page is."""
+"""Answers of a server: status, JSON, and the link to the next page."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from deltaspan.probes._base.secrets import without
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Answer", "AnswerError", "answer_of", "plain", "refuse_codings"]
+__all__ = ["Answer", "AnswerError", "check_content_encoding", "make_answer", "visible_url"]
 
 _MISSING: Final = frozenset({404, 410})
-_CODINGS: Final = frozenset({"identity", "gzip", "deflate"})
-"""What a body may be compressed by, once: of these a piece cannot grow by more than a thousand times."""
-# No two runs of white space meet in it, which a hostile header would have tried in every way.
+_CONTENT_ENCODINGS: Final = frozenset({"identity", "gzip", "deflate"})
+"""Accepted encodings of a body. They expand a chunk at most a thousand times."""
+# No two runs of white space are adjacent, since a hostile header would make the match exponential.
 _PARAMETER: Final = r'\s*;\s*([^\s=;,"]+)(?:\s*=(?:\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]+)))?)?'
 _LINK_PARAMETER: Final = re.compile(_PARAMETER)
 _LINK: Final = re.compile(rf"<(?P<url>[^<>]*)>(?P<parameters>(?:{_PARAMETER})*)")
 _SUCCESS: Final = frozenset(range(200, 300)) - {206}
-"""Without Partial Content: no part was asked for, and one may read as JSON all the same."""
+"""Without Partial Content: no part was requested, and a part may still be valid JSON."""
 _REDIRECT: Final = range(300, 400)
 
 
 class AnswerError(Exception):
-    """A server answered, and not with what was asked for."""
+    """A server answered, but its answer cannot be the state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered.
+    """An answer of a server.
 
     Attributes:
         status: the HTTP status.
         phrase: the status in words.
-        kind: the content type.
+        content_type: the content type.
         location: where a redirect leads.
-        retry_after: for how long the server asks to wait.
-        next_link: the URL of the next page, as the `Link` header has it; empty without.
+        retry_after: the seconds that the server asks to wait.
+        next_link: the URL of the next page in the `Link` header, or empty.
         body: the content, decompressed.
-        url: what was asked for.
+        url: the URL of the request.
     """
 
     status: int
     phrase: str
-    kind: str
+    content_type: str
     location: str
     retry_after: str
     next_link: str
@@ -56,32 +56,32 @@ class Answer:
 
     @property
     def is_missing(self) -> bool:
-        """Whether there is no such thing."""
+        """True if the server says that the resource does not exist."""
         return self.status in _MISSING
 
-    def parsed(self) -> Any:
-        """Return the JSON of an answer, whatever its status; raises ValueError when it has none."""
+    def parse_json(self) -> Any:
+        """Return the JSON of an answer with any status."""
         return json.loads(self.body)
 
     def document(self) -> Any:
         """Return the JSON of an answer that has some.
 
         Raises:
-            AnswerError: its status says otherwise, or it is no JSON.
+            AnswerError: its status is not a success, or it is not JSON.
         """
         if self.status not in _SUCCESS:
             to = self.location if self.status in _REDIRECT else ""
-            where = f" to {plain(to)}: name that URL, no redirect is followed" if to else ""
-            raise AnswerError(f"the server answered {self.status} {self.phrase}{where}")
+            redirect = f" to {visible_url(to)}: name that URL, no redirect is followed" if to else ""
+            raise AnswerError(f"the server answered {self.status} {self.phrase}{redirect}")
         try:
-            return self.parsed()
+            return self.parse_json()
         except ValueError:
-            kind = self.kind or "no content type"
-            raise AnswerError(f"the answer is no JSON ({kind}, {len(self.body)} bytes)") from None
+            content_type = self.content_type or "no content type"
+            raise AnswerError(f"the answer is not JSON ({content_type}, {len(self.body)} bytes)") from None
 
 
-def answer_of(response: httpx.Response, body: bytes | bytearray) -> Answer:
-    """Return what came, its body read."""
+def make_answer(response: httpx.Response, body: bytes | bytearray) -> Answer:
+    """Build the answer from a response and its body."""
     headers = response.headers
     return Answer(
         response.status_code,
@@ -89,41 +89,46 @@ def answer_of(response: httpx.Response, body: bytes | bytearray) -> Answer:
         headers.get("content-type", ""),
         headers.get("location", ""),
         headers.get("retry-after", ""),
-        _next_link(headers.get("link", "")),
+        _parse_next_link(headers.get("link", "")),
         bytes(body),
         response.url,
     )
 
 
-def refuse_codings(response: httpx.Response) -> None:
-    """Refuse an answer whose body cannot be measured piece by piece.
+def check_content_encoding(response: httpx.Response) -> None:
+    """Raise if the body cannot be measured piece by piece.
 
     Raises:
-        AnswerError: it is compressed twice, or by what was not asked for.
+        AnswerError: it is compressed twice, or by another method than requested.
     """
-    # Before the body is read: what is compressed twice may be any size in memory before it can be measured.
-    codings = [each.lower() for each in response.headers.get_list("content-encoding", split_commas=True)]
-    if len(codings) > 1 or not _CODINGS.issuperset(codings):
+    # Before the body is read, since a body that is compressed twice may fill the memory.
+    encodings = [
+        encoding.lower() for encoding in response.headers.get_list("content-encoding", split_commas=True)
+    ]
+    if len(encodings) > 1 or not _CONTENT_ENCODINGS.issuperset(encodings):
         raise AnswerError(
-            f"the answer is compressed by {', '.join(codings)}: only gzip or deflate, once, is asked for"
+            f"the answer is compressed by {', '.join(encodings)}: only gzip or deflate, once, is asked for"
         )
 
 
-def plain(url: str) -> str:
-    """Return a URL as it may be shown: without credentials, query and fragment."""
-    # Credentials first: a `#` or `?` in a password that nobody encoded would leave its beginning.
-    plain = without(url, ()).partition("#")[0].partition("?")[0]
-    scheme, separator, rest = plain.partition("://")
+def visible_url(url: str) -> str:
+    """Return a URL without credentials, query and fragment."""
+    # Credentials first: a `#` or `?` in an unencoded password would leave its beginning.
+    visible_url = without(url, ()).partition("#")[0].partition("?")[0]
+    scheme, separator, rest = visible_url.partition("://")
     host, slash, path = rest.partition("/")
-    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if separator else plain
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if separator else visible_url
 
 
-def _next_link(header: str) -> str:
-    """Return where a `Link` header has the next page (RFC 8288); empty without."""
+def _parse_next_link(header: str) -> str:
+    """Return the URL of the next page in a `Link` header (RFC 8288).
+
+    The URL is empty if the header has none.
+    """
     for link in _LINK.finditer(header):
-        for name, quoted, plain in _LINK_PARAMETER.findall(link["parameters"]):
+        for name, quoted, visible_url in _LINK_PARAMETER.findall(link["parameters"]):
             if name.lower() == "rel":
-                if "next" in (quoted or plain).lower().split():
+                if "next" in (quoted or visible_url).lower().split():
                     return link["url"].strip()
                 break  # further ones are to be ignored
     return ""

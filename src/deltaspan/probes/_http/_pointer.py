@@ -1,4 +1,4 @@
-"""JSON Pointer (RFC 6901): which part of a document is meant."""
+"""JSON Pointers (RFC 6901): a path to a part of a document."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any, Final
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["at", "checked"]
+__all__ = ["check_pointer", "resolve_pointer"]
 
 _WHOLE: Final = ""
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
 _ESCAPE: Final = re.compile(r"~(?![01])")
 
 
-def checked(pointer: str | None, role: str) -> str | None:
-    """Return a pointer that is one, or None.
+def check_pointer(pointer: str | None, role: str) -> str | None:
+    """Validate a JSON Pointer, or pass None through.
 
     Raises:
-        DefinitionTypeError: it is no text.
-        DefinitionValueError: it is no JSON Pointer.
+        DefinitionTypeError: it is not a str.
+        DefinitionValueError: it is not a JSON Pointer.
     """
     if pointer is None:
         return None
@@ -27,34 +27,34 @@ def checked(pointer: str | None, role: str) -> str | None:
         raise DefinitionTypeError(f"{role} takes a JSON Pointer such as '/data/0/id', not {pointer!r}")
     if (pointer != _WHOLE and not pointer.startswith("/")) or _ESCAPE.search(pointer):
         raise DefinitionValueError(
-            f"{role}={pointer!r} is no JSON Pointer: it begins with '/', as in '/data/0/id'; '~' is written "
-            f"'~0' and '/' within a name '~1'"
+            f"{role}={pointer!r} is not a JSON Pointer: begin it with '/', as in '/data/0/id'; write '~' as "
+            f"'~0' and '/' within a name as '~1'"
         )
     return pointer
 
 
-def at(document: Any, pointer: str) -> Any:
-    """Return what a pointer points to.
+def resolve_pointer(document: Any, pointer: str) -> Any:
+    """Return the part of a document at a pointer.
 
     Raises:
-        LookupError: there is nothing; the text says from where on.
+        LookupError: the path does not exist. The text names the deepest part that exists.
     """
-    found, path = document, ""
+    value, path = document, ""
     for escaped in pointer.split("/")[1:]:
         name = escaped.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict) and name in found:
-            found = found[name]
-        elif isinstance(found, list) and _INDEX.fullmatch(name) and int(name) < len(found):
-            found = found[int(name)]
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and _INDEX.fullmatch(name) and int(name) < len(value):
+            value = value[int(name)]
         else:
             raise LookupError(
-                f"the answer has nothing at {pointer!r}: {_kind(found)} at {path!r} has no {name!r}"
+                f"the answer has nothing at {pointer!r}: {_describe(value)} at {path!r} has no {name!r}"
             )
         path += f"/{escaped}"
-    return found
+    return value
 
 
-def _kind(found: Any) -> str:
-    if isinstance(found, list):
-        return f"the list of {len(found)}"
-    return "the object" if isinstance(found, dict) else f"the {type(found).__name__}"
+def _describe(value: Any) -> str:
+    if isinstance(value, list):
+        return f"the list of {len(value)}"
+    return "the object" if isinstance(value, dict) else f"the {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""What a read over HTTP asks for: a URL with its fields, what goes with it, and what of it is secret."""
+"""URLs with fields, and the options and secrets of their requests."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict
 from urllib.parse import parse_qsl, quote
 
-from deltaspan._templates import fields_of, filled
+from deltaspan._templates import fields_of, fill
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.secrets import secrets_of
-from deltaspan.probes._http._answer import plain
+from deltaspan.probes._http._answer import visible_url
 
-__all__ = ["Options", "Source", "secrets_in", "source_of"]
+__all__ = ["HttpOptions", "HttpSource", "header_secrets", "make_source"]
 
 _SCHEMES: Final = frozenset({"http", "https"})
-_ELSEWHERE: Final = frozenset({".", ".."})
-"""Parts of a path that no encoding keeps from being taken for a way up."""
+_PARENT_SEGMENTS: Final = frozenset({".", ".."})
+"""Segments that mean a folder even if they are encoded."""
 
 
 _SEPARATOR: Final = re.compile("[/#]")
 _FIELD: Final = re.compile(r"\{[^\W\d]\w*\}")
-_BELOW: Final = re.compile(r"\.[\w-]+\.[\w.-]+(?::\d+)?\Z")
-"""What ends a host of which an argument may be a part: a domain that the template names."""
+_DOMAIN: Final = re.compile(r"\.[\w-]+\.[\w.-]+(?::\d+)?\Z")
+"""The end of a host that may contain an argument: a domain that the template names."""
 
 
-class Options(TypedDict, total=False):
-    """What every probe over HTTP takes; see `Source`."""
+class HttpOptions(TypedDict, total=False):
+    """Options of every probe over HTTP, as `HttpSource` describes them."""
 
     params: Mapping[str, str]
     headers: Mapping[str, str]
@@ -38,17 +38,17 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What is asked, and how.
+class HttpSource:
+    """The URL and the request options of a probe.
 
     Attributes:
-        url: with fields, which are encoded as a part of a URL.
-        params: the query, its values with fields.
+        url: the URL. Its fields are filled with encoded arguments.
+        params: the query, whose values may have fields.
         headers: sent with every request.
         auth: a user and a password, or an httpx.Auth.
-        timeout: seconds that each request may take.
-        retries: how often a request is sent again.
-        limit: bytes of content that an answer may have.
+        timeout: the time limit of each request, in seconds.
+        retries: the most retries of a request.
+        limit: the most bytes of an answer.
     """
 
     url: str
@@ -65,65 +65,69 @@ class Source:
         for name in ("params", "headers"):
             value = getattr(self, name)
             if not all(isinstance(text, str) for pair in value.items() for text in pair):
-                raise DefinitionTypeError(f"{name}= takes a mapping of text to text")
-        _refuse_fields_elsewhere(self)
-        for name, kind, least in (("timeout", int | float, 0), ("limit", int, 0), ("retries", int, -1)):
+                raise DefinitionTypeError(f"{name}= takes a mapping of str to str")
+        _check_field_places(self)
+        for name, content_type, least in (
+            ("timeout", int | float, 0),
+            ("limit", int, 0),
+            ("retries", int, -1),
+        ):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, kind) or not value > least:
-                number = "a whole number" if kind is int else "a number"
+            if isinstance(value, bool) or not isinstance(value, content_type) or not value > least:
+                number = "a whole number" if content_type is int else "a number"
                 raise DefinitionValueError(f"{name}={value!r} must be {number} above {least}")
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The arguments of the action that it names."""
+        """Arguments of the action that the URL and the query need."""
         return fields_of(self.url, *self.params.values())
 
     @property
     def is_absolute(self) -> bool:
-        """Whether it says by itself where the server is."""
+        """True if the URL names its server."""
         scheme, separator, rest = self.url.partition("://")
         return bool(separator and rest) and scheme.lower() in _SCHEMES
 
     @property
     def shown(self) -> str:
-        """The URL as it may be shown: without credentials, query and fragment."""
-        return plain(self.url)
+        """The URL without credentials, query and fragment."""
+        return visible_url(self.url)
 
     @property
     def secrets(self) -> set[str]:
-        """What no error may show: header values, credentials, the query."""
+        """Texts that no error may show: header values, credentials, the query."""
         auth = set(self.auth[1:]) if isinstance(self.auth, tuple) else set()
         query = self.url.partition("?")[2].partition("#")[0]
         of_query = {query, *(text for _, text in parse_qsl(query)), *self.params.values()}
-        return {*secrets_in(self.headers), *auth, *of_query, *secrets_of(self.url)} - {""}
+        return {*header_secrets(self.headers), *auth, *of_query, *secrets_of(self.url)} - {""}
 
-    def filled(self, values: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-        """Return the URL and the query of a read, with the arguments in their places.
+    def fill(self, values: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+        """Return the URL and the query, filled with the arguments.
 
         Raises:
             ValueError: an argument would lead the URL elsewhere.
         """
-        encoded = {name: quote(filled(f"{{{name}}}", values), safe="") for name in fields_of(self.url)}
-        url = filled(self.url, encoded)
-        written, found = (_SEPARATOR.split(each.partition("?")[0]) for each in (self.url, url))
-        for template, part in zip(written, found, strict=True):
-            if part in _ELSEWHERE and part != template:
+        encoded = {name: quote(fill(f"{{{name}}}", values), safe="") for name in fields_of(self.url)}
+        url = fill(self.url, encoded)
+        template_segments, segments = (_SEPARATOR.split(text.partition("?")[0]) for text in (self.url, url))
+        for template, part in zip(template_segments, segments, strict=True):
+            if part in _PARENT_SEGMENTS and part != template:
                 raise ValueError(
                     f"an argument makes {template!r} of the path {part!r}, which would lead the URL to "
                     f"another place"
                 )
-        return url, {name: filled(text, values) for name, text in self.params.items()}
+        return url, {name: fill(text, values) for name, text in self.params.items()}
 
 
-def _refuse_fields_elsewhere(source: Source) -> None:
+def _check_field_places(source: HttpSource) -> None:
     scheme, separator, rest = source.url.partition("://")
     host = re.split("[/?#]", rest, maxsplit=1)[0] if separator else ""
     if fields_of(scheme if separator else "") or (
-        fields_of(host) and ("@" in host or not _BELOW.match(host.rpartition("}")[2]))
+        fields_of(host) and ("@" in host or not _DOMAIN.match(host.rpartition("}")[2]))
     ):
         raise DefinitionValueError(
-            f"{plain(source.url)!r}: an argument would say to which host headers and credentials go; write "
-            f"the host, or at least its domain, as in 'https://{{region}}.api.example.com'"
+            f"{visible_url(source.url)!r}: an argument would choose the host that receives headers and "
+            f"credentials; write the host, or at least its domain, as in 'https://{{region}}.api.example.com'"
         )
     for name, texts in (
         ("headers", (*source.headers, *source.headers.values())),
@@ -135,22 +139,22 @@ def _refuse_fields_elsewhere(source: Source) -> None:
             )
 
 
-def source_of(url: str, options: Options) -> Source:
-    """Return what is asked, and how.
+def make_source(url: str, options: HttpOptions) -> HttpSource:
+    """Validate the URL and the options of a probe.
 
     Raises:
         DefinitionTypeError: an option is not known, or something is of the wrong kind.
         DefinitionValueError: a number is out of range.
     """
-    known = Options.__annotations__
+    known = HttpOptions.__annotations__
     for name in options:
         if name not in known:
             raise DefinitionTypeError(
-                f"{name}= is no option of a read over HTTP; there are {', '.join(known)}"
+                f"{name}= is not an option of an HTTP probe; the options are {', '.join(known)}"
             )
-    return Source(url, **options)
+    return HttpSource(url, **options)
 
 
-def secrets_in(headers: Mapping[str, str]) -> set[str]:
-    """Return what headers say, and without the scheme before it, as in `Bearer t0ken`."""
+def header_secrets(headers: Mapping[str, str]) -> set[str]:
+    """Return header values, with and without a scheme such as `Bearer`."""
     return {form for text in headers.values() for form in (text, text.partition(" ")[2].strip())}

@@ -1,1 +1,4 @@
-"""Parts of the MongoDB probes."""
+"""Parts of `deltaspan.probes.mongodb`.
+
+- `_values.py`: filters with fields, and documents as plain values.
+"""

@@ -1,4 +1,4 @@
-"""MongoDB's filters with fields in them, and its documents as plain values that freeze and compare."""
+"""MongoDB filters with fields, and BSON documents as plain Python values."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from bson import Binary, Decimal128, Int64, ObjectId, Regex
 from bson.binary import ALL_UUID_SUBTYPES
 
 from deltaspan._state.snapshot import SCALARS
-from deltaspan._templates import fields_of, filled, places_of
+from deltaspan._templates import fields_of, fill, places_of
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.probes._base.regexes import is_literal_place
+from deltaspan.probes._base.patterns import is_literal_place
 
-__all__ = ["as_key", "fields_of_filter", "filled_filter", "part_of", "plain"]
+__all__ = ["fill_filter", "filter_fields", "to_key", "to_python", "value_at"]
 
-_ALONE: Final = re.compile(r"\{(\w+)\}")
+_LONE_FIELD: Final = re.compile(r"\{(\w+)\}")
 _FIELD: Final = re.compile(r"\{[^\W\d]\w*\}")
-_RUNS: Final = frozenset(
+_CODE_OPERATORS: Final = frozenset(
     {"$where", "$expr", "$function", "$accumulator", "$text", "$jsonSchema", "$options", "$type"}
 )
-_PLAIN: Final = (str, int, float, bytes, datetime, UUID, ObjectId, Decimal128, type(None))
-_MOST_SHOWN: Final = 64
-"""How many bytes of binary are told; of more, a digest."""
+_PLAIN_TYPES: Final = (str, int, float, bytes, datetime, UUID, ObjectId, Decimal128, type(None))
+_MAX_BINARY_BYTES: Final = 64
+"""The most bytes of binary that are kept. Longer binary becomes a digest."""
 
 
-def fields_of_filter(given: Any) -> tuple[str, ...]:
-    """Return the names that the texts of a filter have as fields, each once.
+def filter_fields(query: Any) -> tuple[str, ...]:
+    """Return the names of the fields in a filter, each once.
 
     Raises:
-        DefinitionTypeError: the filter is no mapping.
-        DefinitionValueError: a field is no plain name, or it stands where it would be run as code.
+        DefinitionTypeError: the filter is not a mapping.
+        DefinitionValueError: a field is not a plain name, or it stands where it would run as code.
     """
-    if not isinstance(given, Mapping):
-        raise DefinitionTypeError(f"a filter is a mapping, as find() takes it, not {given!r}")
-    return tuple(dict.fromkeys(_fields(given, "")))
+    if not isinstance(query, Mapping):
+        raise DefinitionTypeError(f"a filter is a mapping, as find() takes it, not {query!r}")
+    return tuple(dict.fromkeys(_fields(query, "")))
 
 
 def _fields(part: Any, within: str) -> Iterator[str]:
@@ -46,9 +46,10 @@ def _fields(part: Any, within: str) -> Iterator[str]:
         for name, value in part.items():
             if isinstance(name, str) and fields_of(name):
                 raise DefinitionValueError(
-                    f"{name!r}: a field stands for a value, never within the name of what is compared"
+                    f"{name!r}: a field is not allowed in the name of a compared field or an operator; "
+                    f"write it in the value"
                 )
-            yield from _fields(value, name if within not in _RUNS else within)
+            yield from _fields(value, name if within not in _CODE_OPERATORS else within)
     elif isinstance(part, list | tuple):
         for value in part:
             yield from _fields(value, within)
@@ -63,8 +64,8 @@ def _fields(part: Any, within: str) -> Iterator[str]:
 
 
 def _fields_of_text(part: str, within: str) -> tuple[str, ...]:
-    found = fields_of(part)
-    if found and within in _RUNS:
+    names = fields_of(part)
+    if names and within in _CODE_OPERATORS:
         raise DefinitionValueError(
             f"{part!r}: a field within {within} would be run as code or as a query; compare with it "
             f"outside of that"
@@ -74,62 +75,67 @@ def _fields_of_text(part: str, within: str) -> tuple[str, ...]:
             f"{part!r}: a field stands within a part of the $regex that cannot quote it; put it outside "
             f"of brackets, braces and escapes"
         )
-    return found
+    return names
 
 
-def filled_filter(part: Any, values: Mapping[str, Any], within: str = "") -> Any:
-    """Return a filter with its fields replaced: a text that is one field alone by the value as it is.
+def fill_filter(part: Any, values: Mapping[str, Any], within: str = "") -> Any:
+    """Return a filter filled with the action's arguments.
+
+    A text that is one field alone becomes the value itself, with its type.
 
     Raises:
-        TypeError: a value is none that can only be compared with.
+        TypeError: a value could be more than a value to compare with.
     """
     if isinstance(part, Mapping):
         return {
-            filled(name, {}) if isinstance(name, str) else name: filled_filter(value, values, name)
+            fill(name, {}) if isinstance(name, str) else name: fill_filter(value, values, name)
             for name, value in part.items()
         }
     if isinstance(part, list | tuple):
-        return [filled_filter(value, values, within) for value in part]
+        return [fill_filter(value, values, within) for value in part]
     if not isinstance(part, str):
         return part
     if within == "$regex":
-        escaped = {name: re.escape(filled(f"{{{name}}}", values)) for name in fields_of(part)}
-        return filled(part, escaped)
-    alone = _ALONE.fullmatch(part)
-    return _compared(alone[1], values[alone[1]]) if alone else filled(part, values)
+        escaped = {name: re.escape(fill(f"{{{name}}}", values)) for name in fields_of(part)}
+        return fill(part, escaped)
+    alone = _LONE_FIELD.fullmatch(part)
+    return _check_plain(alone[1], values[alone[1]]) if alone else fill(part, values)
 
 
-def _compared(name: str, value: Any) -> Any:
-    # A mapping would be taken for operators: {"$ne": None} matches everything.
-    if isinstance(value, _PLAIN):
+def _check_plain(name: str, value: Any) -> Any:
+    # A mapping would act as operators: {"$ne": None} matches everything.
+    if isinstance(value, _PLAIN_TYPES):
         return value
     raise TypeError(f"the field {{{name}}} takes a plain value to compare with, not a {type(value).__name__}")
 
 
-def part_of(document: Mapping[str, Any], path: str) -> Any:
-    """Return what is at a dotted path.
+def value_at(document: Mapping[str, Any], path: str) -> Any:
+    """Return the value at a dotted path of a document.
 
     Raises:
-        LookupError: nothing is there.
+        LookupError: the path does not exist.
     """
-    found: Any = document
+    value: Any = document
     for name in path.split("."):
-        if not isinstance(found, Mapping) or name not in found:
+        if not isinstance(value, Mapping) or name not in value:
             raise LookupError(
                 f"the document with the _id {document.get('_id')!r} has no {path!r}, which key= names"
             )
-        found = found[name]
-    return found
+        value = value[name]
+    return value
 
 
-def plain(value: Any) -> Any:  # noqa: PLR0911  # a table of kinds
-    """Return a value of BSON as one of Python's own; what has none, as text."""
+def to_python(value: Any) -> Any:  # noqa: PLR0911  # a table of kinds
+    """Return a BSON value as a plain Python value.
+
+    A BSON type without a Python counterpart becomes the text of its `repr()`.
+    """
     if type(value) in SCALARS - {bytes}:
         return value
     if isinstance(value, Mapping):
-        return {name: plain(held) for name, held in value.items()}
+        return {name: to_python(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [plain(held) for held in value]
+        return [to_python(item) for item in value]
     if isinstance(value, bytes):
         return _binary(value)
     if isinstance(value, Decimal128):
@@ -138,22 +144,22 @@ def plain(value: Any) -> Any:  # noqa: PLR0911  # a table of kinds
         return int(value)
     if isinstance(value, ObjectId):
         return str(value)
-    # What codec options have decoded is frozen as what it is: its repr may tell nothing of it.
+    # A type that codec options decode is kept, since its repr may not show its value.
     return repr(value) if type(value).__module__.partition(".")[0] == "bson" else value
 
 
-def as_key(value: Any) -> Hashable:
-    """Return a plain value as what can be the key of a mapping."""
-    found = plain(value)
-    if isinstance(found, dict):
-        return tuple((name, as_key(held)) for name, held in found.items())
-    key: Hashable = tuple(map(as_key, found)) if isinstance(found, list) else found
+def to_key(value: Any) -> Hashable:
+    """Return a value in a form that can be the key of a mapping."""
+    plain = to_python(value)
+    if isinstance(plain, dict):
+        return tuple((name, to_key(item)) for name, item in plain.items())
+    key: Hashable = tuple(map(to_key, plain)) if isinstance(plain, list) else plain
     return key
 
 
 def _binary(value: bytes) -> Any:
     if isinstance(value, Binary) and value.subtype in ALL_UUID_SUBTYPES and len(value) == 16:  # noqa: PLR2004  # bytes of a UUID
         return UUID(bytes=bytes(value))
-    if len(value) <= _MOST_SHOWN:
+    if len(value) <= _MAX_BINARY_BYTES:
         return bytes(value)
     return f"{len(value)} bytes, blake2b:{blake2b(value, digest_size=16).hexdigest()}"

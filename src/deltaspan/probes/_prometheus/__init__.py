@@ -1,4 +1,6 @@
-"""What `deltaspan.probes.prometheus` is made of, beside `_http`.
+"""Parts of `deltaspan.probes.prometheus`, which reads over `_http`.
 
-`_promql.py` fills the fields of a query, `_query.py` asks it, `_counted.py` counts on across resets.
+- `_promql.py`: fills the fields of a query.
+- `_query.py`: sends queries.
+- `_totals.py`: continues counters across resets.
 """

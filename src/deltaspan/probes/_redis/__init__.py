@@ -1,1 +1,4 @@
-"""Parts of the Redis probes."""
+"""Parts of `deltaspan.probes.redis`.
+
+- `_values.py`: commands that list keys and read their values.
+"""

@@ -1,4 +1,4 @@
-"""Asking a Redis server: which keys there are, page by page, and what they hold."""
+"""Requests to a Redis server: key names, page by page, and values."""
 
 from __future__ import annotations
 
@@ -8,22 +8,31 @@ from typing import Any, Final
 
 from redis.client import NEVER_DECODE
 
-from deltaspan.probes._base.requests import Steps
+from deltaspan.probes._base.requests import RequestSteps
 
-__all__ = ["MOST_KEYS", "MOST_VALUES", "SIZES", "RedisReadError", "asked", "content", "names", "text"]
+__all__ = [
+    "LENGTH_COMMANDS",
+    "MAX_KEYS",
+    "MAX_VALUES",
+    "RedisReadError",
+    "decode_name",
+    "read_values",
+    "scan_keys",
+    "send_command",
+]
 
-MOST_KEYS: Final = 1_000_000
-"""How many names are read."""
-MOST_VALUES: Final = 100_000
-"""How many values are read, those within hashes, lists, sets, sorted sets and streams too."""
-_PAGE: Final = 1000
-_MOST_SHOWN: Final = 256
-"""How many bytes of a value are told; of a longer one, its digest."""
+MAX_KEYS: Final = 1_000_000
+"""The most names that are read."""
+MAX_VALUES: Final = 100_000
+"""The most values that are read, including items of hashes, lists, sets, sorted sets and streams."""
+_PAGE_SIZE: Final = 1000
+_MAX_VALUE_BYTES: Final = 256
+"""The most bytes of a value that are kept. A longer one becomes a digest."""
 
-SIZES: Final = {
+LENGTH_COMMANDS: Final = {
     "string": "STRLEN", "hash": "HLEN", "list": "LLEN", "set": "SCARD", "zset": "ZCARD", "stream": "XLEN",
 }  # fmt: skip
-_READS: Final[Mapping[str, tuple[object, ...]]] = {
+_READ_COMMANDS: Final[Mapping[str, tuple[object, ...]]] = {
     "string": ("GET",),
     "hash": ("HGETALL",),
     "list": ("LRANGE", 0, -1),
@@ -35,70 +44,89 @@ _RAW: Final = {NEVER_DECODE: True}
 
 
 class RedisReadError(Exception):
-    """Why a server that answers was not read all the same."""
+    """A server answered, but its answer cannot be the state."""
 
 
-def text(data: bytes) -> str:
-    """Return a name; bytes that are no UTF-8 become surrogates, as those of `os.fsdecode` do."""
+def decode_name(data: bytes) -> str:
+    """Return the name of a key as text.
+
+    Bytes that are not UTF-8 become surrogates, as with `os.fsdecode`.
+    """
     return data.decode("utf-8", "surrogateescape")
 
 
-def asked(client: Any, *command: object) -> Any:
-    """Send one command; the reply is bytes, whatever the client decodes."""
+def send_command(client: Any, *command: object) -> Any:
+    """Send one command.
+
+    The reply is bytes, even if the client decodes responses.
+    """
     return client.execute_command(*command, **_RAW)
 
 
-def names(client: Any, pattern: str) -> Steps[set[bytes]]:
-    """Return the names that match, each once, though SCAN may tell one again.
+def scan_keys(client: Any, pattern: str) -> RequestSteps[set[bytes]]:
+    """Return the matching key names, each once.
 
     Raises:
-        RedisReadError: there are more than `MOST_KEYS`.
+        RedisReadError: there are more than `MAX_KEYS`.
     """
     match = pattern.encode("utf-8", "surrogateescape")
-    found: set[bytes] = set()
+    names: set[bytes] = set()
     cursor = 0
     while True:
-        cursor, page = yield asked(client, "SCAN", cursor, "MATCH", match, "COUNT", _PAGE)
-        found.update(page)
-        if len(found) > MOST_KEYS:
+        cursor, page = yield send_command(client, "SCAN", cursor, "MATCH", match, "COUNT", _PAGE_SIZE)
+        names.update(page)
+        if len(names) > MAX_KEYS:
             raise RedisReadError(
-                f"more than {MOST_KEYS} keys match {pattern!r}: narrow the pattern, or count all keys with "
+                f"more than {MAX_KEYS} keys match {pattern!r}: narrow the pattern, or count all keys with "
                 f"`size`"
             )
         if not cursor:
-            return found
+            return names
 
 
-def content(client: Any, keys: Sequence[bytes]) -> Steps[dict[str, Any]]:
-    """Return what keys hold; one that is gone by then is left out.
+def read_values(client: Any, keys: Sequence[bytes]) -> RequestSteps[dict[str, Any]]:
+    """Return the values of keys.
+
+    A key that has vanished is left out.
 
     Raises:
-        RedisReadError: they hold more than `MOST_VALUES`, or what is no type of Redis itself.
+        RedisReadError: they hold more than `MAX_VALUES`, or a type of a module.
     """
-    found: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     total = 0
-    for start in range(0, len(keys), _PAGE):
-        page = keys[start : start + _PAGE]
-        types = yield from _together(client, [("TYPE", name) for name in page])
-        kinds = zip(page, types, strict=True)
-        kept = {name: kind for name, kind in ((name, _kind(name, kind)) for name, kind in kinds) if kind}
-        sizes = yield from _together(client, [(SIZES[kind], name) for name, kind in kept.items()])
-        total += sum(1 if kind == "string" else size for kind, size in zip(kept.values(), sizes, strict=True))
-        if total > MOST_VALUES:
+    for start in range(0, len(keys), _PAGE_SIZE):
+        page = keys[start : start + _PAGE_SIZE]
+        types = yield from _send_all(client, [("TYPE", name) for name in page])
+        type_names = zip(page, types, strict=True)
+        type_by_key = {
+            name: type_name
+            for name, type_name in ((name, _type_of(name, type_name)) for name, type_name in type_names)
+            if type_name
+        }
+        sizes = yield from _send_all(
+            client, [(LENGTH_COMMANDS[type_name], name) for name, type_name in type_by_key.items()]
+        )
+        total += sum(
+            1 if type_name == "string" else size
+            for type_name, size in zip(type_by_key.values(), sizes, strict=True)
+        )
+        if total > MAX_VALUES:
             raise RedisReadError(
-                f"the keys hold more than {MOST_VALUES} values: narrow the pattern, or read `keys`, or the "
+                f"the keys hold more than {MAX_VALUES} values: narrow the pattern, or read `keys`, or the "
                 f"`length` of one"
             )
-        read = yield from _together(client, [_reading(name, kind) for name, kind in kept.items()])
-        for (name, kind), value in zip(kept.items(), read, strict=True):
-            if value or kind == "stream" or (kind == "string" and value is not None):
-                found[text(name)] = _plain(kind, value)
-    return found
+        values = yield from _send_all(
+            client, [_read_command(name, type_name) for name, type_name in type_by_key.items()]
+        )
+        for (name, type_name), value in zip(type_by_key.items(), values, strict=True):
+            if value or type_name == "stream" or (type_name == "string" and value is not None):
+                state[decode_name(name)] = _to_python(type_name, value)
+    return state
 
 
-def _together(client: Any, commands: Iterable[tuple[object, ...]]) -> Steps[Sequence[Any]]:
+def _send_all(client: Any, commands: Iterable[tuple[object, ...]]) -> RequestSteps[Sequence[Any]]:
     if client.connection is not None:
-        # A client of one connection has another for pipelines, which no SELECT has moved to its database.
+        # A client of one connection uses another one for pipelines, whose database no SELECT has set.
         replies = []
         for command in commands:
             reply = yield client.execute_command(*command, **_options(command))
@@ -107,49 +135,50 @@ def _together(client: Any, commands: Iterable[tuple[object, ...]]) -> Steps[Sequ
     pipeline = client.pipeline(transaction=False)
     for command in commands:
         pipeline.execute_command(*command, **_options(command))
-    found: Sequence[Any] = yield pipeline.execute()
-    return found
+    answers: Sequence[Any] = yield pipeline.execute()
+    return answers
 
 
 def _options(command: tuple[object, ...]) -> Mapping[str, object]:
     return {**_RAW, "withscores": True} if command[0] == "ZRANGE" else _RAW
 
 
-def _kind(name: bytes, kind: bytes | str) -> str | None:
-    said = kind if isinstance(kind, str) else text(kind)
-    if said == "none":
+def _type_of(name: bytes, type_name: bytes | str) -> str | None:
+    type_name = type_name if isinstance(type_name, str) else decode_name(type_name)
+    if type_name == "none":
         return None
-    if said not in SIZES:
+    if type_name not in LENGTH_COMMANDS:
         raise RedisReadError(
-            f"{text(name)!r} holds a {said}, which only its module reads: leave it out of the pattern, or "
-            f"write a probe that asks the module"
+            f"{decode_name(name)!r} holds a {type_name}, which only its module reads: leave it out of the "
+            f"pattern, or write a probe that asks the module"
         )
-    return said
+    return type_name
 
 
-def _reading(name: bytes, kind: str) -> tuple[object, ...]:
-    command, *rest = _READS[kind]
+def _read_command(name: bytes, type_name: str) -> tuple[object, ...]:
+    command, *rest = _READ_COMMANDS[type_name]
     return (command, name, *rest)
 
 
-def _plain(kind: str, value: Any) -> Any:
-    if kind == "string":
-        return _shown(value)
-    if kind == "hash":
-        return {text(field): _shown(held) for field, held in value.items()}
-    if kind == "list":
-        return [_shown(held) for held in value]
-    if kind == "set":
-        return {_shown(held) for held in value}
-    if kind == "zset":
-        return {_shown(member): score for member, score in value}
+def _to_python(type_name: str, value: Any) -> Any:
+    if type_name == "string":
+        return _decode_value(value)
+    if type_name == "hash":
+        return {decode_name(field): _decode_value(item) for field, item in value.items()}
+    if type_name == "list":
+        return [_decode_value(item) for item in value]
+    if type_name == "set":
+        return {_decode_value(item) for item in value}
+    if type_name == "zset":
+        return {_decode_value(member): score for member, score in value}
     return {
-        text(name): {text(field): _shown(held) for field, held in fields.items()} for name, fields in value
+        decode_name(name): {decode_name(field): _decode_value(item) for field, item in fields.items()}
+        for name, fields in value
     }
 
 
-def _shown(data: bytes) -> str:
-    if len(data) <= _MOST_SHOWN:
+def _decode_value(data: bytes) -> str:
+    if len(data) <= _MAX_VALUE_BYTES:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:

@@ -1,1 +1,4 @@
-"""Parts of the S3 probes."""
+"""Parts of `deltaspan.probes.s3`.
+
+- `_requests.py`: requests for a list or an object.
+"""

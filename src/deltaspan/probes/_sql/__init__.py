@@ -1,7 +1,13 @@
-"""What `deltaspan.probes.sql` is made of.
+"""Parts of `deltaspan.probes.sql`.
 
-`_text.py` finds the parameters of SQL, `_readers.py` runs a statement, `_sources.py` knows what may be read,
-`_transactions.py` reads over a connection of our own or inside the caller's, `_drivers.py` knows DB-API
-drivers, `_values.py` makes plain values of what a driver returns, `_asking.py` makes a probe of all this,
-`_whole.py` and `_postgresql.py` read whole databases.
+- `_tables.py`, `_queries.py`, `_database.py`: the public probes.
+- `_probe.py`: makes a probe of a source and a query.
+- `_sources.py`: validates a source, and reads over it.
+- `_transactions.py`: reads in a transaction of its own, or in the caller's.
+- `_readers.py`: runs a statement over a connection of SQLAlchemy or of a driver.
+- `_drivers.py`: facts about DB-API drivers.
+- `_parameters.py`: parses the parameters of SQL.
+- `_table_reads.py`: statements over one table.
+- `_digests.py`, `_postgresql.py`: read whole databases.
+- `_values.py`: plain values and digests of rows.
 """

@@ -1,4 +1,4 @@
-"""`database`: the probe of every table at once."""
+"""`database`: the probe of every table of a schema."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, overload
 from sqlalchemy import inspect
 
 from deltaspan._state.snapshot import MAX_NODES
-from deltaspan.exceptions import DefinitionTypeError, ProbeError
+from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
-from deltaspan.probes._sql._digests import Contents, Scope, whole
+from deltaspan.probes._sql._digests import Contents, TableSelection, read_tables
 from deltaspan.probes._sql._drivers import is_connection
-from deltaspan.probes._sql._postgresql import Kept, whole_postgresql
-from deltaspan.probes._sql._probe import Question, asking, called, checked_limit
-from deltaspan.probes._sql._readers import Reader, SqlReader
-from deltaspan.probes._sql._sources import AsyncSource, Source, checked
+from deltaspan.probes._sql._postgresql import DigestCache, read_postgresql
+from deltaspan.probes._sql._probe import SqlQuery, check_limit, render_call, sql_probe
+from deltaspan.probes._sql._readers import Reader, SqlReader, SqlReadError
+from deltaspan.probes._sql._sources import AsyncSource, Source, check_source
 
 __all__ = ["database"]
 
@@ -31,43 +31,43 @@ def database(
 def database(
     source: Any, *, exclude: Sequence[str] = (), schema: str | None = None, limit: int = MAX_NODES
 ) -> StateProbe[Contents] | AsyncStateProbe[Contents]:
-    """Read every table of a schema at once, so that damage anywhere in it shows.
+    """Read every table of a schema at once, to find damage anywhere.
 
-    The state is table → key → digest of the row, as of one moment. A change names the table and the row,
-    `customers/7`; what changed in it `records` tells. A row whose key has several columns is known by a
-    tuple. A table without a primary key is digest → how many such rows. Under `(columns)` each table has its
-    columns, so that tables that come, go or are altered show, empty ones too. Views, indexes, triggers,
-    sequences, large objects, foreign and temporary tables are not read.
+    The state is table → key → digest of the row, at one moment. A change names the table and the row,
+    `customers/7`; use `records` to see its columns. The key of several columns is a tuple. A table
+    without a primary key is digest → number of such rows. The key `(columns)` of each table has its
+    columns, so that added, removed and altered tables are seen, and empty ones too. Views, indexes,
+    triggers, sequences, large objects, foreign tables and temporary tables are not read.
 
-    What it costs, and what it does to cost less:
+    The cost depends on the database:
 
-    - PostgreSQL: the server makes the digests (md5 of the row's text). First it is asked for the number of
-      rows of each table and a sum over their versions (ctid, xmin), by a scan of each table that sends
-      nothing. A table in which these are as at the last read is not read again: the probe keeps the digests
-      that it read last, some 200 bytes a row, for as long as it exists. So keep the probe, in a decorator or
-      a constant. Inside the caller's transaction, and partitions that are foreign, are read each time.
-    - Elsewhere: every row of every table is sent and digested here, at each read.
+    - PostgreSQL: the server digests the rows (md5 of the text of a row). First, it counts the rows of each
+      table and sums up their versions (ctid, xmin), by a scan that sends no rows. A table whose count and sum
+      have not changed is not read again: the probe keeps the digests of its last read, some 200 bytes a row,
+      as long as it exists. So keep the probe, in a decorator or a constant. Tables are read each time in the
+      caller's transaction, and if a partition is foreign.
+    - Other databases: each read sends every row of every table, and digests it here.
 
-    A million rows in 100 tables took PostgreSQL 8 s at first and 0.5 s from then on, and SQLite 10 s at each
-    read, on two slow cores (`benchmarks/sql_database.py`). Leave out what is large, or written by
-    others: another writer's rows change this state too.
+    For a million rows in 100 tables, PostgreSQL took 8 s at first and 0.5 s from then on, and SQLite took
+    10 s at each read, on two slow cores (`benchmarks/sql_database.py`). Exclude tables that are large or
+    that others write to, since their rows change this state too.
 
     Args:
-        source: where to read; see the module. A DB-API connection that is open cannot be asked for its
+        source: the source; see the module. A DB-API connection that is open cannot be asked for its
             tables, and one that a function opens only if SQLAlchemy knows its driver. Inside the caller's
             transaction, how much it is of one moment depends on its isolation.
-        exclude: tables to leave out, as they are named or as patterns: `audit_*`.
-        schema: the schema to read; that of the connection if not given.
-        limit: how many rows there may be, each table counted as one too; at most 1 000 000. Beyond it the
-            check is inconclusive and names the largest table.
+        exclude: names or patterns of tables to leave out: `audit_*`.
+        schema: the schema to read; by default, that of the connection.
+        limit: the most rows, at most 1 000 000. Each table counts as one row too. Beyond the limit, the check
+            is inconclusive and names the largest table.
 
     Returns:
         A probe of table → key → digest. It needs the permission to SELECT from each table that is there, and
         sees the rows that row level security lets it see.
 
     Raises:
-        DefinitionTypeError: an argument is of another kind.
-        DefinitionValueError: the limit is none.
+        DefinitionTypeError: an argument has the wrong type.
+        DefinitionValueError: the limit is out of range.
 
     Example:
         >>> from sqlalchemy import create_engine, text
@@ -83,27 +83,27 @@ def database(
         "expected db to stay unchanged, but it removed 'customers/2'"
         >>> engine.dispose()
     """
-    given = checked(source)
-    if is_connection(given):
+    checked_source = check_source(source)
+    if is_connection(checked_source):
         raise DefinitionTypeError(
-            "an open DB-API connection cannot be asked for its tables: pass an engine, or a function that "
+            "an open DB-API connection cannot list its tables; pass an engine, or a function that "
             "opens a connection"
         )
     if isinstance(exclude, str) or not all(isinstance(name, str) for name in exclude):
         raise DefinitionTypeError(f"exclude= takes a list of tables, not {exclude!r}")
-    scope = Scope(schema, tuple(exclude), checked_limit(limit, MAX_NODES))
-    kept = Kept({})
+    selection = TableSelection(schema, tuple(exclude), check_limit(limit, MAX_NODES))
+    cache = DigestCache({})
 
-    def read(reader: Reader, values: Mapping[str, Any]) -> Contents:  # noqa: ARG001  # it has no parameters
+    def read(reader: Reader, values: Mapping[str, Any]) -> Contents:  # noqa: ARG001  # there are no parameters
         if not isinstance(reader, SqlReader):
-            raise ProbeError(
-                "SQLAlchemy does not know the driver, so nobody tells the tables: read each by records()"
+            raise SqlReadError(
+                "SQLAlchemy does not know the driver, so its tables cannot be listed; read each by records()"
             )
         if schema is not None and not inspect(reader.connection).has_schema(schema):
-            raise ProbeError(f"there is no schema {schema!r}")
+            raise SqlReadError(f"there is no schema {schema!r}")
         if reader.connection.dialect.name == "postgresql":
-            return whole_postgresql(reader, scope, kept)
-        return whole(reader, scope)
+            return read_postgresql(reader, selection, cache)
+        return read_tables(reader, selection)
 
-    words = called("database", source, exclude=list(exclude) or None, schema=schema)
-    return asking(given, Question(given, None, None), read, words, snapshot=True)
+    words = render_call("database", source, exclude=list(exclude) or None, schema=schema)
+    return sql_probe(checked_source, SqlQuery(checked_source, None, None), read, words, snapshot=True)

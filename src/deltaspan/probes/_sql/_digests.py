@@ -1,4 +1,4 @@
-"""Reading a whole database, in the way that every database takes: each row is read, and its digest kept."""
+"""Read a whole database on any dialect: digest every row."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import CompileError
 from sqlalchemy.types import TypeEngine
 
-from deltaspan.exceptions import ProbeError
-from deltaspan.probes._sql._readers import SqlReader
-from deltaspan.probes._sql._values import digest_of, key_of
+from deltaspan.probes._sql._readers import SqlReader, SqlReadError
+from deltaspan.probes._sql._values import row_digest, row_key
 
-__all__ = ["COLUMNS", "Budget", "Contents", "Scope", "collected", "whole"]
+__all__ = ["COLUMNS", "Contents", "RowBudget", "TableSelection", "collect_rows", "read_tables"]
 
 Contents: TypeAlias = dict[str, dict[Any, Any]]
 """Table → key → digest of the row; without a primary key, digest → how many such rows."""
 
 COLUMNS: Final = "(columns)"
-"""The key under which a table has its columns, so that an empty one shows too."""
+"""The key of a table's columns, so that an empty table is seen too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """What of a database is read.
+class TableSelection:
+    """The tables of a database that are read.
 
     Attributes:
         schema: the schema; None for the connection's own.
-        exclude: tables to leave out, as patterns.
-        limit: how many rows there may be, a table counted as one too.
+        exclude: patterns of tables that are not read.
+        limit: the most rows. Each table counts as one row too.
     """
 
     schema: str | None
@@ -41,24 +40,24 @@ class Scope:
     limit: int
 
     def takes(self, name: str) -> bool:
-        """Return whether a table is read."""
+        """Return whether a table is selected."""
         return not any(fnmatchcase(name, pattern) for pattern in self.exclude)
 
 
 @dataclass(slots=True)
-class Budget:
-    """How much has been read, by table.
+class RowBudget:
+    """The number of rows read so far, by table, and its limit.
 
     Attributes:
-        limit: how much may be.
-        spent: table → rows.
+        limit: the most rows.
+        spent: table → rows read so far.
     """
 
     limit: int
     spent: dict[str, int] = field(default_factory=dict)
 
-    def counted(self, name: str, batches: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-        """Count a table, and its rows as they come."""
+    def count_batches(self, name: str, batches: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+        """Count a table, and its rows as they arrive."""
         self.spend(name, 1)
         for batch in batches:
             self.spend(name, len(batch))
@@ -66,80 +65,84 @@ class Budget:
             yield batch
 
     def spend(self, name: str, rows: int) -> None:
-        """Note rows that were read, or are about to be."""
+        """Add rows that were read, or that are about to be read."""
         self.spent[name] = self.spent.get(name, 0) + rows
 
     def check(self) -> None:
-        """Refuse to go on beyond the limit.
+        """Raise if the limit is exceeded.
 
         Raises:
-            ProbeError: more has been noted.
+            SqlReadError: more has been noted.
         """
         if sum(self.spent.values()) > self.limit:
             largest = max(self.spent, key=self.spent.__getitem__)
-            raise ProbeError(
+            raise SqlReadError(
                 f"there are more than {self.limit} rows, most of them in {largest!r}: leave that out, "
                 f"exclude=[{largest!r}], and count its rows with rows()"
             )
 
 
-def whole(reader: SqlReader, scope: Scope) -> Contents:
+def read_tables(reader: SqlReader, selection: TableSelection) -> Contents:
     """Read every table, row by row."""
-    asked = inspect(reader.connection)
-    names = sorted(name for name in asked.get_table_names(scope.schema) if scope.takes(name))
+    inspector = inspect(reader.connection)
+    names = sorted(name for name in inspector.get_table_names(selection.schema) if selection.takes(name))
     if not names:
         return {}
-    columns = asked.get_multi_columns(scope.schema, filter_names=names)
-    keys = asked.get_multi_pk_constraint(scope.schema, filter_names=names)
-    budget = Budget(scope.limit)
-    found: Contents = {}
+    columns = inspector.get_multi_columns(selection.schema, filter_names=names)
+    keys = inspector.get_multi_pk_constraint(selection.schema, filter_names=names)
+    budget = RowBudget(selection.limit)
+    contents: Contents = {}
     for name in names:
-        own = {str(each["name"]): each["type"] for each in columns[scope.schema, name]}
-        order = list(own)
-        places = [order.index(each) for each in keys[scope.schema, name]["constrained_columns"]]
-        clause = table(name, *[column(each) for each in order], schema=scope.schema)
-        shown = [_exact(clause.c[each], kind, reader.connection.dialect) for each, kind in own.items()]
-        said = ", ".join(f"{each} {_type_of(kind, reader.connection.dialect)}" for each, kind in own.items())
-        found[name] = collected(
-            budget.counted(name, reader.stream(select(*shown))),
-            lambda row, places=places: (key_of([row[place] for place in places]), digest_of(row)),  # type: ignore[misc]
-            {COLUMNS: said},
-            keyed=bool(places),
+        types = {str(info["name"]): info["type"] for info in columns[selection.schema, name]}
+        order = list(types)
+        places = [order.index(part) for part in keys[selection.schema, name]["constrained_columns"]]
+        clause = table(name, *map(column, order), schema=selection.schema)
+        dialect = reader.connection.dialect
+        expressions = [_exact(clause.c[part], kind, dialect) for part, kind in types.items()]
+        description = ", ".join(f"{part} {_type_of(kind, dialect)}" for part, kind in types.items())
+        contents[name] = collect_rows(
+            budget.count_batches(name, reader.stream(select(*expressions))),
+            lambda row, places=places: (row_key([row[place] for place in places]), row_digest(row)),  # type: ignore[misc]
+            {COLUMNS: description},
+            has_key=bool(places),
         )
-    return found
+    return contents
 
 
-def collected(
+def collect_rows(
     batches: Iterable[Sequence[Any]],
-    told: Callable[[Any], tuple[Any, str]],
+    key_and_digest: Callable[[Any], tuple[Any, str]],
     rows: dict[Any, Any],
     *,
-    keyed: bool,
+    has_key: bool,
 ) -> dict[Any, Any]:
     """Collect the rows of a table.
 
     Args:
         batches: its rows, some at a time.
-        told: takes a row, and returns its key and its digest.
-        rows: takes them, and is returned.
-        keyed: whether there is a primary key.
+        key_and_digest: takes a row, and returns its key and its digest.
+        rows: receives the rows, and is returned.
+        has_key: whether there is a primary key.
     """
     for batch in batches:
         for row in batch:
-            key, digest = told(row)
-            if not keyed:
+            key, digest = key_and_digest(row)
+            if not has_key:
                 rows[digest] = rows.get(digest, 0) + 1
-            elif key in rows:  # SQLite takes NULL in a key, again and again
+            elif key in rows:  # SQLite accepts several NULL keys
                 rows[key] = " ".join(sorted([*rows[key].split(), digest]))
             else:
                 rows[key] = digest
     return rows
 
 
-def _exact(each: ColumnElement[Any], kind: TypeEngine[Any], dialect: Dialect) -> ColumnElement[Any]:
-    """Return how to ask for a column: MySQL rounds a FLOAT to six digits where it is not calculated with."""
+def _exact(column: ColumnElement[Any], kind: TypeEngine[Any], dialect: Dialect) -> ColumnElement[Any]:
+    """Return a column expression that loses no digits.
+
+    MySQL rounds a FLOAT to six digits, unless it is part of a calculation.
+    """
     rounded = dialect.name in {"mysql", "mariadb"} and isinstance(kind, FLOAT)
-    return each * literal_column("1e0") if rounded else each
+    return column * literal_column("1e0") if rounded else column
 
 
 def _type_of(kind: TypeEngine[Any], dialect: Dialect) -> str:

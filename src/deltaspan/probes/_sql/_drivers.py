@@ -1,4 +1,4 @@
-"""DB-API drivers: which dialect each speaks, how it returns tuples, whether it is in a transaction."""
+"""DB-API drivers: dialect, row type and transaction state of a connection."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FACTORIES: Final[dict[str, tuple[str, str, str | None]]] = {
     "psycopg2": ("cursor_factory", "psycopg2.extensions", "cursor"),
     "pymysql": ("cursorclass", "pymysql.cursors", "Cursor"),
 }
-"""The package → the attribute that says what a row is, and what makes it a tuple."""
+"""The package → the attribute that sets the row type, and the module and name of its value for tuples."""
 
 _IN_TRANSACTION: Final[dict[str, Callable[[Any], bool]]] = {
     "sqlite3": lambda connection: bool(connection.in_transaction),
@@ -64,12 +64,12 @@ _IN_TRANSACTION: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def is_connection(value: object) -> bool:
-    """Return whether this is a connection of some driver."""
+    """Return whether a value is a connection of some driver."""
     return not isinstance(value, type) and callable(getattr(value, "cursor", None))
 
 
 def is_async(value: object) -> bool:
-    """Return whether this is a connection that is awaited, which PEP 249 knows nothing of."""
+    """Return whether a connection must be awaited, unlike those of PEP 249."""
     return any(iscoroutinefunction(getattr(value, name, None)) for name in ("execute", "commit", "close"))
 
 
@@ -79,42 +79,51 @@ def _driver(connection: object) -> str:
 
 
 def url_of(connection: object) -> str | None:
-    """Return the URL by which SQLAlchemy knows the driver; None for one that it is not known to know."""
+    """Return the SQLAlchemy URL of a connection's driver.
+
+    The result is None if the driver is not a known one.
+    """
     name = _DIALECTS.get(_driver(connection))
     return None if name is None else f"{name.replace('.', '+')}://"
 
 
 def dialect_of(connection: object) -> Dialect:
-    """Return how to write SQL for a connection: in its dialect, or in plain SQL with its parameter style."""
+    """Return the SQLAlchemy dialect of a connection.
+
+    An unknown driver gets plain SQL with its own parameter style.
+    """
     driver = _driver(connection)
     name = _DIALECTS.get(driver)
     if name is not None:
-        made: Dialect = registry.load(name)()
-        return made
+        dialect: Dialect = registry.load(name)()
+        return dialect
     return DefaultDialect(paramstyle=getattr(sys.modules.get(driver), "paramstyle", "qmark"))
 
 
 def with_tuples(connection: Any) -> Any:
-    """Have a connection of our own return tuples, whatever its owner likes rows to be."""
-    found = _FACTORIES.get(_driver(connection))
-    if found is not None:
-        attribute, module, name = found
+    """Make a new connection return rows as tuples."""
+    factory = _FACTORIES.get(_driver(connection))
+    if factory is not None:
+        attribute, module, name = factory
         setattr(connection, attribute, None if name is None else getattr(sys.modules[module], name))
     return connection
 
 
 def in_transaction(connection: object) -> bool | None:
-    """Return whether a connection is in a transaction; None where its driver does not tell."""
-    tells = _IN_TRANSACTION.get(_driver(connection))
-    return None if tells is None else tells(connection)
+    """Return whether a connection is in a transaction.
+
+    The result is None if its driver does not tell.
+    """
+    get_state = _IN_TRANSACTION.get(_driver(connection))
+    return None if get_state is None else get_state(connection)
 
 
 @contextmanager
 def savepoint(execute: Callable[[str], object]) -> Iterator[None]:
-    """Keep a statement that fails from ending the caller's transaction.
+    """Protect the caller's transaction from a failing statement.
 
-    Rolled back to, a savepoint is still there, and what the caller does next would be a part of it: so it is
-    released, too, which `begin_nested()` of SQLAlchemy does not do.
+    After ROLLBACK TO, the savepoint still exists, and later work of the caller would be part of it. So it is
+    released too, which `begin_nested()` of SQLAlchemy does not do.
     """
     execute("SAVEPOINT deltaspan")
     try:
@@ -123,5 +132,5 @@ def savepoint(execute: Callable[[str], object]) -> Iterator[None]:
         try:
             execute("ROLLBACK TO SAVEPOINT deltaspan")
             execute("RELEASE SAVEPOINT deltaspan")
-        except Exception as error:  # the connection may be gone; what was read, or why not, counts
+        except Exception as error:  # the connection may be lost; the result or error of the read matters more
             let_through(error)

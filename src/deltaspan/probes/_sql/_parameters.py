@@ -1,4 +1,4 @@
-"""SQL as a developer writes it: which `:name` in it is a parameter, and which colon is none."""
+"""Parse SQL: find `:name` parameters, and escape every other colon."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import SelectBase
 from sqlalchemy.engine.default import DefaultDialect
 
-__all__ = ["named_in", "parsed", "pattern_names", "quoted_names"]
+__all__ = ["parse_parameters", "pattern_names", "quoted_names", "statement_parameters"]
 
 _LITERAL: Final = r"""(?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" """
 _LITERAL_OF_MYSQL: Final = r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | \#[^\n]*"""
@@ -22,23 +22,23 @@ _FLAGS: Final = re.VERBOSE | re.DOTALL
 _TOKENS: Final = re.compile(_PATTERN.format(literal=_LITERAL), _FLAGS)
 _TOKENS_OF_MYSQL: Final = re.compile(_PATTERN.format(literal=_LITERAL_OF_MYSQL), _FLAGS)
 
-# What `text()` of SQLAlchemy takes for a parameter, and for one that is escaped: also within a literal.
+# Parameters, and escaped parameters, as `text()` of SQLAlchemy finds them, even in a literal.
 _TAKEN: Final = re.compile(r"(?<![:\w\\]):(?=\w+(?![:\w]))")
 _UNESCAPED: Final = re.compile(r"\\(?=:\w*(?![:\w]))")
 
-# A literal that is nothing but a name, written as some language writes a parameter.
+# A literal that is only a name, in the syntax of a parameter in some language.
 _BOUND: Final = re.compile(r"(?<![:\w\\]):(\w+)")
 _NAMED: Final = re.compile(
     r"""[eE]?(?P<quote>['"])[%*]*(?:\{(?P<braced>[^\W\d]\w*)\}|(?P<mark>[:$])(?P<marked>[^\W\d]\w*))[%*]*(?P=quote)"""
 )
-# Where it may well be meant: as a path, a key, a pattern, an array of PostgreSQL, an argument of a function.
+# Places at which such a literal is valid: a path, key, pattern, array of PostgreSQL or function argument.
 _MEANT_AFTER: Final = re.compile(
     r"(?:[-#@?&|][-#@?&|>]*|<@|~\*?|,|\b(?:ANY|ALL|SOME)\s*\()\s*\Z", re.IGNORECASE
 )
 _MEANT_BEFORE: Final = re.compile(r"\s*(?:::|<@|@>|&&|AS\b)", re.IGNORECASE)
 
 
-# What reads the text behind it as a pattern, a query or a path, to the end of that operand.
+# Operators whose right operand is a pattern, a query or a path.
 _PATTERN_OPERATOR: Final = re.compile(
     r"""\b(?:I?LIKE|SIMILAR\s+TO|GLOB|REGEXP|RLIKE|MATCH)\b | !?~~?\*? | @@ | @\?
       | \b(?P<function>regexp_\w+|(?:\w*_)?to_tsquery|to_tsquery|plainto_tsquery|phraseto_tsquery
@@ -52,14 +52,16 @@ _OPERAND_END: Final = re.compile(
 
 
 def pattern_names(sql: str, *, mysql: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield each parameter that is a part of a pattern, and what takes it for one: `LIKE`, `regexp_like`.
+    """Yield each parameter inside a pattern operand, with its operator.
+
+    Operators are, for example, `LIKE` and `regexp_like`.
 
     Args:
-        sql: as for `parsed`.
-        mysql: likewise.
+        sql: as for `parse_parameters`.
+        mysql: as for `parse_parameters`.
     """
     tokens = _TOKENS_OF_MYSQL if mysql else _TOKENS
-    # A literal is blanked, so that no operator is found in it; the places stay.
+    # Literals are blanked, so that operators in them are not found. Positions stay the same.
     code = tokens.sub(lambda token: token.group() if token["name"] else " " * len(token.group()), sql)
     for operator in _PATTERN_OPERATOR.finditer(code):
         start = operator.end() + (operator["function"] is not None)  # behind its parenthesis
@@ -84,38 +86,41 @@ def _end_of_operand(code: str, start: int) -> int:
 
 
 def quoted_names(sql: str, *, mysql: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield each literal that was surely meant as a parameter, and the name in it.
+    """Yield each literal that looks like a quoted parameter, with its name.
 
-    It is compared as that very text, which no row has: a check of it would find that nothing has changed.
+    No row has that text, so a check would find no change.
 
     Args:
-        sql: as for `parsed`.
-        mysql: likewise; and double quotes are those of a text.
+        sql: as for `parse_parameters`.
+        mysql: as for `parse_parameters`. Double quotes also delimit a text.
     """
     for token in (_TOKENS_OF_MYSQL if mysql else _TOKENS).finditer(sql):
-        found = _NAMED.fullmatch(token.group())
+        literal = _NAMED.fullmatch(token.group())
         if (
-            found is None
+            literal is None
             or _MEANT_AFTER.search(sql[: token.start()])
             or _MEANT_BEFORE.match(sql, token.end())
         ):
             continue
-        if found["quote"] == "'" or found["mark"] != "$" or mysql:  # a column may be called "$ref"
-            yield token.group(), found["braced"] or found["marked"]
+        if literal["quote"] == "'" or literal["mark"] != "$" or mysql:  # a column may be called "$ref"
+            yield token.group(), literal["braced"] or literal["marked"]
 
 
-def named_in(statement: SelectBase) -> tuple[tuple[str, ...], str]:
-    """Return the parameters of a `select()` that have no value, and its SQL with `:name` for those."""
+def statement_parameters(statement: SelectBase) -> tuple[tuple[str, ...], str]:
+    """Return the parameters of a `select()` without a value, and its SQL.
+
+    The SQL has `:name` for each of these parameters.
+    """
     compiled = statement.compile(dialect=DefaultDialect(paramstyle="named"))
     names = tuple(name for name, bound in compiled.binds.items() if bound.required)
-    written = _BOUND.sub(lambda found: found[0] if found[1] in names else "0", compiled.string)
+    written = _BOUND.sub(lambda match: match[0] if match[1] in names else "0", compiled.string)
     return names, written
 
 
-def parsed(sql: str, *, mysql: bool = False) -> tuple[str, tuple[str, ...]]:
-    """Find the parameters of SQL, and escape every other colon that `text()` would take for one.
+def parse_parameters(sql: str, *, mysql: bool = False) -> tuple[str, tuple[str, ...]]:
+    """Find the parameters of SQL, and escape the colons that are not parameters.
 
-    Within literals, quoted identifiers, comments and dollar quotes nothing is a parameter; nor is `::cast`.
+    Literals, quoted identifiers, comments and dollar quotes contain no parameters. `::cast` is none either.
 
     Args:
         sql: SQL with `:name` for parameters.
@@ -126,7 +131,7 @@ def parsed(sql: str, *, mysql: bool = False) -> tuple[str, tuple[str, ...]]:
     """
     names: dict[str, None] = {}
 
-    def told(token: re.Match[str]) -> str:
+    def render(token: re.Match[str]) -> str:
         name = token["name"]
         if name is None:
             return _TAKEN.sub(r"\\:", _UNESCAPED.sub(r"\\\\", token.group()))
@@ -135,5 +140,5 @@ def parsed(sql: str, *, mysql: bool = False) -> tuple[str, tuple[str, ...]]:
         names[name] = None
         return rf":{name}\:\:" if token["cast"] else token.group()
 
-    found = (_TOKENS_OF_MYSQL if mysql else _TOKENS).sub(told, sql)
-    return found, tuple(names)
+    escaped = (_TOKENS_OF_MYSQL if mysql else _TOKENS).sub(render, sql)
+    return escaped, tuple(names)

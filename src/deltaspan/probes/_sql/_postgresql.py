@@ -1,9 +1,10 @@
-"""Reading a whole database of PostgreSQL: digests are made by the server, and only of what may have changed.
+"""Read a whole PostgreSQL database: the server digests the tables that may have changed.
 
-A version of a row is known by its place and by the transaction that wrote it, (ctid, xmin). A committed
-transaction writes no more, so as long as these are the same in a table, and its definition is, so are its
-rows. To compare them the server reads what it must read to count, and nothing is sent. A transaction that is
-still writing proves nothing of that: what it truncates twice has other rows in the same places.
+The version of a row is its place and the transaction that wrote it, (ctid, xmin). A committed transaction
+writes no more. So the rows of a table have not changed if these versions and the definition of the table have
+not changed. To compare versions, the server scans the table as for a count, and sends no rows. Versions prove
+nothing while the reading transaction itself still writes: if it truncates a table twice, other rows may get
+the same versions.
 """
 
 from __future__ import annotations
@@ -15,16 +16,15 @@ from typing import Any, Final
 
 from sqlalchemy import TextClause, text
 
-from deltaspan.exceptions import ProbeError
-from deltaspan.probes._sql._digests import COLUMNS, Budget, Contents, Scope, collected
-from deltaspan.probes._sql._parameters import parsed
-from deltaspan.probes._sql._readers import SqlReader
-from deltaspan.probes._sql._values import key_of
+from deltaspan.probes._sql._digests import COLUMNS, Contents, RowBudget, TableSelection, collect_rows
+from deltaspan.probes._sql._parameters import parse_parameters
+from deltaspan.probes._sql._readers import SqlReader, SqlReadError
+from deltaspan.probes._sql._values import row_key
 
-__all__ = ["Kept", "whole_postgresql"]
+__all__ = ["DigestCache", "read_postgresql"]
 
-# Whether what is kept may be taken, the schema, and then: what a row looks like as text must not depend on
-# what the action has set on a connection of the pool.
+# Returns whether the cache may be used, and the schema. It also pins the settings that determine the text
+# of a row, since the action may have changed them on a connection of the pool.
 _PINNED: Final = text(
     "SELECT txid_current_if_assigned() IS NULL AND current_setting('transaction_isolation') IN "
     "('repeatable read', 'serializable'), coalesce(CAST(:schema AS text), current_schema()), "
@@ -72,16 +72,16 @@ _TABLES: Final = text(
 
 _VERSIONS: Final = "sum(hashtextextended(concat(r.tableoid, r.ctid, r.xmin), 0))"
 
-_AT_ONCE: Final = 200
-"""How many tables are asked for in one statement."""
+_BATCH_SIZE: Final = 200
+"""The most tables in one statement."""
 
 
 @dataclass(slots=True)
-class Kept:
-    """What was read last, for whoever reads next.
+class DigestCache:
+    """The digests of the last read, kept for the next one.
 
     Attributes:
-        contents: table → what told that it was as it was, and its rows.
+        contents: table → the fingerprint of its rows, and the rows.
     """
 
     contents: dict[str, tuple[tuple[Any, ...], dict[Any, Any]]]
@@ -89,88 +89,91 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table.
+    """A table, and the fingerprint of its definition.
 
     Attributes:
         name: its name.
-        of: how a statement names it, without the tables that inherit from it.
-        foreign: whether some of its rows are elsewhere, and their versions unknown.
-        columns: in words.
-        key: the columns of its primary key, quoted.
-        fingerprint: what tells its definition and place; later its rows too.
+        source_name: its source in a statement, without the tables that inherit from it.
+        is_foreign: whether some rows are foreign, so that their versions are unknown.
+        columns: the description of its columns.
+        key: the quoted columns of its primary key.
+        fingerprint: values that change with its definition or storage.
     """
 
     name: str
-    of: str
-    foreign: bool
+    source_name: str
+    is_foreign: bool
     columns: str
     key: tuple[str, ...]
     fingerprint: tuple[Any, ...]
 
 
-def whole_postgresql(reader: SqlReader, scope: Scope, kept: Kept) -> Contents:
-    """Read the tables that may have changed since the last time; take the others from what is kept."""
-    settled, schema = reader.run(_PINNED, {"schema": scope.schema}).rows[0][:2]
+def read_postgresql(reader: SqlReader, selection: TableSelection, cache: DigestCache) -> Contents:
+    """Read the tables that may have changed, and take the others from the cache."""
+    is_settled, schema = reader.run(_PINNED, {"schema": selection.schema}).rows[0][:2]
     if schema is None:
-        raise ProbeError(
-            "the connection has no schema, its search_path names none that is there: name schema="
+        raise SqlReadError(
+            "the connection has no schema: its search_path names no existing schema; write schema="
         )
-    budget = Budget(scope.limit)
-    now = _counted(reader, _tables(reader, scope, schema), budget)
-    # A thread that reads meanwhile replaces all of it, and so do we: each finds what one read has left.
-    before = kept.contents if settled else {}
+    budget = RowBudget(selection.limit)
+    now = _with_row_versions(reader, _tables(reader, selection, schema), budget)
+    # Threads replace the contents as a whole, so each finds the complete result of one read.
+    before = cache.contents if is_settled else {}
     after: dict[str, tuple[tuple[Any, ...], dict[Any, Any]]] = {}
     for table, fingerprint in now:
         last = before.get(table.name)
         if last is None or last[0] != fingerprint:
             last = fingerprint, _rows(reader, table)
         after[table.name] = last
-    if settled:
-        kept.contents = after
+    if is_settled:
+        cache.contents = after
     return {name: rows for name, (_, rows) in after.items()}
 
 
-def _tables(reader: SqlReader, scope: Scope, schema: str) -> list[_Table]:
-    found = []
+def _tables(reader: SqlReader, selection: TableSelection, schema: str) -> list[_Table]:
+    tables = []
     listed = reader.run(_TABLES, {"schema": schema}).rows
-    for name, place, parted, foreign, columns, key, *definition in listed:
-        if scope.takes(name):
-            own = place if parted else f"ONLY {place}"  # the rows of a table that inherits are its own
-            told = (columns, tuple(key), *definition)
-            found.append(_Table(name, own, foreign, columns, tuple(key), told))
-    return found
+    for name, qualified_name, is_partitioned, is_foreign, columns, key, *definition in listed:
+        if selection.takes(name):
+            # ONLY, since the rows of an inheriting table belong to that table.
+            source_name = qualified_name if is_partitioned else f"ONLY {qualified_name}"
+            fingerprint = (columns, tuple(key), *definition)
+            tables.append(_Table(name, source_name, is_foreign, columns, tuple(key), fingerprint))
+    return tables
 
 
-def _counted(
-    reader: SqlReader, tables: Sequence[_Table], budget: Budget
+def _with_row_versions(
+    reader: SqlReader, tables: Sequence[_Table], budget: RowBudget
 ) -> Iterable[tuple[_Table, tuple[Any, ...]]]:
-    """Return each table with the fingerprint of its rows too."""
-    waiting = iter(tables)
-    found = []
-    while some := list(islice(waiting, _AT_ONCE)):
-        asked = " UNION ALL ".join(
-            f"SELECT {number}, count(*), {'NULL' if table.foreign else _VERSIONS} FROM {table.of} AS r"  # noqa: S608  # all quoted
-            for number, table in enumerate(some)
+    """Return each table with a fingerprint of its rows."""
+    remaining = iter(tables)
+    fingerprints = []
+    while batch := list(islice(remaining, _BATCH_SIZE)):
+        statement = " UNION ALL ".join(
+            f"SELECT {number}, count(*), {'NULL' if table.is_foreign else _VERSIONS} "  # noqa: S608  # all quoted
+            f"FROM {table.source_name} AS r"
+            for number, table in enumerate(batch)
         )
-        for number, rows, told in reader.run(_escaped(asked), {}).rows:
-            table = some[number]
+        for number, rows, versions in reader.run(_escaped(statement), {}).rows:
+            table = batch[number]
             budget.spend(table.name, 1 + int(rows))
-            versions = object() if table.foreign else told  # an object is like no other, so it is read again
-            found.append((table, (*table.fingerprint, rows, versions)))
+            # A new object equals no other, so a foreign table is read again.
+            row_versions = object() if table.is_foreign else versions
+            fingerprints.append((table, (*table.fingerprint, rows, row_versions)))
     budget.check()
-    return found
+    return fingerprints
 
 
 def _rows(reader: SqlReader, table: _Table) -> dict[Any, Any]:
     key = "".join(f"deltaspan_row.{name}, " for name in table.key)
-    statement = f"SELECT {key}md5(deltaspan_row.*::text) FROM {table.of} AS deltaspan_row"  # noqa: S608  # all quoted
-    return collected(
+    statement = f"SELECT {key}md5(deltaspan_row.*::text) FROM {table.source_name} AS deltaspan_row"  # noqa: S608  # all quoted
+    return collect_rows(
         reader.stream(_escaped(statement)),
-        lambda row: (key_of(row[:-1]), row[-1]),
+        lambda row: (row_key(row[:-1]), row[-1]),
         {COLUMNS: table.columns},
-        keyed=bool(table.key),
+        has_key=bool(table.key),
     )
 
 
 def _escaped(sql: str) -> TextClause:
-    return text(parsed(sql)[0])
+    return text(parse_parameters(sql)[0])

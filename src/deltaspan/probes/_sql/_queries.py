@@ -1,4 +1,4 @@
-"""`scalar` and `query`: probes of a statement of the developer's own."""
+"""`scalar` and `query`: probes of the user's own statement."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, TypeAlias, overload
 
 from sqlalchemy import SelectBase, text
 
-from deltaspan.exceptions import DefinitionTypeError, ProbeError
+from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
-from deltaspan.probes._sql._probe import MOST_ROWS, Params, Question, asking, called, checked_limit
-from deltaspan.probes._sql._readers import Reader, SqlReader
-from deltaspan.probes._sql._sources import AsyncSource, Source, checked
-from deltaspan.probes._sql._table_names import Record
-from deltaspan.probes._sql._values import plain
+from deltaspan.probes._sql._probe import MAX_ROWS, Params, SqlQuery, check_limit, render_call, sql_probe
+from deltaspan.probes._sql._readers import Reader, SqlReader, SqlReadError
+from deltaspan.probes._sql._sources import AsyncSource, Source, check_source
+from deltaspan.probes._sql._table_reads import Record
+from deltaspan.probes._sql._values import to_python
 
 __all__ = ["query", "scalar"]
 
@@ -28,23 +28,23 @@ def scalar(source: Source, statement: Statement, *, params: Params = None) -> St
 def scalar(
     source: Any, statement: Statement, *, params: Params = None
 ) -> StateProbe[Any] | AsyncStateProbe[Any]:
-    """Read one value by a statement of your own: the first column of the only row.
+    """Read one value: the first column of the only row.
 
-    Where there is no row the value is None, as it is for a subquery in SQL. Several rows or columns are no
-    value: the check is inconclusive.
+    The value is None if there is no row, as with a subquery in SQL. If there are several rows or columns,
+    the check is inconclusive.
 
     Args:
-        source: where to read; see the module.
+        source: the source; see the module.
         statement: a SELECT as text, with `:name` for parameters, or a `select()` of SQLAlchemy, with
             `bindparam("name")`.
-        params: values of parameters, by name; those not given are the action's arguments.
+        params: values of parameters, by name. The others are the action's arguments.
 
     Returns:
-        A probe of the value; how the driver returns it decides which words fit: a `sum()` may be a Decimal.
+        A probe of the value. Its type is that of the driver: a `sum()` may be a Decimal.
 
     Raises:
-        DefinitionTypeError: an argument is of another kind.
-        DefinitionValueError: `params` gives what the statement does not name.
+        DefinitionTypeError: an argument has the wrong type.
+        DefinitionValueError: `params` has a name that the statement does not have.
 
     Example:
         >>> import sqlite3
@@ -60,78 +60,80 @@ def scalar(
         >>> refund(1)
         >>> db.close()
     """
-    given = checked(source)
-    question = _stated(given, statement, params)
+    checked_source = check_source(source)
+    query = _make_query(checked_source, statement, params)
 
     def read(reader: Reader, values: Mapping[str, Any]) -> Any:
-        result = reader.run(_executable(question, reader), values)
+        result = reader.run(_executable(query, reader), values)
         if len(result.rows) > 1 or len(result.names) != 1:
-            raise ProbeError(
-                f"a scalar is one row of one column, and the statement returned {len(result.rows)} of "
-                f"{len(result.names)}: use query()"
+            raise SqlReadError(
+                f"a scalar is one row of one column, but the statement returned {len(result.rows)} rows of "
+                f"{len(result.names)} columns; use query()"
             )
-        return plain(result.rows[0][0]) if result.rows else None
+        return to_python(result.rows[0][0]) if result.rows else None
 
-    return asking(given, question, read, called("scalar", source, statement, params=params))
+    return sql_probe(checked_source, query, read, render_call("scalar", source, statement, params=params))
 
 
 @overload
 def query(
-    source: AsyncSource, statement: Statement, *, params: Params = None, limit: int = MOST_ROWS
+    source: AsyncSource, statement: Statement, *, params: Params = None, limit: int = MAX_ROWS
 ) -> AsyncStateProbe[tuple[Record, ...]]: ...
 @overload
 def query(
-    source: Source, statement: Statement, *, params: Params = None, limit: int = MOST_ROWS
+    source: Source, statement: Statement, *, params: Params = None, limit: int = MAX_ROWS
 ) -> StateProbe[tuple[Record, ...]]: ...
 def query(
-    source: Any, statement: Statement, *, params: Params = None, limit: int = MOST_ROWS
+    source: Any, statement: Statement, *, params: Params = None, limit: int = MAX_ROWS
 ) -> StateProbe[tuple[Record, ...]] | AsyncStateProbe[tuple[Record, ...]]:
-    """Read rows by a statement of your own, in the order that it gives them.
+    """Read the rows of a statement, in their order.
 
-    It is always rows, of one row and one column too, so that a state does not change its kind with what is in
-    the table; a single value is read by `scalar`. Order is part of the state: write ORDER BY.
+    The state is a tuple of rows, even for one row of one column, so that its type does not depend on the
+    data. For a single value use `scalar`. The order of rows is part of the state: write ORDER BY.
 
     Args:
-        source: where to read; see the module.
+        source: the source; see the module.
         statement: a SELECT as text, with `:name` for parameters, or a `select()` of SQLAlchemy, with
             `bindparam("name")`.
-        params: values of parameters, by name; those not given are the action's arguments.
-        limit: how many rows there may be; they are counted when they have come.
+        params: values of parameters, by name. The others are the action's arguments.
+        limit: the most rows. They are counted after they have arrived.
 
     Returns:
-        A probe of rows, each column → value. Rows are content: reports say how many came and went, and show
-        their values if the check says `.showing()`.
+        A probe of rows, each column → value. Rows are content: reports count added and removed rows, and show
+        values if the check has `.showing()`.
 
     Raises:
-        DefinitionTypeError: an argument is of another kind.
-        DefinitionValueError: `params` gives what the statement does not name.
+        DefinitionTypeError: an argument has the wrong type.
+        DefinitionValueError: `params` has a name that the statement does not have.
     """
-    given = checked(source)
-    question = _stated(given, statement, params)
-    checked_limit(limit)
+    checked_source = check_source(source)
+    query = _make_query(checked_source, statement, params)
+    check_limit(limit)
 
     def read(reader: Reader, values: Mapping[str, Any]) -> tuple[Record, ...]:
-        result = reader.run(_executable(question, reader), values)
+        result = reader.run(_executable(query, reader), values)
         if len(set(result.names)) < len(result.names):
-            raise ProbeError(
-                f"two columns have one name, of {', '.join(result.names)}: tell them apart by AS"
+            raise SqlReadError(
+                f"two columns have the same name ({', '.join(result.names)}); rename one by AS"
             )
         if len(result.rows) > limit:
-            raise ProbeError(f"there are more than {limit} rows: narrow the statement, or count them in it")
-        return tuple(dict(zip(result.names, map(plain, row), strict=True)) for row in result.rows)
+            raise SqlReadError(f"there are more than {limit} rows: narrow the statement, or count them in it")
+        return tuple(dict(zip(result.names, map(to_python, row), strict=True)) for row in result.rows)
 
-    return asking(given, question, read, called("query", source, statement, params=params), content=True)
+    return sql_probe(
+        checked_source, query, read, render_call("query", source, statement, params=params), content=True
+    )
 
 
-def _stated(source: Any, statement: Statement, params: Params) -> Question:
+def _make_query(source: Any, statement: Statement, params: Params) -> SqlQuery:
     if not isinstance(statement, SelectBase) and not (isinstance(statement, str) and statement.strip()):
         raise DefinitionTypeError(f"a statement is SQL as text or a select(), not {statement!r}")
-    return Question(source, statement, params)
+    return SqlQuery(source, statement, params)
 
 
-def _executable(question: Question, reader: Reader) -> Any:
-    if question.statement is None:
-        return text(question.sql)
+def _executable(query: SqlQuery, reader: Reader) -> Any:
+    if query.statement is None:
+        return text(query.sql)
     if not isinstance(reader, SqlReader):
-        raise ProbeError("SQLAlchemy does not know the driver: write the select() as text")
-    return question.statement
+        raise SqlReadError("SQLAlchemy does not know the driver: write the select() as text")
+    return query.statement

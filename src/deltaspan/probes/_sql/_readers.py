@@ -1,4 +1,4 @@
-"""Running a statement and taking its rows, over a connection of SQLAlchemy or of a driver."""
+"""Run statements over a connection of SQLAlchemy or of a driver."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from sqlalchemy import Connection, inspect
 from sqlalchemy.exc import NoSuchTableError
 from sqlalchemy.sql import Executable
 
-from deltaspan.exceptions import ProbeError
 from deltaspan.probes._sql._drivers import DBAPIConnection, dialect_of
 
-__all__ = ["CursorReader", "Reader", "Result", "SqlReader"]
+__all__ = ["CursorReader", "Reader", "Result", "SqlReadError", "SqlReader"]
+
+
+class SqlReadError(Exception):
+    """A database answered, but its answer cannot be the state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a statement returned.
+    """The rows and column names that a statement returned.
 
     Attributes:
         names: its columns.
-        rows: a tuple each.
+        rows: its rows, one tuple each.
     """
 
     names: tuple[str, ...]
@@ -41,33 +44,35 @@ class SqlReader:
     """Reads over a connection of SQLAlchemy.
 
     Args:
-        connection: ready to read; whoever opened it ends its transaction.
+        connection: an open connection. Its opener ends its transaction.
     """
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
     def run(self, statement: Executable, values: Mapping[str, Any]) -> Result:
-        """Run a statement and take all of its rows."""
+        """Run a statement and fetch all rows."""
         result = self.connection.execute(statement, dict(values))
         return Result(tuple(result.keys()), result.all())
 
     def stream(self, statement: Executable) -> Iterator[Sequence[Sequence[Any]]]:
-        """Run a statement without parameters, and take its rows a few at a time."""
+        """Run a statement without parameters, and yield its rows in batches."""
         options = {"stream_results": True, "yield_per": 2000}
         yield from self.connection.execute(statement, execution_options=options).partitions()
 
     def primary_key(self, table: str, schema: str | None) -> tuple[str, ...]:
-        """Return the columns of the primary key of a table; none if it has none.
+        """Return the primary key columns of a table.
+
+        The tuple is empty if the table has no primary key.
 
         Raises:
-            ProbeError: there is no such table.
+            SqlReadError: the table does not exist.
         """
         try:
             return tuple(inspect(self.connection).get_pk_constraint(table, schema)["constrained_columns"])
         except NoSuchTableError:
             pass
-        raise ProbeError(f"there is no table {table!r}" + (f" in the schema {schema!r}" if schema else ""))
+        raise SqlReadError(f"there is no table {table!r}" + (f" in the schema {schema!r}" if schema else ""))
 
 
 class CursorReader:
@@ -82,25 +87,27 @@ class CursorReader:
         self._dialect = dialect_of(connection)
 
     def run(self, statement: Executable, values: Mapping[str, Any]) -> Result:
-        """Run a statement and take all of its rows, as tuples."""
-        compiled: Any = statement.compile(  # type: ignore[attr-defined]  # every statement that we make has it
+        """Run a statement and fetch all rows as tuples."""
+        compiled: Any = statement.compile(  # type: ignore[attr-defined]  # every statement of the probes has it
             dialect=self._dialect, compile_kwargs={"render_postcompile": True}
         )
-        named = compiled.construct_params(dict(values))
-        given = [named[name] for name in compiled.positiontup] if compiled.positional else named
+        named_values = compiled.construct_params(dict(values))
+        values_in_order = (
+            [named_values[name] for name in compiled.positiontup] if compiled.positional else named_values
+        )
         with closing(self._connection.cursor()) as cursor:
-            cursor.execute(compiled.string, given)
+            cursor.execute(compiled.string, values_in_order)
             names = tuple(str(column[0]) for column in cursor.description or ())
             return Result(names, [_as_tuple(row) for row in cursor.fetchall()])
 
     def primary_key(self, table: str, schema: str | None) -> tuple[str, ...]:  # noqa: ARG002  # see Reader
-        """Refuse: PEP 249 has no way to ask.
+        """Raise, because PEP 249 has no way to ask for a primary key.
 
         Raises:
-            ProbeError: always.
+            SqlReadError: always.
         """
-        raise ProbeError(
-            f"a connection of this driver does not tell the primary key of {table!r}: name it, key=..."
+        raise SqlReadError(
+            f"a connection of this driver cannot list the primary key of {table!r}; name it in key="
         )
 
 

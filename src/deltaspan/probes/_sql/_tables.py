@@ -7,12 +7,28 @@ from typing import Any, overload
 from sqlalchemy.sql import FromClause
 
 from deltaspan._attribution import Tagged, tagged_rows
-from deltaspan.exceptions import DefinitionValueError, ProbeError
+from deltaspan.exceptions import DefinitionValueError
 from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
-from deltaspan.probes._sql._probe import MOST_ROWS, Names, Params, Question, asking, called, checked_limit
-from deltaspan.probes._sql._readers import Reader
-from deltaspan.probes._sql._sources import AsyncSource, Source, checked
-from deltaspan.probes._sql._table_names import Rows, Table, count, names_of, rows_of, tags_of, whole_rows_of
+from deltaspan.probes._sql._probe import (
+    MAX_ROWS,
+    Names,
+    Params,
+    SqlQuery,
+    check_limit,
+    render_call,
+    sql_probe,
+)
+from deltaspan.probes._sql._readers import Reader, SqlReadError
+from deltaspan.probes._sql._sources import AsyncSource, Source, check_source
+from deltaspan.probes._sql._table_reads import (
+    Rows,
+    Table,
+    column_names,
+    count_rows,
+    read_rows,
+    read_tags,
+    read_whole_rows,
+)
 
 __all__ = ["records", "rows"]
 
@@ -43,30 +59,33 @@ def rows(
     params: Params = None,
     schema: str | None = None,
 ) -> StateProbe[int] | AsyncStateProbe[int]:
-    """Count the rows of a table: the cheapest probe, one statement and one number.
+    """Count the rows of a table, with one statement.
 
-    A concurrent writer changes the count too. `where="tenant = :tenant"` scopes it to what the action is
-    about, and `where="causal_tag = :causal_tag"` to what this run has written, which attributes the check.
+    This is the cheapest probe: its state is one number. A concurrent writer changes the count too.
+    `where="tenant = :tenant"` scopes the count to what the action concerns. `where="causal_tag =
+    :causal_tag"` counts the rows that this run has written, which attributes the check.
 
     Args:
-        source: where to read; see the module.
-        table: its name, unquoted; `schema.table` where it has a dot in it and no `schema` is given. Or a
-            class that is mapped to a table, or a `Table`.
+        source: the source; see the module.
+        table: its unquoted name, as `table` or `schema.table`; a class that is mapped to a table; or a
+            `Table`.
         where: a condition in SQL, with `:name` for parameters.
-        params: values of parameters, by name; those not given are the action's arguments.
+        params: values of parameters, by name. The others are the action's arguments.
         schema: the schema of the table.
 
     Returns:
         A probe of the number of rows. It needs the permission to SELECT from the table.
 
     Raises:
-        DefinitionTypeError: an argument is of another kind.
-        DefinitionValueError: `params` gives what `where` does not name.
+        DefinitionTypeError: an argument has the wrong type.
+        DefinitionValueError: `params` has a name that `where` does not have.
     """
-    given = checked(source)
-    of, question = Table(table, schema), Question(given, where, params)
-    words = called("rows", source, table, where=where, params=params, schema=schema)
-    return asking(given, question, lambda reader, values: count(reader, of, question.sql, values), words)
+    checked_source = check_source(source)
+    target, query = Table(table, schema), SqlQuery(checked_source, where, params)
+    words = render_call("rows", source, table, where=where, params=params, schema=schema)
+    return sql_probe(
+        checked_source, query, lambda reader, values: count_rows(reader, target, query.sql, values), words
+    )
 
 
 @overload
@@ -80,7 +99,7 @@ def records(
     where: str | None = None,
     params: Params = None,
     schema: str | None = None,
-    limit: int = MOST_ROWS,
+    limit: int = MAX_ROWS,
 ) -> Tagged: ...
 @overload
 def records(
@@ -92,7 +111,7 @@ def records(
     where: str | None = None,
     params: Params = None,
     schema: str | None = None,
-    limit: int = MOST_ROWS,
+    limit: int = MAX_ROWS,
 ) -> AsyncStateProbe[Rows]: ...
 @overload
 def records(
@@ -104,7 +123,7 @@ def records(
     where: str | None = None,
     params: Params = None,
     schema: str | None = None,
-    limit: int = MOST_ROWS,
+    limit: int = MAX_ROWS,
 ) -> StateProbe[Rows]: ...
 def records(
     source: Any,
@@ -117,44 +136,45 @@ def records(
     where: str | None = None,
     params: Params = None,
     schema: str | None = None,
-    limit: int = MOST_ROWS,
+    limit: int = MAX_ROWS,
 ) -> StateProbe[Rows] | AsyncStateProbe[Rows] | Tagged:
-    """Read the rows of a table, by key: rows that were added, removed or modified are told apart.
+    """Read the rows of a table: key → row.
 
-    It is one statement, of one moment, that sends every row it covers: narrow it by `where` and `columns`.
-    The primary key is asked for once, at the first read.
+    The delta distinguishes added, removed and modified rows. A read is one statement, at one moment, and
+    fetches every row that it covers: narrow it by `where` and `columns`. The primary key is queried once,
+    at the first read.
 
-    Values are those of the driver: numbers, texts, dates, UUIDs, nested JSON and arrays. Binary beyond 64
-    bytes is its size and digest; what is no plain value is text. What the driver rounds is compared rounded:
-    MySQL sends a FLOAT in six digits. What the driver returns alike is compared alike: the `null` of JSON and
-    NULL (both are None with psycopg), an interval of `1 month` and one of `30 days` (both are a timedelta),
-    `1.0` and `1.00`, `0.0` and `-0.0`, one instant in two time zones, with MySQL a date of zeros and NULL. So
-    it is in `scalar` and `query` too. `database` tells these apart on PostgreSQL; or cast the column to
-    text in a statement of your own, `doc::text`.
+    Values are those of the driver: numbers, texts, dates, UUIDs, nested JSON and arrays. Binary of more
+    than 64 bytes becomes its size and digest. A value of another type becomes text. Values that the
+    driver rounds are compared rounded: MySQL sends a FLOAT in six digits. Values that the driver returns
+    alike are compared alike: the `null` of JSON and NULL (both are None with psycopg), and the intervals
+    `1 month` and `30 days` (both are a timedelta). This holds for `scalar` and `query` too. To
+    distinguish them, use `database` on PostgreSQL, or cast the column to text in your own statement,
+    `doc::text`.
 
     Args:
-        source: where to read; see the module.
+        source: the source; see the module.
         table: its name, as for `rows`.
-        key: the column, or columns, that tell rows apart; the primary key if not given. A row of several is
-            known by a tuple.
-        columns: the columns that are compared, and shown. All are compared if it is not given, and then rows
-            are content: reports name what changed by key and column, and show values if the check says
+        key: the column, or columns, that identify a row; the primary key by default. The key of several
+            columns is a tuple.
+        columns: the columns that are compared and shown. By default all columns are compared, and rows are
+            content: reports name changes by key and column, and show values if the check has
             `.showing()`.
-        tag: the column that holds the causal tag of whoever wrote the row, as `deltaspan.stamps.sqlalchemy`
-            writes it. The probe becomes `tagged`: the check holds against the rows that are this run's. With
-            `.keeping_others()` the rows of others must stay as they were.
-        root: with `tag`, the column that holds the tag of the outermost run.
+        tag: the column with the causal tag of the run that wrote the row, as `deltaspan.stamps.sqlalchemy`
+            writes it. The probe becomes `tagged`: the check judges the rows of this run. With
+            `.keeping_others()` the rows of others must not change.
+        root: with `tag`, the column with the tag of the outermost run.
         where: a condition in SQL, as for `rows`.
         params: values of its parameters, as for `rows`.
         schema: the schema of the table.
-        limit: how many rows there may be.
+        limit: the most rows.
 
     Returns:
         A probe of key → row, a row being column → value. It needs the permission to SELECT these columns.
 
     Raises:
-        DefinitionTypeError: an argument is of another kind.
-        DefinitionValueError: arguments contradict each other, or there is no telling the primary key.
+        DefinitionTypeError: an argument has the wrong type.
+        DefinitionValueError: arguments contradict each other.
 
     Example:
         >>> import sqlite3
@@ -170,27 +190,27 @@ def records(
         'pass'
         >>> db.close()
     """
-    given = checked(source)
+    checked_source = check_source(source)
     if tag is not None and columns is not None:
         raise DefinitionValueError(
-            "records() takes columns= or tag=: rows that are told apart by tag are not compared"
+            "records() takes columns= or tag=, not both: tagged rows are not compared by column"
         )
     if root is not None and tag is None:
-        raise DefinitionValueError("records() takes root= with tag= only")
-    checked_limit(limit)
-    of, question = Table(table, schema), Question(given, where, params)
-    named, shown = names_of(key, "key"), names_of(columns, "columns")
-    found: list[tuple[str, ...]] = [] if named is None else [named]
+        raise DefinitionValueError("records() takes root= only with tag=; name the tag column too")
+    check_limit(limit)
+    target, query = Table(table, schema), SqlQuery(checked_source, where, params)
+    key_columns, shown_columns = column_names(key, "key"), column_names(columns, "columns")
+    known_key: list[tuple[str, ...]] = [] if key_columns is None else [key_columns]
 
     def key_by(reader: Reader) -> tuple[str, ...]:
-        if not found:
-            primary = reader.primary_key(of.name, of.schema)
+        if not known_key:
+            primary = reader.primary_key(target.name, target.schema)
             if not primary:
-                raise ProbeError(f"{of.name} has no primary key: name what is unique among its rows, key=...")
-            found.append(primary)
-        return found[0]
+                raise SqlReadError(f"{target.name} has no primary key; name unique columns in key=")
+            known_key.append(primary)
+        return known_key[0]
 
-    words = called(
+    words = render_call(
         "records",
         source,
         table,
@@ -203,25 +223,29 @@ def records(
         schema=schema,
     )
     if tag is None:
-        return asking(
-            given,
-            question,
-            lambda reader, values: rows_of(reader, of, key_by(reader), shown, question.sql, values, limit),
+        return sql_probe(
+            checked_source,
+            query,
+            lambda reader, values: read_rows(
+                reader, target, key_by(reader), shown_columns, query.sql, values, limit
+            ),
             words,
             content=columns is None,
         )
     tags = (tag,) if root is None else (tag, root)
-    probe = asking(
-        given,
-        question,
-        lambda reader, values: tags_of(reader, of, key_by(reader), tags, question.sql, values, limit),
+    probe = sql_probe(
+        checked_source,
+        query,
+        lambda reader, values: read_tags(reader, target, key_by(reader), tags, query.sql, values, limit),
         words,
     )
-    whole = asking(
-        given,
-        question,
-        lambda reader, values: whole_rows_of(reader, of, key_by(reader), tags, question.sql, values, limit),
+    read_tables = sql_probe(
+        checked_source,
+        query,
+        lambda reader, values: read_whole_rows(
+            reader, target, key_by(reader), tags, query.sql, values, limit
+        ),
         words,
     )
-    probe.table = of.name  # what `tagged` calls it
-    return tagged_rows(probe, 0, 1, None if root is None else 2, whole, words)
+    probe.table = target.name  # what `tagged` calls it
+    return tagged_rows(probe, 0, 1, None if root is None else 2, read_tables, words)

@@ -1,4 +1,4 @@
-"""Transactions that are read in: one of our own on a connection that is given back, or the caller's."""
+"""Read in a new transaction that is rolled back, or in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -15,61 +15,65 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import SingletonThreadPool, StaticPool
 
 from deltaspan._workers import THREAD_NAME
-from deltaspan.exceptions import ProbeError
 from deltaspan.probes._sql._drivers import DBAPIConnection, in_transaction, savepoint, url_of
-from deltaspan.probes._sql._readers import CursorReader, Reader, SqlReader
+from deltaspan.probes._sql._readers import CursorReader, Reader, SqlReader, SqlReadError
 
 __all__ = [
-    "OF_ONE_CONNECTION",
-    "alone",
-    "apart",
-    "inside",
-    "inside_driver",
-    "inside_session",
-    "only_connection",
-    "refuse_missing",
-    "refuse_open",
+    "SINGLE_CONNECTION_POOLS",
+    "check_file_exists",
+    "check_no_transaction",
+    "read_connection",
+    "read_driver_connection",
+    "read_engine",
+    "read_new_connection",
+    "read_session",
+    "shared_connection",
 ]
 
 R = TypeVar("R")
 
-OF_ONE_CONNECTION: Final = (SingletonThreadPool, StaticPool)
-"""Pools that give every user, or every user of a thread, the same connection."""
+SINGLE_CONNECTION_POOLS: Final = (SingletonThreadPool, StaticPool)
+"""Pools that give all users, or all users of a thread, the same connection."""
 
-# Over a connection of our own -------------------------------------------------------------------------------
+# In a new transaction ---------------------------------------------------------------------------------------
 
 
-def alone(engine: Engine, read: Callable[[Reader], R], *, snapshot: bool) -> R:
-    """Read over a connection of our own."""
+def read_engine(engine: Engine, read: Callable[[Reader], R], *, snapshot: bool) -> R:
+    """Read over a new connection of an engine."""
     if isinstance(engine.pool, SingletonThreadPool) and threading.current_thread().name == THREAD_NAME:
-        raise ProbeError(
-            "a database in memory is another one in each thread, and a check with timeout() is read in "
-            "another: leave out the timeout, keep the database in a file, or make the engine with "
+        raise SqlReadError(
+            "each thread has its own database in memory, and another thread reads a check with timeout(); "
+            "leave out the timeout, keep the database in a file, or make the engine with "
             "poolclass=StaticPool"
         )
-    refuse_missing(engine)
-    refuse_open(only_connection(engine))
+    check_file_exists(engine)
+    check_no_transaction(shared_connection(engine))
     with engine.connect() as connection:
-        return apart(connection, read, snapshot=snapshot)
+        return read_new_connection(connection, read, snapshot=snapshot)
 
 
-def only_connection(engine: Engine) -> Any:
-    """Return the driver's connection that all users of an engine share; None if they do not, or not yet.
+def shared_connection(engine: Engine) -> Any:
+    """Return the driver's connection that all users of an engine share.
 
-    It is looked at before it is taken from the pool, since the pool rolls back what is given back to it.
+    The result is None if they do not share one, or if it is not open yet.
+
+    Call it before a connection is taken from the pool, since the pool rolls back a returned connection.
     """
     record = vars(engine.pool).get("connection") if isinstance(engine.pool, StaticPool) else None
     return getattr(record, "driver_connection", None)
 
 
-def refuse_missing(engine: Engine) -> None:
-    """Refuse a database of SQLite whose file is not there, which connecting to it would create."""
+def check_file_exists(engine: Engine) -> None:
+    """Raise if the file of a SQLite database is missing.
+
+    To connect would create the file.
+    """
     if engine.dialect.name != "sqlite":
         return
     [name, *_], options = engine.dialect.create_connect_args(engine.url)
     path = _path_of(name) if options.get("uri") else name
     if path is not None and path != ":memory:" and path and not os.path.exists(path):  # noqa: PTH110  # a name
-        raise ProbeError(f"there is no database file {path!r}, and a read does not create one")
+        raise SqlReadError(f"there is no database file {path!r}, and a read does not create one")
 
 
 def _path_of(uri: str) -> str | None:
@@ -78,18 +82,18 @@ def _path_of(uri: str) -> str | None:
     return None if is_memory or parts.scheme != "file" else unquote(parts.path)
 
 
-def refuse_open(driver: Any) -> None:
-    """Refuse a connection that all share, if somebody is in a transaction on it."""
+def check_no_transaction(driver: Any) -> None:
+    """Raise if a transaction is open on a connection that all users share."""
     if getattr(driver, "in_transaction", False):
-        raise ProbeError(
+        raise SqlReadError(
             "the database is in memory, on one connection, and the action has left a transaction open on it: "
-            "what is not committed cannot be told from what is; commit it, keep the database in a file, or "
-            "pass the session to read inside its transaction"
+            "uncommitted rows cannot be distinguished from committed ones; commit it, keep the database in a "
+            "file, or pass the session to read inside its transaction"
         )
 
 
-def apart(connection: Connection, read: Callable[[Reader], R], *, snapshot: bool) -> R:
-    """Read over a fresh connection in a transaction that writes nothing and is rolled back."""
+def read_new_connection(connection: Connection, read: Callable[[Reader], R], *, snapshot: bool) -> R:
+    """Read over a new connection, in a read-only transaction that is rolled back."""
     begin = _BEGINS.get(connection.dialect.name, _begin)
     with begin(connection, snapshot):
         try:
@@ -105,15 +109,15 @@ def _begin(connection: Connection, snapshot: bool) -> Iterator[None]:  # noqa: A
 
 @contextmanager
 def _begin_postgresql(connection: Connection, snapshot: bool) -> Iterator[None]:  # noqa: FBT001
-    # Both are sent with BEGIN, and SQLAlchemy takes them back when it gets the connection.
-    level = "REPEATABLE READ" if snapshot else "READ COMMITTED"  # an engine may be in AUTOCOMMIT
+    # Both are sent with BEGIN, and SQLAlchemy resets them when the connection is returned.
+    level = "REPEATABLE READ" if snapshot else "READ COMMITTED"  # the engine may use AUTOCOMMIT
     connection.execution_options(postgresql_readonly=True, isolation_level=level)
     yield
 
 
 @contextmanager
 def _begin_mysql(connection: Connection, snapshot: bool) -> Iterator[None]:  # noqa: FBT001
-    # Of the next transaction alone. At READ UNCOMMITTED, what is not committed would be taken for done.
+    # For the next transaction only. At READ UNCOMMITTED, uncommitted work would count as done.
     connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     connection.exec_driver_sql(f"START TRANSACTION {'WITH CONSISTENT SNAPSHOT, ' * snapshot}READ ONLY")
     yield
@@ -122,13 +126,13 @@ def _begin_mysql(connection: Connection, snapshot: bool) -> Iterator[None]:  # n
 @contextmanager
 def _begin_sqlite(connection: Connection, snapshot: bool) -> Iterator[None]:  # noqa: FBT001
     driver = connection.connection.driver_connection
-    if isinstance(connection.engine.pool, OF_ONE_CONNECTION):
-        # It is the connection of the action too, and perhaps of others: nothing of ours may end theirs.
-        refuse_open(driver)
+    if isinstance(connection.engine.pool, SINGLE_CONNECTION_POOLS):
+        # The action uses the same connection, so the read must not end its transaction.
+        check_no_transaction(driver)
         yield
         return
-    # A listener of the engine may begin with BEGIN IMMEDIATE, which fails where nothing can be written: so it
-    # is to begin before, and never again while that is so.
+    # A listener of the engine may send BEGIN IMMEDIATE, which fails on a read-only connection. So the
+    # transaction begins before the connection becomes read-only.
     connection.begin()
     was = _pragma(connection, "query_only")
     _pragma(connection, "query_only = ON")
@@ -155,44 +159,53 @@ _BEGINS: Final = {
 }
 
 
-# Inside the caller's ----------------------------------------------------------------------------------------
+# In the caller's transaction --------------------------------------------------------------------------------
 
 
-def inside_session(session: Session, read: Callable[[Reader], R], *, snapshot: bool) -> R:
-    """Read inside a session's transaction; where it has none, as its engine is read."""
+def read_session(session: Session, read: Callable[[Reader], R], *, snapshot: bool) -> R:
+    """Read in a session's transaction.
+
+    If it has no transaction, read over its engine.
+    """
     if session.in_transaction():
-        return inside(session.connection(), read)  # statements of the connection flush nothing
-    # To ask it for a connection would begin a transaction, in which the action's own `begin()` would fail.
+        return read_connection(
+            session.connection(), read
+        )  # statements of the connection do not flush the session
+    # `connection()` would begin a transaction, in which `begin()` of the action would fail.
     bind = session.get_bind()
-    return alone(bind, read, snapshot=snapshot) if isinstance(bind, Engine) else inside(bind, read)
+    return (
+        read_engine(bind, read, snapshot=snapshot)
+        if isinstance(bind, Engine)
+        else read_connection(bind, read)
+    )
 
 
-def inside(connection: Connection, read: Callable[[Reader], R]) -> R:
-    """Read inside the transaction of a connection."""
+def read_connection(connection: Connection, read: Callable[[Reader], R]) -> R:
+    """Read in the transaction of a connection."""
     reader = SqlReader(connection)
     if not connection.in_transaction():
         try:
             return read(reader)
         finally:
-            connection.rollback()  # what reading has begun
-    # In AUTOCOMMIT there is no transaction that could end, though SQLAlchemy speaks of one.
+            connection.rollback()  # the read began this transaction
+    # In AUTOCOMMIT there is no transaction to protect, although SQLAlchemy reports one.
     driver = connection.connection.dbapi_connection
     if connection.dialect.name != "postgresql" or getattr(driver, "autocommit", False):
         return read(reader)
-    # Not through a cursor of the server, though the caller may have asked for those.
+    # Not through a server-side cursor, although the caller may have enabled them.
     with savepoint(partial(connection.exec_driver_sql, execution_options={"stream_results": False})):
         return read(reader)
 
 
-def inside_driver(connection: DBAPIConnection, read: Callable[[Reader], R]) -> R:
-    """Read inside the transaction of a driver's connection."""
+def read_driver_connection(connection: DBAPIConnection, read: Callable[[Reader], R]) -> R:
+    """Read in the transaction of a driver's connection."""
     reader = CursorReader(connection)
     before = in_transaction(connection)
     if before is False:
         try:
             return read(reader)
         finally:
-            connection.rollback()  # what reading has begun
+            connection.rollback()  # the read began this transaction
     if before is None or not str(url_of(connection)).startswith("postgresql"):
         return read(reader)
     with closing(connection.cursor()) as cursor, savepoint(cursor.execute):

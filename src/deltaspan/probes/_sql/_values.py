@@ -1,4 +1,4 @@
-"""What a driver returns, as plain values that freeze, compare and can be a key."""
+"""Values of a driver as plain Python values, and digests of rows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from uuid import UUID
 
 from deltaspan._state.snapshot import SCALARS
 
-__all__ = ["digest_of", "key_of", "plain"]
+__all__ = ["row_digest", "row_key", "to_python"]
 
 _SHOWN_BYTES: Final = 64
 _KEYS: Final = SCALARS - {bytes}
 
 
-def plain(value: Any) -> Any:  # noqa: PLR0911  # a table of kinds
-    """Return a value of the driver as one of Python's own; what is none of these, as text.
+def to_python(value: Any) -> Any:  # noqa: PLR0911  # a table of kinds
+    """Return a driver's value as a plain Python value.
+
+    A type without a plain counterpart becomes text.
 
     Binary beyond 64 bytes becomes its size and digest, which tell a change as well and can be read.
     """
@@ -27,22 +29,22 @@ def plain(value: Any) -> Any:  # noqa: PLR0911  # a table of kinds
     if type(value) in SCALARS:
         return value
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: to_python(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return tuple(plain(item) for item in value)
+        return tuple(to_python(item) for item in value)
     if isinstance(value, set | frozenset):
-        return frozenset(key_of([item]) for item in value)
+        return frozenset(row_key([item]) for item in value)
     if isinstance(value, UUID):  # a driver's own subclass
         return UUID(int=value.int)
     return value.value if isinstance(value, Enum) else str(value)
 
 
-def key_of(values: Sequence[Any]) -> Any:
-    """Return what tells a row from the others: the value of its key, or a tuple where it has several."""
+def row_key(values: Sequence[Any]) -> Any:
+    """Return the key of a row: one value, or a tuple of several."""
     if len(values) == 1 and type(values[0]) in _KEYS:  # nearly every key
         return values[0]
-    found = tuple(_hashable(plain(value)) for value in values)
-    return found[0] if len(found) == 1 else found
+    key = tuple(_hashable(to_python(value)) for value in values)
+    return key[0] if len(key) == 1 else key
 
 
 def _hashable(value: Any) -> Any:
@@ -51,16 +53,19 @@ def _hashable(value: Any) -> Any:
     return tuple(_hashable(item) for item in value) if isinstance(value, tuple) else value
 
 
-def digest_of(row: Sequence[Any]) -> str:
+def row_digest(row: Sequence[Any]) -> str:
     """Return a digest of a row's values and their types, 32 hexadecimal digits."""
     values = tuple(row)
     if not SCALARS.issuperset(map(type, values)):
-        values = tuple(value if type(value) in SCALARS else _in_order(plain(value)) for value in values)
+        values = tuple(value if type(value) in SCALARS else _in_order(to_python(value)) for value in values)
     return _digest(repr(values).encode("utf-8", "surrogatepass"))
 
 
 def _in_order(value: Any) -> Any:
-    """Return what has one `repr`: that of a set is in the order of its hashes, another in each process."""
+    """Return an object with one `repr()`.
+
+    The `repr()` of a set follows its hashes, which differ between processes.
+    """
     return sorted(map(repr, value)) if isinstance(value, frozenset) else value
 
 

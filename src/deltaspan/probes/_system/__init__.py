@@ -1,1 +1,4 @@
-"""Parts of the system probes."""
+"""Parts of `deltaspan.probes.system`.
+
+- `_interpreters.py`: packages installed for an interpreter.
+"""

@@ -1,4 +1,4 @@
-"""What is installed for an interpreter, this one or another."""
+"""Packages that are installed for this or another Python interpreter."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-__all__ = ["installed_here", "installed_of"]
+__all__ = ["installed_for", "installed_here"]
 
-_PATIENCE: Final = 60.0
+_TIMEOUT_SECONDS: Final = 60.0
 """Seconds that another interpreter may take."""
 _SCRIPT: Final = """
 import importlib.metadata, json
@@ -21,41 +21,48 @@ print("\\n" + json.dumps(found))
 
 
 class InterpreterError(Exception):
-    """Another interpreter could not say what is installed for it."""
+    """Another interpreter could not list its packages."""
 
 
 def installed_here() -> dict[str, str]:
-    """Return name → version of what this process could import."""
-    # What was installed within the same tick of the file system's clock is not in the finder's memory. (Asked
-    # of an instance, as before Python 3.12 it was no class method.)
+    """Return name → version of the packages of this process."""
+    # The finder's cache misses an install within the same tick of the file system's clock. (Called on an
+    # instance, since it is a class method only from Python 3.12 on.)
     importlib.metadata.MetadataPathFinder().invalidate_caches()
-    return _named([(each.metadata["Name"], each.version) for each in importlib.metadata.distributions()])
+    return _by_name(
+        [
+            (distribution.metadata["Name"], distribution.version)
+            for distribution in importlib.metadata.distributions()
+        ]
+    )
 
 
-def installed_of(python: str) -> dict[str, str]:
-    """Return name → version of what an interpreter, or that of a virtual environment, could import.
+def installed_for(python: str) -> dict[str, str]:
+    """Return name → version of the packages of another interpreter.
 
     Raises:
-        InterpreterError: there is none, or it fails.
+        InterpreterError: the interpreter is missing, or it fails.
     """
     try:
-        done = subprocess.run(  # noqa: S603  # the interpreter that the check names
-            [_interpreter(python), "-I", "-B", "-X", "utf8", "-c", _SCRIPT],
+        process = subprocess.run(  # noqa: S603  # an interpreter that the user names
+            [_interpreter_path(python), "-I", "-B", "-X", "utf8", "-c", _SCRIPT],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise InterpreterError(f"{python} did not answer within {_PATIENCE:g} seconds") from None
-    if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise InterpreterError(words[-1] if words else f"{python} ended with status {done.returncode}")
-    return _named(json.loads(done.stdout.splitlines()[-1]))  # a .pth file may print something first
+        raise InterpreterError(f"{python} did not answer within {_TIMEOUT_SECONDS:g} seconds") from None
+    if process.returncode:
+        error_lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise InterpreterError(
+            error_lines[-1] if error_lines else f"{python} ended with status {process.returncode}"
+        )
+    return _by_name(json.loads(process.stdout.splitlines()[-1]))  # a .pth file may print lines first
 
 
-def _interpreter(python: str) -> str:
-    """Return the path of an interpreter; of one that is on the PATH, its name."""
+def _interpreter_path(python: str) -> str:
+    """Return the path of an interpreter, or its name on the PATH."""
     folder = Path(python)
     if not folder.is_dir():
         return python
@@ -65,9 +72,9 @@ def _interpreter(python: str) -> str:
     raise InterpreterError(f"{python} is a folder without an interpreter: name a virtual environment")
 
 
-def _named(found: list[tuple[str | None, str]]) -> dict[str, str]:
+def _by_name(distributions: list[tuple[str | None, str]]) -> dict[str, str]:
     names: dict[str, str] = {}
-    for name, version in found:
-        if name:  # the first one on the path is the one that is imported
+    for name, version in distributions:
+        if name:  # the first one on the path is imported
             names.setdefault(re.sub(r"[-_.]+", "-", name).lower(), version)
     return names

@@ -1,4 +1,4 @@
-"""Where a probe reads, a path that an argument of the action may be part of; and how much at most."""
+"""Paths with `{name}` fields, and size limits of a read."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from deltaspan._state.render import show
-from deltaspan._templates import Template, fields_of, filled, places_of, relative_fault
+from deltaspan._templates import Template, fields_of, fill, places_of, relative_fault
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["AnyPath", "Place", "checked_limit"]
+__all__ = ["AnyPath", "PathTemplate", "check_limit"]
 
 AnyPath: TypeAlias = Template
 
 
-class Place:
+class PathTemplate:
     """A path, with `{name}` in its text for an argument of the action.
 
     Attributes:
         names: the arguments that are part of it, each once.
 
     Args:
-        path: text, in which a brace that is meant is doubled; a `pathlib.Path` is taken as it is.
+        path: a str, in which a literal brace is doubled, or a `pathlib.Path`, which is used literally.
 
     Raises:
-        DefinitionTypeError: it is no path.
-        DefinitionValueError: it is empty, or its braces are not `{name}`.
+        DefinitionTypeError: it is not a str or a path.
+        DefinitionValueError: it is empty, or has braces that are not `{name}`.
     """
 
     def __init__(self, path: AnyPath) -> None:
         self._path = path
         if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-            raise DefinitionTypeError(f"a place to read is text or a pathlib.Path, not {show(path)}")
+            raise DefinitionTypeError(f"a path is a str or a pathlib.Path, not {show(path)}")
         if not path:
-            raise DefinitionValueError("a place to read is not empty text: '.' is the current folder")
+            raise DefinitionValueError("the path is empty; write '.' for the current folder")
         self.names = fields_of(path)
-        # An argument that begins the path may be any path. One behind a folder stays below that folder.
+        # An argument at the start may be any path. An argument after a folder stays below that folder.
         self._behind = tuple(dict.fromkeys(name for before, name, _ in places_of(path) if before))
 
     def path(self, arguments: Mapping[str, Any]) -> str:
@@ -44,31 +44,31 @@ class Place:
 
         Raises:
             TypeError: an argument cannot be a part of a path.
-            ValueError: one would lead to another place than the one that the template names.
+            ValueError: an argument would lead to another folder than the one that the template names.
         """
         for name in self._behind:
-            fault = relative_fault(name, filled(f"{{{name}}}", arguments))
+            fault = relative_fault(name, fill(f"{{{name}}}", arguments))
             if fault is not None:
                 raise ValueError(fault)
-        return filled(self._path, arguments)
+        return fill(self._path, arguments)
 
     def __repr__(self) -> str:
         return repr(self._path)
 
 
-def checked_limit(limit: object, most: int | None = None) -> int:
-    """Return a limit.
+def check_limit(limit: object, most: int | None = None) -> int:
+    """Validate a limit and return it.
 
     Raises:
-        DefinitionTypeError: it is no whole number.
+        DefinitionTypeError: it is not an int.
         DefinitionValueError: it is not positive, or more than `most`.
     """
     if isinstance(limit, bool) or not isinstance(limit, int):
-        raise DefinitionTypeError(f"limit= is a whole number, not {show(limit)}")
+        raise DefinitionTypeError(f"limit= takes a whole number, not {show(limit)}")
     if limit < 1 or (most is not None and limit > most):
         raise DefinitionValueError(
-            f"limit={limit} is not a number from 1"
+            f"limit={limit} is too small; write at least 1"
             if most is None
-            else f"limit={limit} is not within 1 and {most}"
+            else f"limit={limit} is out of range; write a number from 1 to {most}"
         )
     return limit
