@@ -13,8 +13,8 @@ from deltaspan._attribution._contention import (
 from deltaspan._attribution._credit import credit_problem, credit_problem_beside_others
 from deltaspan._attribution._locks import Locks, LockSource
 from deltaspan._attribution._places import place_of
-from deltaspan._attribution._strangers import warn_of_unverified_writers
 from deltaspan._attribution._tagged import Tagged, tagged, tagged_rows
+from deltaspan._attribution._unverified_writers import warn_of_unverified_writers
 
 __all__ = [
     "ALONE",

@@ -103,14 +103,14 @@ class Overlap:
     @property
     def writers(self) -> tuple[Rival, ...]:
         """Some of the runs that claim to change the scope."""
-        found = () if self._rival_names is None else self._rival_names.rivals(writers_only=True)
-        return (*self._writers, *found)[:MOST_NAMED]
+        named = () if self._rival_names is None else self._rival_names.rivals(writers_only=True)
+        return (*self._writers, *named)[:MOST_NAMED]
 
     @property
     def runs(self) -> tuple[Rival, ...]:
         """Some of the runs with any claim at all."""
-        found = () if self._rival_names is None else self._rival_names.rivals(writers_only=False)
-        return (*self._runs, *found)[:MOST_NAMED]
+        named = () if self._rival_names is None else self._rival_names.rivals(writers_only=False)
+        return (*self._runs, *named)[:MOST_NAMED]
 
     def joined(self, more: Overlap) -> Overlap:
         """Return both together, as of a window that was open in two processes."""
@@ -136,7 +136,7 @@ class Entry:
     Args:
         scope: what is read.
         action: the action's name, for the explanation of others.
-        tag: the run's tag; its ancestors and descendants do not contend.
+        tag: the tag of the run. Its ancestors and descendants do not contend.
         writes: whether the action claims to change the scope.
     """
 
@@ -173,25 +173,25 @@ class _RivalNames(NamedTuple):
     recent_runs: Sequence[Sequence[Entry]]
 
     def rivals(self, *, writers_only: bool) -> tuple[Rival, ...]:
-        """Return those that are neither above the window nor below it."""
+        """Return the rivals that are neither above the window nor below it."""
         entry = self.entry
         line = _lineage(entry.tag)
         met, recent = (
             (self.met_writers, self.recent_writers) if writers_only else (self.met_runs, self.recent_runs)
         )
-        found = {other.tag.id: other for other in met if other.tag.id not in line}
+        rivals = {other.tag.id: other for other in met if other.tag.id not in line}
         for arrivals in recent:
             for other in reversed(arrivals):
                 if other.number > entry.number and entry.tag.id not in _lineage(other.tag):
-                    found.setdefault(other.tag.id, other)
-        return tuple(self.rival(other) for other in islice(found.values(), MOST_NAMED))
+                    rivals.setdefault(other.tag.id, other)
+        return tuple(self.rival(other) for other in islice(rivals.values(), MOST_NAMED))
 
     def rival(self, other: Entry) -> Rival:
         """Return another window as an explanation names it."""
-        own = self.entry
+        entry = self.entry
         ended_at = min(other.ended_at or self.closed_at, self.closed_at)
-        seconds = max(ended_at - max(own.started_at, other.started_at), 0.0)
-        return Rival(other.action, other.tag.id, seconds, _describe_doubt(own.scope, other.scope))
+        seconds = max(ended_at - max(entry.started_at, other.started_at), 0.0)
+        return Rival(other.action, other.tag.id, seconds, _describe_doubt(entry.scope, other.scope))
 
 
 class _Counted:
@@ -220,7 +220,7 @@ class _Counted:
         self.runs[tag] = entry
 
     def close(self, entry: Entry) -> None:
-        """Count it no longer among those that are open."""
+        """Remove it from the open windows."""
         tag = entry.tag.id
         # A window that was handed over may be open twice, under the one tag of its run.
         if self.runs.get(tag) is entry:
@@ -284,7 +284,7 @@ class _Group(_Room):
         self.places: dict[Hashable, Entry | _Place] = {}
 
     def room_of(self, scope: Scope) -> Entry | _Place | _Group | None:
-        """Return who is where a scope of this group is."""
+        """Return the windows in the place of a scope of this group."""
         return self.places.get(scope.places) if scope.known else self
 
 
@@ -333,7 +333,7 @@ class _Seat:
 
 _steps: Final = Serial()
 _metrics: Final[dict[str, Entry | _Metric]] = {}
-"""By name: the only window that is open, as nearly always, or all of them."""
+"""By metric: the only open window, as nearly always, or all open windows."""
 
 
 def open_window(entry: Entry) -> None:
@@ -356,15 +356,15 @@ def retire_window(entry: Entry) -> Overlap:
 def close_window(entry: Entry) -> Overlap:
     """Close a window, and return which windows overlapped."""
     now = time.perf_counter()
-    return _run_step(_leave, entry, now)
+    return _run_step(_close, entry, now)
 
 
 def _run_step(step: Callable[[Entry, list[Overlap], float], None], entry: Entry, now: float) -> Overlap:
-    found: list[Overlap] = []
-    if not _steps.run(step, entry, found, now):
+    overlaps: list[Overlap] = []
+    if not _steps.run(step, entry, overlaps, now):
         # Another step of this thread is interrupted, and nothing else can change the registry now.
         return _overlap(entry, now)
-    return found[0]
+    return overlaps[0]
 
 
 # Steps, which run one at a time ---------------------------------------------------------------------------
@@ -372,15 +372,15 @@ def _run_step(step: Callable[[Entry, list[Overlap], float], None], entry: Entry,
 
 def _open(entry: Entry) -> None:
     name = entry.scope.metric
-    there = _metrics.setdefault(name, entry)
-    if there is entry:
+    registered = _metrics.setdefault(name, entry)
+    if registered is entry:
         return
-    metric = there if isinstance(there, _Metric) else _metric_of(there)
+    metric = registered if isinstance(registered, _Metric) else _metric_of(registered)
     _seat(entry, metric)
 
 
 def _metric_of(only: Entry) -> _Metric:
-    """Count what was alone so far."""
+    """Count a window that was alone so far."""
     metric = _Metric()
     _seat(only, metric)
     _metrics[only.scope.metric] = metric
@@ -413,7 +413,7 @@ def _seat(entry: Entry, metric: _Metric) -> None:
 
 
 def _place_of(only: Entry, group: _Group) -> _Place:
-    """Count what was alone so far in its place."""
+    """Count a window that was alone so far in its place."""
     place = _Place()
     place.members.add(only)
     place.add(only)
@@ -421,10 +421,10 @@ def _place_of(only: Entry, group: _Group) -> _Place:
     return place
 
 
-def _retire(entry: Entry, found: list[Overlap], now: float) -> None:
+def _retire(entry: Entry, overlaps: list[Overlap], now: float) -> None:
     if _metrics.get(entry.scope.metric) is entry:
         _metric_of(entry)
-    found.append(_overlap(entry, now))
+    overlaps.append(_overlap(entry, now))
     entry.ended_at = now
     seat = entry.seat
     if seat is not None:
@@ -444,15 +444,15 @@ def _count_above(entry: Entry, seat: _Seat) -> None:
     seat.passed_writers -= sum(run.writes for run in seat.above)
 
 
-def _leave(entry: Entry, found: list[Overlap], now: float) -> None:
+def _close(entry: Entry, overlaps: list[Overlap], now: float) -> None:
     scope, seat = entry.scope, entry.seat
     if _metrics.get(scope.metric) is entry:
         # It was alone all the time. It has a seat if an interrupt came before its metric was known by it.
-        found.append(ALONE)
+        overlaps.append(ALONE)
         entry.seat = None
         del _metrics[scope.metric]
         return
-    found.append(_overlap(entry, now))
+    overlaps.append(_overlap(entry, now))
     if entry.ended_at is None:
         entry.ended_at = now
     if seat is None:
@@ -477,7 +477,7 @@ def _leave(entry: Entry, found: list[Overlap], now: float) -> None:
     entry.seat = None
 
 
-# What they find -------------------------------------------------------------------------------------------
+# Overlaps --------------------------------------------------------------------------------------------------
 
 
 def _count_open(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, int]:
@@ -551,8 +551,10 @@ def _search_overlap(entry: Entry, now: float) -> Overlap:
 
     Such a window was never counted.
     """
-    there = _metrics.get(entry.scope.metric)
-    known = there.runs.values() if isinstance(there, _Metric) else () if there is None else (there,)
+    registered = _metrics.get(entry.scope.metric)
+    known: Collection[Entry] = ()
+    if registered is not None:
+        known = registered.runs.values() if isinstance(registered, _Metric) else (registered,)
     line = _lineage(entry.tag)
     runs = [other for other in known if other.tag.id not in line and entry.scope.may_meet(other.scope)]
     writers = [other for other in runs if other.writes]
@@ -587,11 +589,11 @@ def _rooms_of(seat: _Seat, room: Entry | _Room | None) -> list[_Room]:
 
 
 def _newest(rooms: Iterable[dict[str, Entry]], most: int) -> list[Entry]:
-    """Return the newest of each room, as many as asked for."""
-    found: list[Entry] = []
+    """Return the newest windows of each room, up to `most` of each."""
+    newest: list[Entry] = []
     for known in rooms:
-        found += islice(reversed(known.values()), most)
-    return found
+        newest += islice(reversed(known.values()), most)
+    return newest
 
 
 def _describe_doubt(own: Scope, other: Scope) -> str:

@@ -72,9 +72,9 @@ def credit_problem(
     rest: Any = expectation.ignored.leave_out(delta)
     if not (rest.others.changed or rest.untagged.changed):
         return None
-    doubt = _problem_of_pass if verdict.outcome == "pass" else _problem_of_fail
-    said = doubt(expectation, rest, states, transition(*states))
-    return None if said is None else f"{said}; {delta.tally}"
+    find_problem = _problem_of_pass if verdict.outcome == "pass" else _problem_of_fail
+    problem = find_problem(expectation, rest, states, transition(*states))
+    return None if problem is None else f"{problem}; {delta.tally}"
 
 
 def credit_problem_beside_others(

@@ -92,7 +92,7 @@ def place_of(argument: Any) -> str | None:
 
 
 def _asked(argument: Any) -> str:
-    # What a method of the argument calls is no part of the run: an action in there runs bare.
+    # A method of the argument does not belong to the run: an action that it calls is not verified.
     token = current_batch.set(ReadBatch())
     try:
         return _Walk().text(argument, 0)
@@ -190,8 +190,8 @@ class _Walk:
         return self._of_pairs(fields.items(), depth)
 
     def _of_pairs(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> str:
-        found = sorted(self._member(key, depth) + self._member(item, depth) for key, item in pairs)
-        return f"\0({''.join(found)})"
+        members = sorted(self._member(key, depth) + self._member(item, depth) for key, item in pairs)
+        return f"\0({''.join(members)})"
 
     def _member(self, value: Any, depth: int) -> str:
         text = self.text(value, depth + 1)
@@ -252,8 +252,8 @@ def _of_text(text: str) -> str:  # noqa: PLR0911 - a table of what a text may be
     else:
         text = normalize("NFC", text)
     text = text.strip()
-    if len(text) >= _UUID_LENGTH and (found := _UUID.fullmatch(text)):
-        return "".join(found.groups()).lower()
+    if len(text) >= _UUID_LENGTH and (match := _UUID.fullmatch(text)):
+        return "".join(match.groups()).lower()
     if _NUMBER.fullmatch(text):
         return _of_number(Decimal(text))
     if _MOMENT.fullmatch(text):

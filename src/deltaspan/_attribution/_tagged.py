@@ -19,11 +19,11 @@ class Tagged(RowProbe):
 
     Args:
         probe: reads rows.
-        key: what is unique among them.
-        tag: what holds the tag of a row.
-        root: what holds the tag of its outermost run, or None.
-        words: the call that made the probe, as it reads in source.
-        whole: reads the same rows with all that they hold; `probe` itself if it does.
+        key: the field that is unique among them.
+        tag: the field with the tag of a row.
+        root: the field with the tag of its outermost run, or None.
+        words: the source text of the call that made the probe.
+        whole: reads the same rows with all their fields; it may be `probe` itself.
         keeps_contents: whether the state also has a fingerprint of each row.
     """
 
@@ -68,28 +68,28 @@ def tagged(
 
     A probe that reads rows becomes a probe of key → causal tag.
 
-    The delta splits into *mine*, *others* and *untagged*, and the check holds against what is mine, whoever
-    else writes meanwhile. Mine is what carries the tag of this run or of a run below it: one that this
-    process knows, or, where rows carry the root and this run is the outermost, one of any process. A row
-    whose tag becomes mine is modified, and mine. A row that was removed is mine if it was mine before the
-    action; otherwise nobody says who removed it, and it is untagged.
+    The delta splits into *mine*, *others* and *untagged*. The check is judged on *mine*, whoever else writes
+    meanwhile. A row is mine if it carries the tag of this run or of a run below it. A run below it is known
+    if it belongs to this process. If rows carry the root and this run is the outermost, runs of all processes
+    are known. A row whose tag becomes mine counts as modified by this run. A removed row is mine if it was
+    mine before the action. Otherwise it is untagged, because it does not say who removed it.
 
-    Number words count rows: `.by(1)` is one more that is mine, added less removed. Words for members take
-    keys. What is written within a row whose tag stays as it was is seen by `.keeping_others()` alone, which
-    also holds the rows of others against the action.
+    Words for numbers count rows: `.by(1)` demands one more row of this run, added less removed. Words for
+    members take keys. Only `.keeping_others()` sees a write within a row that keeps its tag. It also counts
+    changes of the rows of others against the action.
 
-    A verdict that rests on what is untagged is none, but `inconclusive: contended`: a claim that nothing
-    else changes beside an untagged change, a claim that nothing changes at all, and one that fails unless
-    this action removed a row that was not its own. `.by(n)` counts what is mine, and tells the rest.
+    A verdict that depends on untagged rows is `inconclusive: contended`. Examples are a claim that nothing
+    else changes beside an untagged change, a claim that nothing changes, and a claim that fails unless this
+    action removed a row of another run. `.by(n)` counts the rows of this run and reports the others.
 
     Args:
-        probe: returns an iterable of rows, all that there are before and after, and a fresh one each time if
-            it is an iterator. What it needs is passed on.
-        key: what is unique among rows: the name of an item or attribute, the position of an item, or a
-            callable that takes the row.
-        tag: likewise what holds the causal tag, as `current_causal_tag()` gave it when the row was written.
-            Tags compare as text; None or empty text is no tag.
-        root: likewise what holds the tag of the outermost run, where rows carry it.
+        probe: returns an iterable of all rows. If it returns an iterator, each call returns a new one. The
+            names of its parameters work as in any probe.
+        key: the field that is unique among rows: the name of an item or attribute, the position of an item,
+            or a callable that takes the row.
+        tag: likewise the field with the causal tag, as `current_causal_tag()` returned it when the row was
+            written. Tags compare as text. None and empty text count as no tag.
+        root: likewise the field with the tag of the outermost run, if rows carry it.
 
     Raises:
         DefinitionTypeError: the probe is not callable, or a field is of another kind.
@@ -122,7 +122,7 @@ def tagged_rows(
         key: as for `tagged`.
         tag: as for `tagged`.
         root: as for `tagged`.
-        whole: reads the same rows, with all that they hold behind the same fields.
+        whole: reads the same rows with all their fields.
         words: the source of the probe, for its repr; None for a call of `tagged`.
 
     Raises:
@@ -141,8 +141,8 @@ def tagged_rows(
                 f"reads it from a row, not {show(field)}"
             )
     if words is None:
-        said = ", ".join(f"{name}={source_text(field)}" for name, field in fields.items())
-        words = f"tagged({source_text(probe)}, {said})"
+        arguments = ", ".join(f"{name}={source_text(field)}" for name, field in fields.items())
+        words = f"tagged({source_text(probe)}, {arguments})"
     kind = _TaggedAsync if is_async(probe) else Tagged
     made = kind(probe, key, tag, root, words, whole=whole)
     return take_settings(made, probe, content=False)  # its state is of keys and tags

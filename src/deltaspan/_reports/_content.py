@@ -30,11 +30,11 @@ HIDDEN: Final = "(content)"
 """The placeholder for one value."""
 _NUMBERS: Final = (int, float, complex, Decimal, type(None), range)
 """States of these types are shown. A number within a row or a document is content."""
-_WORDED_ERRORS: Final = (ProbeError, ProbeTimeout, NotLocked)
+_SAFE_ERRORS: Final = (ProbeError, ProbeTimeout, NotLocked)
 """Errors whose text was serialized for reports. That of any other may quote what was being read."""
 _MOST_NAMED: Final = 5
 _MAX_MEMBER_CHARS: Final = 60
-_CURE: Final = "its values are content and not shown; say .showing() to see them"
+_ADVICE: Final = "its values are content and not shown; say .showing() to see them"
 
 
 def outline(state: Any) -> Any:
@@ -45,21 +45,21 @@ def outline(state: Any) -> Any:
         return f"(text of {len(state)} characters)"
     if isinstance(state, bytes):
         return f"({len(state)} bytes)"
-    return _without_values(state)
+    return _outline_or_hide(state)
 
 
-def _without_values(state: Any) -> Any:
+def _outline_or_hide(state: Any) -> Any:
     try:
-        return _within(state)
+        return _outline_members(state)
     except EXHAUSTED:
         return HIDDEN
 
 
-def _within(state: Any) -> Any:
+def _outline_members(state: Any) -> Any:
     if isinstance(state, Mapping):
-        return MappingProxyType({key: _within(value) for key, value in state.items()})
+        return MappingProxyType({key: _outline_members(value) for key, value in state.items()})
     if isinstance(state, tuple):
-        return tuple(_within(member) for member in state)
+        return tuple(_outline_members(member) for member in state)
     if isinstance(state, AbstractSet):
         return f"({len(state)} members)"
     return state if isinstance(state, range) else HIDDEN
@@ -69,27 +69,27 @@ def hide_content(report: CheckReport, *, claims_change: bool, has_computed_opera
     """Return the report with outlines for states and without any quoted value.
 
     Args:
-        report: the report as reached on the true states.
+        report: the report on the true states.
         claims_change: whether the check claims that its state changes.
         has_computed_operands: whether the demand may quote a value, because the result of the action or the
             baseline supplied it.
     """
     verdict, delta = report.verdict, report.delta
-    if verdict.outcome == "skipped" or _is_worded(verdict):
+    if verdict.outcome == "skipped" or _has_safe_note(verdict):
         return replace(report, pre_state=outline(report.pre_state), post_state=outline(report.post_state))
     if delta is not None and isinstance(delta, NumberDelta):
         return report
     expected = "(computed)" if has_computed_operands else report.expectation.expected
-    words = None if delta is None else _words(delta)
-    told = _sentence(report, words, expected, claims_change=claims_change)
+    words = None if delta is None else _describe_delta(delta)
+    sentence = _describe_outcome(report, words, expected, claims_change=claims_change)
     if isinstance(report.expectation, HintedExpectation):
-        told = f"{told}; {report.expectation.hint}"
+        sentence = f"{sentence}; {report.expectation.hint}"
     is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
-    value, changed = (None, False) if delta is None else (_value(delta), delta.changed)
+    value, changed = (None, False) if delta is None else (_outline_delta(delta), delta.changed)
     serialized = SerializedCheck(
-        expected, value, told, changed, (HIDDEN, HIDDEN) if is_of_rows else None, report.origin
+        expected, value, sentence, changed, (HIDDEN, HIDDEN) if is_of_rows else None, report.origin
     )
-    note = told.removeprefix(f"{report.metric} ") if delta is None else None
+    note = sentence.removeprefix(f"{report.metric} ") if delta is None else None
     return replace(
         report,
         verdict=Verdict(verdict.outcome, verdict.reason, note),
@@ -100,36 +100,38 @@ def hide_content(report: CheckReport, *, claims_change: bool, has_computed_opera
     )
 
 
-def _is_worded(verdict: Verdict) -> bool:
+def _has_safe_note(verdict: Verdict) -> bool:
     fault = verdict.fault
     return (
         verdict.reason is not None
         and REASONS[verdict.reason].is_unreadable
-        and (fault is None or isinstance(fault.error, _WORDED_ERRORS))
+        and (fault is None or isinstance(fault.error, _SAFE_ERRORS))
     )
 
 
-def _sentence(report: CheckReport, words: str | None, expected: object, *, claims_change: bool) -> str:
+def _describe_outcome(
+    report: CheckReport, words: str | None, expected: object, *, claims_change: bool
+) -> str:
     metric, outcome = report.metric, report.outcome
     if report.reason is not None or words is None:
         happened = "" if words is None else f"; it {words}"
         why = "" if report.reason is None else f" has no verdict, because {describe_reason(report)}"
-        return f"{metric}{why}{happened}; {_CURE}"
+        return f"{metric}{why}{happened}; {_ADVICE}"
     if outcome == "pass":
         return f"{metric} {words}, as expected"
     if outcome == "observed":
         return f"{metric} {words}; no claim was made"
     if not claims_change:
-        return f"expected {metric} to stay unchanged, but it {words}; {_CURE}"
+        return f"expected {metric} to stay unchanged, but it {words}; {_ADVICE}"
     demand = expected if isinstance(expected, str) else show(expected)
-    return f"{metric} did not change as expected ({demand}), for it {words}; {_CURE}"
+    return f"{metric} did not change as expected ({demand}), for it {words}; {_ADVICE}"
 
 
-def _words(delta: Delta) -> str:
+def _describe_delta(delta: Delta) -> str:
     kinds: list[tuple[str, str]] = []
     if isinstance(delta, MappingDelta):
         kinds = [
-            (verb, _named((show(path.member, _MAX_MEMBER_CHARS) for path in entries), len(entries)))
+            (verb, _list_keys((show(path.member, _MAX_MEMBER_CHARS) for path in entries), len(entries)))
             for verb, entries in (
                 ("added", delta.added),
                 ("removed", delta.removed),
@@ -139,27 +141,27 @@ def _words(delta: Delta) -> str:
     elif isinstance(delta, SequenceDelta | SetDelta):
         if isinstance(delta, SequenceDelta) and delta.reordered:
             return "reordered its members"
-        kinds = [("added", _counted(len(delta.added))), ("removed", _counted(len(delta.removed)))]
-    said = [f"{verb} {members}" for verb, members in kinds if members]
-    if said:
-        return " and ".join([", ".join(said[:-1]), said[-1]]) if said[1:] else said[0]
+        kinds = [("added", _count_members(len(delta.added))), ("removed", _count_members(len(delta.removed)))]
+    parts = [f"{verb} {members}" for verb, members in kinds if members]
+    if parts:
+        return " and ".join([", ".join(parts[:-1]), parts[-1]]) if parts[1:] else parts[0]
     return "changed" if delta.changed else "did not change"
 
 
-def _named(shown: Iterable[str], count: int) -> str:
+def _list_keys(shown: Iterable[str], count: int) -> str:
     text = with_noun("key", ", ".join(islice(shown, _MOST_NAMED)), count)
     return f"{text} and {count - _MOST_NAMED} more" if count > _MOST_NAMED else text
 
 
-def _counted(count: int) -> str:
+def _count_members(count: int) -> str:
     return f"{count} member{'s' if count > 1 else ''}" if count else ""
 
 
-def _value(delta: Delta) -> Any:
+def _outline_delta(delta: Delta) -> Any:
     if isinstance(delta, SequenceDelta):
-        named = {"added": _without_values(delta.added), "removed": _without_values(delta.removed)}
+        named = {"added": _outline_or_hide(delta.added), "removed": _outline_or_hide(delta.removed)}
         return MappingProxyType({**named, "reordered": delta.reordered})
     if isinstance(delta, MappingDelta | SetDelta):
-        return _without_values(delta.value)
+        return _outline_or_hide(delta.value)
     # Nothing may be shown of an unknown kind of delta.
     return delta.value if isinstance(delta, ValueDelta) else HIDDEN

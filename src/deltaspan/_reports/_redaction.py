@@ -18,22 +18,22 @@ __all__ = ["REDACTED", "describe_reason", "redact_report", "redact_state"]
 
 REDACTED: Final = "(redacted)"
 
-_CLAIMED: Final[dict[tuple[Outcome, bool], str]] = {
+_IF_CHANGE_CLAIMED: Final[dict[tuple[Outcome, bool], str]] = {
     ("pass", True): "changed as expected",
     ("pass", False): "did not change, as expected",
     ("fail", True): "changed, but not as expected",
     ("fail", False): "did not change as expected",
 }
-"""If a change was claimed: by outcome, and whether the state changed."""
+"""The words for a claim of a change, by outcome and by whether the state changed."""
 
-_UNCHANGED: Final[dict[Outcome, str]] = {
+_IF_NO_CHANGE_CLAIMED: Final[dict[Outcome, str]] = {
     "pass": "stayed unchanged, as expected",
     "fail": "did not stay unchanged",
 }
-"""By outcome, if no change was claimed."""
+"""The words for a claim of no change, by outcome."""
 
-_UNSIGNED: Final = "it rests on changes that do not carry the tag of this action"
-"""Why a check on tagged rows is contended, whoever else was there."""
+_UNTAGGED_CHANGES: Final = "it rests on changes that do not carry the tag of this action"
+"""The reason for which a check on tagged rows is contended."""
 
 
 def redact_report(report: CheckReport, by: Callable[[Any], Any], *, claims_change: bool) -> CheckReport:
@@ -42,23 +42,25 @@ def redact_report(report: CheckReport, by: Callable[[Any], Any], *, claims_chang
     Sentences and messages of exceptions quote states, so all of them are replaced.
 
     Args:
-        report: the report as reached on the true states.
+        report: the report on the true states.
         by: returns what may be shown of a frozen state.
         claims_change: whether the check claims that its state changes.
     """
     verdict = report.verdict
     changed = report.delta is not None and report.delta.changed
-    told = (
-        verdict.note
-        if verdict.outcome == "skipped"
-        else f"{_told(report, claims_change=claims_change, changed=changed)}; its states are redacted"
-    )
+    if verdict.outcome == "skipped":
+        sentence = verdict.note
+    else:
+        outcome = _describe_outcome(report, claims_change=claims_change, changed=changed)
+        sentence = f"{outcome}; its states are redacted"
     is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
     parts = (REDACTED, REDACTED) if is_of_rows else None
-    serialized = SerializedCheck(REDACTED, REDACTED, f"{report.metric} {told}", changed, parts, report.origin)
+    serialized = SerializedCheck(
+        REDACTED, REDACTED, f"{report.metric} {sentence}", changed, parts, report.origin
+    )
     return replace(
         report,
-        verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else told),
+        verdict=Verdict(verdict.outcome, verdict.reason, None if verdict.note is None else sentence),
         pre_state=redact_state(report.pre_state, by) if report.has_pre_state else None,
         post_state=redact_state(report.post_state, by) if report.has_post_state else None,
         delta=None if report.delta is None else serialized,
@@ -77,12 +79,16 @@ def redact_state(state: Any, by: Callable[[Any], Any]) -> Any:
         return REDACTED
 
 
-def _told(report: CheckReport, *, claims_change: bool, changed: bool) -> str:
+def _describe_outcome(report: CheckReport, *, claims_change: bool, changed: bool) -> str:
     verdict = report.verdict
     if verdict.reason is None:
         if verdict.outcome == "observed":
             return "was observed; no claim was made"
-        return _CLAIMED[verdict.outcome, changed] if claims_change else _UNCHANGED[verdict.outcome]
+        return (
+            _IF_CHANGE_CLAIMED[verdict.outcome, changed]
+            if claims_change
+            else _IF_NO_CHANGE_CLAIMED[verdict.outcome]
+        )
     return f"has no verdict, because {describe_reason(report)}"
 
 
@@ -90,9 +96,9 @@ def describe_reason(report: CheckReport) -> str:
     """Return the reason for a missing verdict in words that quote no state."""
     verdict = report.verdict
     assert verdict.reason is not None  # noqa: S101  # it has no verdict
-    # The class of an exception says nothing of a state, as its message may.
+    # The name of the class of an exception quotes no state. Its message may.
     kind = "" if verdict.fault is None else f" ({verdict.fault.name})"
     # A kind that tolerates rivals is contended only by rows without a tag.
-    is_unsigned = verdict.reason == "contended" and ATTRIBUTION_KINDS[report.attribution].tolerates_rivals
-    why = _UNSIGNED if is_unsigned else REASONS[verdict.reason].sentence
+    is_untagged = verdict.reason == "contended" and ATTRIBUTION_KINDS[report.attribution].tolerates_rivals
+    why = _UNTAGGED_CHANGES if is_untagged else REASONS[verdict.reason].sentence
     return f"{why}{kind}"

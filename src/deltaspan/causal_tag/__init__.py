@@ -82,8 +82,8 @@ def current_causal_tag() -> str | None:
         >>> current_causal_tag() is None
         True
     """
-    found = ids_in(effective_context())
-    return None if found is None else found[0]
+    ids = ids_in(effective_context())
+    return None if ids is None else ids[0]
 
 
 def current_causal_root() -> str | None:
@@ -97,8 +97,8 @@ def current_causal_root() -> str | None:
         >>> outermost()
         True
     """
-    found = ids_in(effective_context())
-    return None if found is None else found[1]
+    ids = ids_in(effective_context())
+    return None if ids is None else ids[1]
 
 
 def causal_headers() -> dict[str, str]:
@@ -192,8 +192,8 @@ def untagged(context: Context | None = None) -> Context:
         >>> token = attach(untagged())
         >>> detach(token)  # requests between these two lines carry no tag
     """
-    found = get_current() if context is None else context
-    return Context({**found, BAGGAGE_KEY: without_tag(baggage.get_all(found))})
+    source = get_current() if context is None else context
+    return Context({**source, BAGGAGE_KEY: without_tag(baggage.get_all(source))})
 
 
 def headers_of(context: Context) -> dict[str, str]:
@@ -228,11 +228,11 @@ on_reset(_inherited.cache_clear)
 
 
 def _extract(headers: Any, context: Context) -> Context:
-    found = carrier_headers(headers)
-    remote = continue_trace(found, context)
+    carriers = carrier_headers(headers)
+    remote = continue_trace(carriers, context)
     if _span_in(remote).trace_id != _span_in(context).trace_id:
         context = remote
-    pairs = baggage_pairs(found.get(BAGGAGE, ""))
+    pairs = baggage_pairs(carriers.get(BAGGAGE, ""))
     ids = valid_ids(pairs.pop(semconv.CAUSAL_TAG_ID, None), pairs.pop(semconv.CAUSAL_TAG_ROOT_ID, None))
     if pairs:
         known = without_tag({**baggage.get_all(context), **pairs})

@@ -83,11 +83,11 @@ class CausalTag:
     @property
     def above(self) -> tuple[str, ...]:
         """The known ids of the runs above this one, the nearest first."""
-        found, tag = [], self
+        ids, tag = [], self
         while tag.parent is not None:
             tag = tag.parent
-            found.append(tag.id)
-        return tuple(found) if tag.parent_id is None else (*found, tag.parent_id)
+            ids.append(tag.id)
+        return tuple(ids) if tag.parent_id is None else (*ids, tag.parent_id)
 
     def __eq__(self, other: object) -> bool:
         return self.id == other.id if isinstance(other, CausalTag) else NotImplemented
@@ -122,17 +122,17 @@ def local_tag(context: Context) -> CausalTag | None:
 
 def mint(context: Context) -> CausalTag:
     """Return a new tag for a run below the current one of `context`."""
-    own = new_tag()
+    id_ = new_tag()
     parent = local_tag(context)
     if parent is not None:
-        tag = CausalTag(own, parent.root_id, parent.id, parent)
+        tag = CausalTag(id_, parent.root_id, parent.id, parent)
     else:
-        found = ids_in(context) if BAGGAGE_KEY in context else None
-        if found is None:
-            return CausalTag(own, own)
-        tag = CausalTag(own, found[1], found[0])
+        inbound = ids_in(context) if BAGGAGE_KEY in context else None
+        if inbound is None:
+            return CausalTag(id_, id_)
+        tag = CausalTag(id_, inbound[1], inbound[0])
     if trackers_by_run:
-        register_run(own, tag.parent_id, tag.root_id)
+        register_run(id_, tag.parent_id, tag.root_id)
     return tag
 
 
@@ -159,13 +159,13 @@ def context_with(tag: CausalTag, context: Context) -> Context:
     return Context({**context, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
 
 
-def _with_tag_first(own: str, root: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
+def _with_tag_first(tag_id: str, root_id: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
     """Return baggage with the tag and its root before everything else.
 
     A propagator drops the last entries if there are too many, and a tag without its root misleads.
     """
-    ours = {semconv.CAUSAL_TAG_ID: own, semconv.CAUSAL_TAG_ROOT_ID: root}
-    return {**ours, **pairs, **ours} if pairs else ours
+    entries = {semconv.CAUSAL_TAG_ID: tag_id, semconv.CAUSAL_TAG_ROOT_ID: root_id}
+    return {**entries, **pairs, **entries} if pairs else entries
 
 
 def context_without(tag: CausalTag, context: Context, outer: Context) -> Context:
@@ -176,12 +176,12 @@ def context_without(tag: CausalTag, context: Context, outer: Context) -> Context
     if local_tag(context) is not tag:
         return context
     pairs: Any = context.get(BAGGAGE_KEY) or {}
-    before: Any = outer.get(BAGGAGE_KEY) or {}
-    ours = {name: before[name] for name in _TAG_KEYS if name in before}
-    left = {key: value for key, value in context.items() if key != LOCAL_KEY}
-    left[BAGGAGE_KEY] = {**ours, **without_tag(pairs)}
+    outer_pairs: Any = outer.get(BAGGAGE_KEY) or {}
+    outer_entries = {name: outer_pairs[name] for name in _TAG_KEYS if name in outer_pairs}
+    values = {key: value for key, value in context.items() if key != LOCAL_KEY}
+    values[BAGGAGE_KEY] = {**outer_entries, **without_tag(pairs)}
     above = local_tag(outer)
-    return Context(left if above is None else {**left, LOCAL_KEY: above})
+    return Context(values if above is None else {**values, LOCAL_KEY: above})
 
 
 def ids_in(context: Context) -> tuple[str, str] | None:
@@ -189,22 +189,22 @@ def ids_in(context: Context) -> tuple[str, str] | None:
     local = local_tag(context)
     if local is not None:
         return local.id, local.root_id
-    own = baggage.get_baggage(semconv.CAUSAL_TAG_ID, context)
-    return valid_ids(own, baggage.get_baggage(semconv.CAUSAL_TAG_ROOT_ID, context))
+    tag_id = baggage.get_baggage(semconv.CAUSAL_TAG_ID, context)
+    return valid_ids(tag_id, baggage.get_baggage(semconv.CAUSAL_TAG_ROOT_ID, context))
 
 
-def valid_ids(own: Any, root: Any) -> tuple[str, str] | None:
+def valid_ids(tag_id: Any, root_id: Any) -> tuple[str, str] | None:
     """Return tag and root from baggage, or None without a valid tag.
 
     Without a valid root the tag is its own root.
     """
-    own, root = _bare(own), _bare(root)
-    if not is_tag(own):
+    tag_id, root_id = _without_properties(tag_id), _without_properties(root_id)
+    if not is_tag(tag_id):
         return None
-    return own, root if is_tag(root) else own
+    return tag_id, root_id if is_tag(root_id) else tag_id
 
 
-def _bare(value: Any) -> Any:
+def _without_properties(value: Any) -> Any:
     """Return a value of baggage without the properties that W3C allows behind it."""
     return value.partition(";")[0].rstrip(" \t") if isinstance(value, str) and ";" in value else value
 

@@ -67,14 +67,14 @@ class DescendantTracker:
             tag: the causal tag in it; None if it has none. Some databases write it in upper case.
             root: the tag of the outermost run in it, or None.
         """
-        own = None if tag is None else tag.lower()
-        if own in self.tags:
+        tag_id = None if tag is None else tag.lower()
+        if tag_id in self.tags:
             return True
         if root is not None and root.lower() == self.root:
             if self.root == self.tag:
                 return True
-            return None if own is None else self._is_descendant(own)
-        return None if own is None else False
+            return None if tag_id is None else self._is_descendant(tag_id)
+        return None if tag_id is None else False
 
     def use_parents(self, parents: Mapping[str, str]) -> None:
         """Use the parents of runs with the same root, by tag.

@@ -47,11 +47,11 @@ def carrier_headers(headers: Any) -> dict[str, str]:
     """
     if not callable(getattr(headers, "items", None)):
         raise DefinitionTypeError(f"adopt takes a mapping of headers, not {type(headers).__name__}")
-    found = {key: text for key, text in _lower(headers.items()) if 0 < len(text) <= _LONGEST.get(key, 0)}
-    if _TRACESTATE in found:
-        members = [member.strip(" \t") for member in found[_TRACESTATE].split(",")]
-        found[_TRACESTATE] = ",".join(filter(_STATE.fullmatch, members[:_MOST_STATES]))
-    return found
+    carriers = {key: text for key, text in _lower(headers.items()) if 0 < len(text) <= _LONGEST.get(key, 0)}
+    if _TRACESTATE in carriers:
+        members = [member.strip(" \t") for member in carriers[_TRACESTATE].split(",")]
+        carriers[_TRACESTATE] = ",".join(filter(_STATE.fullmatch, members[:_MOST_STATES]))
+    return carriers
 
 
 def baggage_pairs(header: str) -> dict[str, str]:
@@ -87,10 +87,10 @@ def within_limits(pairs: Mapping[str, Any], reserved: Mapping[str, Any] | None =
     room, length = _MOST_PAIRS - len(taken), sum(taken)
     kept: dict[str, Any] = {}
     for name, value in pairs.items():
-        own = _encoded_length(name, value)
-        if own > _LONGEST_PAIR:
+        pair_length = _encoded_length(name, value)
+        if pair_length > _LONGEST_PAIR:
             continue
-        length += own
+        length += pair_length
         # Between members stand commas.
         if len(kept) == room or length + len(taken) + len(kept) > _LONGEST[BAGGAGE]:
             break
