@@ -45,7 +45,9 @@ def opened(url: str) -> Iterator[Engine]:
 def refunding(engine: Engine) -> tuple[Check, ...]:
     """Demand the status of this order, and one refund of it; nothing else."""
     return (
-        change("orders", sql.records(engine, "orders")).modifying(lambda order_id: [f"{order_id}/status"]),
+        change("orders", sql.records(engine, "orders"))
+        .modifying(lambda order_id: [f"{order_id}/status"])
+        .showing(),
         change("refunds", sql.rows(engine, "refunds", where="order_id = :order_id")).by(1),
         unchanged("everything_else", sql.database(engine, exclude=["orders", "refunds"])),
     )
