@@ -1,4 +1,4 @@
-"""What kind of callable an action is: what a call of it returns, its signature and its names."""
+"""Callables that can be decorated: their kind, their signature and their names."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from deltaspan.exceptions import DefinitionTypeError
 
 __all__ = [
     "Kind",
+    "check_decoratable",
+    "check_not_bare",
+    "check_not_registered",
     "code_name_of",
     "function_of",
     "kind_of",
     "name_of",
     "parameters_of_action",
-    "refuse_bare_use",
-    "refuse_what_is_no_action",
-    "refuse_what_is_registered",
 ]
 
 Kind: TypeAlias = Literal["plain", "coroutine", "generator", "async generator"]
 
 
 def kind_of(function: Any) -> Kind:
-    """Return what calling it gives, as far as its definition tells; for callable objects and partials too."""
+    """Return the kind of a callable, as far as its definition shows it."""
     if is_async(function):
         return "coroutine"
     while isinstance(function, functools.partial):
@@ -44,7 +44,7 @@ def kind_of(function: Any) -> Kind:
 
 
 def function_of(action: Any) -> Any:
-    """Return the function behind a class method, a static method or a partial method; else what was given."""
+    """Return the function behind a class method, a static method or a partial method."""
     if isinstance(action, (classmethod, staticmethod)):
         return action.__func__
     if isinstance(action, functools.partialmethod):
@@ -53,7 +53,7 @@ def function_of(action: Any) -> Any:
 
 
 def parameters_of_action(action: Any, function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
-    """Return what an action takes: a partial method its receiver first, and not what is bound already."""
+    """Return the parameters of an action that are not bound already."""
     if isinstance(action, functools.partialmethod):
         return parameters_of(action.__get__(None, object))
     return parameters_of(function)
@@ -79,7 +79,7 @@ def _innermost(function: Any) -> Any:
     return function
 
 
-# Package and class name of what a framework makes of a function → the decorator that makes it.
+# Package and class name of a framework's tool object → the decorator that makes it from a function.
 _TOOLS: Final = {
     ("agent_framework", "FunctionTool"): "tool",
     ("agents", "FunctionTool"): "function_tool",  # openai-agents
@@ -109,7 +109,7 @@ _TOOLS: Final = {
     ("strands", "AgentTool"): "tool",
 }
 
-# What a standard descriptor or wrapper hides its function in → the line that belongs above ours.
+# A standard descriptor or wrapper around a function → the line that belongs above ours.
 _DESCRIPTORS: Final[dict[type, str]] = {
     property: "property",
     functools.cached_property: "cached_property",
@@ -132,8 +132,8 @@ _CONTEXT_MANAGERS: Final[dict[Any, str]] = {
 }
 
 
-def refuse_bare_use(checks: Sequence[Any]) -> None:
-    """Refuse `@expects` without parentheses.
+def check_not_bare(checks: Sequence[Any]) -> None:
+    """Check that `@expects` was not used without parentheses.
 
     Raises:
         DefinitionTypeError: the action itself was given in place of checks.
@@ -146,12 +146,12 @@ def refuse_bare_use(checks: Sequence[Any]) -> None:
             )
 
 
-def refuse_what_is_no_action(action: Any) -> None:
-    """Refuse what cannot be verified, or what would never call us.
+def check_decoratable(action: Any) -> None:
+    """Check that an object can be decorated, and that its calls can be verified.
 
     Raises:
         DefinitionTypeError: it is a class, a property, a context manager's function, a framework's tool
-            object, or nothing that could be called; the text shows the order to write.
+            object, or not callable. The message shows the order to write.
     """
     if isinstance(action, (classmethod, staticmethod, functools.partialmethod)):
         return
@@ -162,7 +162,7 @@ def refuse_what_is_no_action(action: Any) -> None:
         )
     for kind, line in _DESCRIPTORS.items():
         if isinstance(action, kind):
-            raise _wrong_order(type(action).__name__, "is no function that could be called", line)
+            raise _wrong_order(type(action).__name__, "is not a function that could be called", line)
     manager = _CONTEXT_MANAGERS.get(action.__code__) if isinstance(action, FunctionType) else None
     if manager is not None:
         why = "only makes a context manager, and ends before its block begins"
@@ -189,7 +189,7 @@ def _wrong_order(made: str, why: str, line: str) -> DefinitionTypeError:
     )
 
 
-# Package of whatever holds a function → the decorator that gave it there, by the holder's class.
+# Package of the object that holds a function → the decorator that registered it, by the holder's class.
 _REGISTRIES: Final[dict[str, dict[str, str]]] = {
     "fastapi": {"": "app.post(...)"},
     "fastmcp": {"Prompt": "mcp.prompt", "Resource": "mcp.resource(...)", "": "mcp.tool"},
@@ -205,19 +205,19 @@ _REGISTRIES: Final[dict[str, dict[str, str]]] = {
 }
 _NO_REGISTRIES: Final = (FrameType, ModuleType, type)
 _MOST_LEVELS: Final = 8
-"""How far it is from a function to the framework's object: through its attributes, and wrappers around it."""
+"""How many references to follow from a function to the framework's object."""
 _MOST_HOLDERS: Final = 100
 
 
-def refuse_what_is_registered(action: Any, caller: FrameType) -> None:
-    """Refuse a function that a decorator below ours has registered with a framework.
+def check_not_registered(action: Any, caller: FrameType) -> None:
+    """Check that no decorator below ours has registered the function with a framework.
 
     Args:
         action: what is being decorated.
         caller: the frame that applies our decorator.
 
     Raises:
-        DefinitionTypeError: a framework holds the function itself; the text shows the order to write.
+        DefinitionTypeError: a framework holds the function itself. The message shows the order to write.
     """
     if type(action) is not FunctionType or sys.getrefcount(action) <= _UNHELD:
         return
@@ -236,9 +236,9 @@ def refuse_what_is_registered(action: Any, caller: FrameType) -> None:
 
 
 def _is_decorated_here(action: FunctionType, caller: FrameType) -> bool:
-    """Return whether the caller is just defining the function, so that nobody can have asked for it as it is.
+    """Return whether the caller is just defining the function.
 
-    A function that is decorated by a call later on may be registered bare on purpose.
+    If the function is decorated by a call later on, it may be registered undecorated on purpose.
     """
     code = getattr(inspect.unwrap(action), "__code__", None)
     if code is None or not any(constant is code for constant in caller.f_code.co_consts):
@@ -248,16 +248,16 @@ def _is_decorated_here(action: FunctionType, caller: FrameType) -> bool:
 
 
 def _holders_of(action: FunctionType) -> Iterator[Any]:
-    """Yield the objects that refer to a function, the nearest first, and those that refer to these."""
+    """Yield the objects that refer to a function, directly and indirectly, nearest first."""
     level: list[Any] = [action]
     seen = {id(action)}
     for _ in range(_MOST_LEVELS):
-        found = [holder for holder in gc.get_referrers(*level) if _may_be_registry(holder, level, seen)]
-        yield from found
-        if not 0 < len(found) <= _MOST_HOLDERS:
+        holders = [holder for holder in gc.get_referrers(*level) if _may_be_registry(holder, level, seen)]
+        yield from holders
+        if not 0 < len(holders) <= _MOST_HOLDERS:
             return
-        seen.update(map(id, found))
-        level = found
+        seen.update(map(id, holders))
+        level = holders
 
 
 def _may_be_registry(holder: Any, level: list[Any], seen: set[int]) -> bool:
@@ -266,8 +266,8 @@ def _may_be_registry(holder: Any, level: list[Any], seen: set[int]) -> bool:
     return type(holder) is not dict or "__builtins__" not in holder  # what a module names leads to everything
 
 
-def _count_of_unheld() -> int:
-    """Return how many references there are to a function that nobody but its decorators has."""
+def _count_unheld_references() -> int:
+    """Return the reference count of a function that only its decorators hold."""
 
     def decorate(action: Any) -> int:
         return count(action)
@@ -281,4 +281,4 @@ def _count_of_unheld() -> int:
     return unheld
 
 
-_UNHELD: Final = _count_of_unheld()
+_UNHELD: Final = _count_unheld_references()

@@ -1,4 +1,4 @@
-"""Moments: what is read together, before an action or after it, and what such reads have in common."""
+"""Batches of reads that are made together, before an action or after it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,23 @@ from typing import Any, Final
 
 from deltaspan._config import settings
 
-__all__ = ["Moment", "enabled", "verifying"]
+__all__ = ["ReadBatch", "current_batch", "enabled"]
 
 
-class Moment:
-    """One moment at which states are read: the baselines of a run, its post-states, or a later look at these.
+class ReadBatch(dict[Any, Any]):
+    """States that are read together, and the values that their probes share.
 
-    Attributes:
-        shared: what probes that are parts of one snapshot keep here, so that it is read once; by whatever
-            key they choose.
+    Probes that are parts of one snapshot keep it here, so that it is read once. Each chooses its own key.
     """
 
-    __slots__ = ("shared",)
-
-    def __init__(self) -> None:
-        self.shared: dict[Any, Any] = {}
+    __slots__ = ()
 
 
-verifying: Final[ContextVar[Moment | None]] = ContextVar("deltaspan_verifying", default=None)
-"""The moment for which a probe is being read, None outside of one: an action that a probe calls runs bare, or
-a probe that reaches its own action would run it again and again."""
+current_batch: Final[ContextVar[ReadBatch | None]] = ContextVar("deltaspan_current_batch", default=None)
+"""The batch for which a probe is being read, or None. An action that a probe calls is not verified: a probe
+that calls its own action would otherwise run it again and again."""
 
 
 def enabled() -> bool:
-    """Return whether actions are verified; asked before each decorated call."""
-    return settings().enabled and verifying.get() is None
+    """Return whether the next call of an action is verified."""
+    return settings().enabled and current_batch.get() is None

@@ -1,7 +1,6 @@
-"""Names to arguments: what a probe, an expected value or a predicate asks for, and where it comes from.
+"""Binding of callables to the names that they need: probes, expected values, predicates, locks.
 
-Everything that can be wrong is found when a check is bound to its action, before any call; at a call only
-look-ups are left.
+Every error is found when a check is bound to its action, before any call. A call does only look-ups.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ _MISSING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A callable whose parameters are known to be there at each call.
+    """A callable whose parameters have a value at each call.
 
     Attributes:
         function: the user's callable.
-        positional: names passed by position, in order; a builtin's parameters may have no keyword form.
+        positional: names passed by position, in order. The parameters of a builtin may have no keyword form.
         keywords: names passed by keyword.
-        is_async: whether a call returns an awaitable, as far as its definition tells.
-        names: all of them.
+        is_async: whether a call returns an awaitable, by its definition.
+        names: all names, positional and keywords.
         freeze: takes the snapshot of what a probe returned.
     """
 
@@ -52,7 +51,7 @@ class Bound:
     freeze: Callable[[Any], Any] = freeze
 
     def call(self, values: Mapping[str, Any]) -> Any:
-        """Call it with the values that it named."""
+        """Call it with the values of its names."""
         if not self.keywords:
             return self.function(*[values[name] for name in self.positional])
         return self.function(
@@ -61,12 +60,12 @@ class Bound:
 
 
 def bind(function: Callable[..., Any], offered: Collection[str], owner: str) -> Bound:
-    """Bind a callable to the names that it may ask for.
+    """Bind a callable to the names that it may use.
 
     Args:
         function: a probe, a computed expected value, or a predicate.
         offered: every name that will have a value at a call.
-        owner: what it belongs to, for the error: `the probe of check 'rows' on action 'load'`.
+        owner: its description, for the error: `the probe of check 'rows' on action 'load'`.
 
     Raises:
         DefinitionTypeError: it is not callable, or needs a name that is not offered.
@@ -94,7 +93,7 @@ def bind(function: Callable[..., Any], offered: Collection[str], owner: str) -> 
 
 
 def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
-    """Return the parameters of a callable; none for a builtin that does not tell."""
+    """Return the parameters of a callable, or none if they are unknown."""
     try:
         return tuple(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):
@@ -102,7 +101,7 @@ def parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
 
 
 def is_async(function: Any) -> bool:
-    """Return whether calling it gives a coroutine, for functions, partials and callable objects."""
+    """Return whether calling a function, a partial or an object returns a coroutine."""
     while hasattr(function, "func") and hasattr(function, "keywords"):  # functools.partial, nested
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
@@ -112,7 +111,7 @@ def is_async(function: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """Where one argument is found in a call: at a position, under a keyword, or in its default."""
+    """The place of one argument in a call: position, keyword or default."""
 
     name: str
     position: int | None
@@ -133,7 +132,7 @@ class _Lookup:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentReader:
-    """Reads the arguments that checks name out of a call, as the action itself would receive them.
+    """Reads the arguments that checks name from a call, as the action receives them.
 
     Attributes:
         lookups: one for each name that some check needs.
@@ -147,7 +146,7 @@ class ArgumentReader:
     def for_parameters(
         cls, parameters: Sequence[inspect.Parameter], needed: Collection[str]
     ) -> ArgumentReader:
-        """Prepare to read `needed` from calls of a function with these parameters."""
+        """Return a reader of the needed arguments of a function with these parameters."""
         lookups, position = [], 0
         for parameter in parameters:
             by_position = parameter.kind in _BY_POSITION or parameter.kind is _Kind.VAR_POSITIONAL
@@ -163,9 +162,9 @@ class ArgumentReader:
         return cls(tuple(lookups), known)
 
     def read(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return name → value; a name that the call leaves out, wrongly, is left out here too."""
-        found = ((lookup.name, lookup.find(args, kwargs, self.known)) for lookup in self.lookups)
-        return {name: value for name, value in found if value is not _MISSING}
+        """Return name → value, without the names that the call leaves out."""
+        values = ((lookup.name, lookup.find(args, kwargs, self.known)) for lookup in self.lookups)
+        return {name: value for name, value in values if value is not _MISSING}
 
 
 def _unknown(name: str, offered: Collection[str], owner: str) -> DefinitionTypeError:
@@ -175,13 +174,13 @@ def _unknown(name: str, offered: Collection[str], owner: str) -> DefinitionTypeE
     return DefinitionTypeError(f"{owner} needs {name!r}, which does not exist{hint} (it may name: {known})")
 
 
-def refuse_shadowing(
+def check_no_shadowing(
     named: Collection[str], parameters: Collection[str], reserved: Collection[str], owner: str
 ) -> None:
-    """Refuse a check that uses a reserved word which the action also has as a parameter.
+    """Check that no reserved word in use is also a parameter of the action.
 
     Raises:
-        DefinitionValueError: the word could mean either; the action's parameter has to be renamed.
+        DefinitionValueError: the word could mean either. Rename the parameter of the action.
     """
     for name in named:
         if name in reserved and name in parameters:
@@ -192,7 +191,7 @@ def refuse_shadowing(
 
 
 def discard(awaitable: Any) -> None:
-    """Close what will never be awaited, so that it does not warn when it is collected."""
+    """Close an awaitable that will not be awaited, so that it does not warn."""
     try:
         close = getattr(awaitable, "close", None)
         if close is not None:

@@ -1,4 +1,4 @@
-"""`expects`: the decorator. Its body is three thoughts: open the window, call, close the window."""
+"""`expects`: the decorator that opens a window, calls the action, and closes the window."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import wrapt
 
 from deltaspan._actions import (
     Kind,
+    check_decoratable,
+    check_not_bare,
+    check_not_registered,
     code_name_of,
     function_of,
     kind_of,
     name_of,
     parameters_of_action,
-    refuse_bare_use,
-    refuse_what_is_no_action,
-    refuse_what_is_registered,
 )
 from deltaspan._batches import enabled
 from deltaspan._config import settings
@@ -30,13 +30,13 @@ from deltaspan._engine import (
     Options,
     Plan,
     Run,
-    go_on,
-    is_result,
-    keep_open,
+    drive_async_generator,
+    drive_generator,
+    is_plain_value,
+    keep_window_open,
     make_plan,
-    step,
-    step_async,
-    unverified,
+    report_unverified,
+    wrap_pending,
 )
 from deltaspan._guard import say
 from deltaspan._reports import is_collecting, publish_report
@@ -65,14 +65,19 @@ def expects(
     The decorated action behaves as before in everything its caller can see: what it returns, what it
     raises, its signature. Around each call every probe is read, and each check is judged on the delta.
 
-    The window of a generator is open from its first step to its last. One that is closed before its end is
-    `abandoned`, but for the checks that count what was `yielded` until then. A plain function that returns a
-    coroutine or a generator is judged when that has ended; one that returns a future, when it is done, and a
-    failure is then logged where it should be raised. One that returns another awaitable, a request of an HTTP
-    client for example, is judged when that has been awaited or its `async with` block has ended; if neither
-    comes, its checks are `abandoned`.
-    A decorator that makes something else of the function, a framework's tool, a property, a cache, a context
-    manager, stands above this one.
+    The window of a generator is open from its first step to its last. If a generator is closed before its
+    end, its checks are `abandoned`, except those that count what was `yielded` until then.
+
+    A plain function may return something that is still to run:
+
+    - If it returns a coroutine or a generator, the action is judged when that has ended.
+    - If it returns a future, the action is judged when the future is done. A failure is then logged, even if
+      the policy is `raise`.
+    - If it returns another awaitable, such as a request of an HTTP client, the action is judged when that has
+      been awaited or its `async with` block has ended. If neither happens, its checks are `abandoned`.
+
+    Decorators that turn the function into something else belong above this one: a framework's tool, a
+    property, a cache, a context manager.
 
     Args:
         checks: one or more of `change(...)`, `unchanged(...)`, `observe(...)`; each metric once.
@@ -81,11 +86,12 @@ def expects(
             in the log), `raise` (DeltaCheckFailed after everything is recorded). By default the settings
             decide, and without these `record`. Some frameworks run a tool again if it raises: crewai's
             ReAct loop does so six times for one call of the model.
-        on_inconclusive: the same for checks without a verdict (DeltaInconclusive).
-        on_report: called with the ActionReport of each run; what it raises is logged.
-        on_contention: what becomes of a delta that another action may have made, because its window of equal
-            scope overlapped: `inconclusive`, or `ignore`, which judges it all the same; for when every
-            writer is known to write elsewhere.
+        on_inconclusive: what a check without a verdict does beyond being recorded, as for `on_failure`.
+            `raise` raises DeltaInconclusive.
+        on_report: called with the ActionReport of each run. If it raises, the exception is logged.
+        on_contention: what to do if another action's window on the same scope overlapped: report
+            `inconclusive`, or `ignore` the overlap. Use `ignore` if every other writer is known to write
+            elsewhere.
         deferred: read each post-state once, return the action's result, and reach the verdict in the
             background. It goes to a span `delta.verify {action}` of the same trace and to `on_report`; the
             process waits for it at exit. What `raise` would raise is logged.
@@ -113,11 +119,11 @@ def expects(
         'flows changed by 1, as expected (1 → 2)'
     """
     options = Options(on_failure, on_inconclusive, on_report, deferred, on_contention, claim)
-    refuse_bare_use(checks)
+    check_not_bare(checks)
 
     def decorate(action: F) -> F:
-        refuse_what_is_no_action(action)
-        refuse_what_is_registered(action, sys._getframe(1))  # noqa: SLF001  # documented, for this purpose
+        check_decoratable(action)
+        check_not_registered(action, sys._getframe(1))  # noqa: SLF001  # documented, for this purpose
         function = function_of(action)
         kind = kind_of(function)
         plan = make_plan(
@@ -128,11 +134,11 @@ def expects(
             options,
             is_generator=kind.endswith("generator"),
         )
-        _refuse_what_must_be_awaited(plan, kind)
+        _check_can_await(plan, kind)
         call = _CALLS[kind](plan, binds_receiver=not hasattr(action, "__self__"))
-        # What Python names after the function that made it, a coroutine above all, is named after the action.
+        # Python names a coroutine after the function that made it, which is therefore named like the action.
         call.__name__ = call.__qualname__ = name_of(function)
-        # wrapt's proxy is what it wraps in all that matters; its stubs cannot say so.
+        # wrapt's proxy behaves like the object that it wraps, but its stubs do not say so.
         return _Action(action, call, _enabled_for(plan))  # type: ignore[return-value, arg-type]
 
     return decorate
@@ -145,8 +151,8 @@ def _repr(action: Any) -> str:
 class _BoundAction(wrapt.BoundFunctionWrapper[Any, Any]):
     """A decorated action as an attribute of an object or a class.
 
-    Like a method it is equal to every other access through the same object, and pickles and copies with that
-    object; if nothing is bound, with the class that it was found in.
+    Like a method, it is equal to every other access through the same object, and pickles and copies with that
+    object. If no object is bound, it pickles and copies with its class.
     """
 
     def __eq__(self, other: object) -> bool:
@@ -183,16 +189,16 @@ class _BoundAction(wrapt.BoundFunctionWrapper[Any, Any]):
 
     @property
     def _receiver(self) -> Any:
-        """The object or class that is bound; None for a static method, and for access through the class."""
+        """The bound object or class, or None."""
         return getattr(self.__wrapped__, "__self__", None)
 
     @property
     def _attribute(self) -> str:
-        """The name under which the action stands in its class: a private name is not that of its function."""
+        """The name of the action in its class, which may differ from its function's."""
         for base in self._owner.__mro__:
             for name, value in vars(base).items():
-                found = value.__func__ if type(value) in (classmethod, staticmethod) else value
-                if found is self._self_parent:
+                function = value.__func__ if type(value) in (classmethod, staticmethod) else value
+                if function is self._self_parent:
                     return str(name)
         return str(self.__name__)
 
@@ -202,10 +208,10 @@ class _BoundAction(wrapt.BoundFunctionWrapper[Any, Any]):
 
 
 class _Action(wrapt.FunctionWrapper[Any, Any]):
-    """A decorated action. Like a function it pickles by its qualified name and copies to itself.
+    """A decorated action.
 
-    It is equal to itself alone: what is kept by function, such as a framework's cache, must not take it for
-    the function inside, which runs unverified.
+    Like a function, it pickles by its qualified name and copies to itself. It is equal to itself alone: a
+    cache that a framework keeps by function must not take it for the function inside, which is not verified.
     """
 
     __bound_function_wrapper__ = _BoundAction
@@ -245,9 +251,9 @@ def _plain_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
     ) -> Any:
         with Run.of_call(plan, receiver if binds_receiver else None, args, kwargs) as run:
             run.result = result = wrapped(*args, **kwargs)
-            # What is no result yet is a coroutine, a generator or a future: the action has only begun.
-            begun = not is_result(result) and keep_open(run, result)
-        return go_on(run, result) if begun else result
+            # A coroutine, a generator or a future means that the action has not ended yet.
+            is_pending = not is_plain_value(result) and keep_window_open(run, result)
+        return wrap_pending(run, result) if is_pending else result
 
     return call
 
@@ -263,12 +269,12 @@ def _coroutine_call(plan: Plan, *, binds_receiver: bool) -> Callable[..., Any]:
     return call
 
 
-def _stepped_call(plan: Plan, *, binds_receiver: bool, stepped: Callable[..., Any]) -> Callable[..., Any]:
+def _driven_call(plan: Plan, *, binds_receiver: bool, drive: Callable[..., Any]) -> Callable[..., Any]:
     def call(
         wrapped: Callable[..., Any], receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         start = partial(Run.of_call, plan, receiver if binds_receiver else None, args, kwargs)
-        return stepped(start, wrapped(*args, **kwargs))
+        return drive(start, wrapped(*args, **kwargs))
 
     return call
 
@@ -276,12 +282,12 @@ def _stepped_call(plan: Plan, *, binds_receiver: bool, stepped: Callable[..., An
 _CALLS: Final[dict[Kind, Callable[..., Callable[..., Any]]]] = {
     "plain": _plain_call,
     "coroutine": _coroutine_call,
-    "generator": partial(_stepped_call, stepped=step),
-    "async generator": partial(_stepped_call, stepped=step_async),
+    "generator": partial(_driven_call, drive=drive_generator),
+    "async generator": partial(_driven_call, drive=drive_async_generator),
 }
 
 
-def _refuse_what_must_be_awaited(plan: Plan, kind: Kind) -> None:
+def _check_can_await(plan: Plan, kind: Kind) -> None:
     if kind in ("coroutine", "async generator"):
         return
     if plan.first_async_lock:
@@ -297,23 +303,23 @@ def _refuse_what_must_be_awaited(plan: Plan, kind: Kind) -> None:
 
 
 def _enabled_for(plan: Plan) -> Callable[[], bool]:
-    """Return the function that says, before each call, whether it is verified.
+    """Return a function that returns, before each call, whether it is verified.
 
-    A disabled call is reported as skipped where reports are collected; an action that was to raise logs once
-    that it will not.
+    A disabled call is reported as skipped if reports are collected. If the policy is `raise`, it is logged
+    once that the action will not raise.
     """
-    wants_to_raise = "raise" in (plan.options.on_failure, plan.options.on_inconclusive)
-    said = False
+    should_raise = "raise" in (plan.options.on_failure, plan.options.on_inconclusive)
+    is_logged = False
 
-    def ask() -> bool:
-        nonlocal said
+    def is_verified() -> bool:
+        nonlocal is_logged
         if enabled():
             return True
         if not settings().enabled:
             if is_collecting():
-                publish_report(unverified(plan, SKIPPED))
-            if wants_to_raise and not said:
-                said = True
+                publish_report(report_unverified(plan, SKIPPED))
+            if should_raise and not is_logged:
+                is_logged = True
                 say(
                     logging.WARNING,
                     "DELTASPAN_ENABLED is false: %s runs unverified and will not raise",
@@ -321,4 +327,4 @@ def _enabled_for(plan: Plan) -> Callable[[], bool]:
                 )
         return False
 
-    return ask
+    return is_verified

@@ -1,4 +1,4 @@
-"""`DeltaVerifier`: the class of the Delta pattern, on the same engine as everything else here.
+"""`DeltaVerifier`: the class of the Delta pattern, on the same engine as windows.
 
 The pattern is described at https://verificationdesign.com/patterns/verification/delta/ (CC BY 4.0).
 """
@@ -26,12 +26,12 @@ class DeltaVerifier:
 
     Args:
         metric_name: what is measured, `[A-Za-z0-9_.-]{1,64}`.
-        fetch_state_fn: reads it; takes no argument.
+        fetch_state_fn: reads it, and takes no argument.
         expected_delta: post-state minus baseline that is expected.
 
     Attributes:
-        pre_state: the baseline, frozen; None before it is captured.
-        post_state: the state that the last verification read; None before.
+        pre_state: the frozen baseline. None before it is captured.
+        post_state: the state that the last verification read. None before that.
 
     Raises:
         DefinitionTypeError: `fetch_state_fn` is not callable, or `expected_delta` not a number.
@@ -59,22 +59,22 @@ class DeltaVerifier:
             metric_name, None, (), [check], Options(on_failure="record", on_inconclusive="record")
         )
         self._run: Run | None = None
-        self._captured = False
+        self._is_captured = False
 
     def capture_baseline(self) -> Any:
         """Read the baseline, immediately before the agent acts, and return it.
 
         Raises:
-            Exception: whatever `fetch_state_fn` raises; no baseline is captured then.
+            Exception: the exception that `fetch_state_fn` raises. No baseline is captured then.
         """
-        self._captured = False
+        self._is_captured = False
         if self._run is not None:
             self._run.abandon()
             self._run = None
         run = Run(self._plan, {})
         run.capture()
-        self._raise_fault(run.baselines[self.metric_name].error, run)
-        self._run, self._captured = run, True
+        self._raise_error(run.baselines[self.metric_name].error, run)
+        self._run, self._is_captured = run, True
         self.pre_state = run.baselines[self.metric_name].value
         return self.pre_state
 
@@ -86,28 +86,28 @@ class DeltaVerifier:
 
         Raises:
             WindowStateError: (a ValueError) no baseline was captured.
-            Exception: whatever `fetch_state_fn` raises.
+            Exception: the exception that `fetch_state_fn` raises.
         """
-        if not self._captured:
+        if not self._is_captured:
             raise WindowStateError("baseline never captured; cannot verify a delta")
         run, self._run = self._run, None
         if run is None:
             run = Run(self._plan, {})
             run.capture({self.metric_name: self.pre_state})
-        run.conclude()
+        run.verify()
         assert run.report is not None  # noqa: S101  # a concluded run has one
         report = run.report[self.metric_name]
-        self._raise_fault(report.error, None)
+        self._raise_error(report.error, None)
         self.post_state = report.post_state
         values = report.to_dict()
         return {key: values[key] for key in _SEED_KEYS}
 
     @staticmethod
-    def _raise_fault(error: BaseException | None, run: Run | None) -> None:
+    def _raise_error(error: BaseException | None, run: Run | None) -> None:
         if error is None:
             return
         if run is not None:
-            run.conclude()
+            run.verify()
         if issubclass(type(error), Unfreezable):
             raise DefinitionTypeError(
                 f"fetch_state_fn must return a state that can be compared: {error}"

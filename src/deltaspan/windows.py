@@ -1,4 +1,4 @@
-"""`window`: the same verification around a block, or by hand across call sites."""
+"""`window`: verification around a block, or by hand across call sites."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, TypeVar
 from deltaspan._batches import enabled
 from deltaspan._engine import (
     SKIPPED,
-    Handed,
+    Handoff,
     Options,
     WindowRun,
-    checked_age,
-    checked_key,
+    check_resumable,
+    check_same_metrics,
+    load,
     make_plan,
-    read,
-    refuse_unfit,
-    refuse_unlike,
-    unverified,
-    write_unopened,
+    report_unverified,
+    unopened_document,
+    validate_key,
+    validate_max_age,
 )
 from deltaspan._reports import ActionReport, publish_report
 from deltaspan._verdicts import UNREAD, Verdict
@@ -36,23 +36,24 @@ __all__ = ["Window", "window"]
 
 W = TypeVar("W", bound="Window")
 
-_SKIPPED_THERE = Verdict(
+_SKIPPED_BEFORE = Verdict(
     "skipped", note="not verified, because DELTASPAN_ENABLED was false where the baseline is captured"
 )
 
 
 class Window:
-    """One verification window; made by `window(...)`, used once.
+    """One verification window, made by `window(...)` and used once.
 
-    Around a block, `with window(...) as w:` or `async with`; or by hand, `capture_baseline()` and then
-    `verify()`, which may be called elsewhere and in another thread. Inside a block the causal tag is
-    current; by hand nothing stays current between the two calls. A window that was opened by hand and
-    is never verified is reported as `abandoned` when it is collected, unless `to_json()` handed it over to
-    another process.
+    Use it around a block, with `with window(...) as w:` or `async with`. Or use it by hand:
+    `capture_baseline()`, and then `verify()`, which may be called elsewhere and in another thread. Inside a
+    block the causal tag is current. By hand, nothing stays current between the two calls.
+
+    If a window is opened by hand and never verified, it is reported as `abandoned` when it is collected,
+    unless `to_json()` handed it over to another process.
 
     Attributes:
-        result: what the action returned, for expected values that name `result`; set it inside the block, or
-            give it to `verify`.
+        result: what the action returned, for expected values that name `result`. Set it inside the block, or
+            pass it to `verify`.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Window:
         Raises:
             WindowStateError: the window is still open, or was never opened, or was handed over.
         """
-        self._refuse_handed_over()
+        self._check_not_handed_over()
         if self._report is None:
             raise WindowStateError(
                 f"window {self._plan.action!r} has not been verified yet, so it has no report"
@@ -98,11 +99,11 @@ class Window:
 
     @property
     def causal_tag(self) -> str | None:
-        """The tag of this window, canonical UUID text; None before it opens and when disabled."""
+        """The tag of this window as UUID text, or None."""
         return None if self._run is None else self._run.tag.id
 
     def __enter__(self: W) -> W:
-        self._refuse_async("with")
+        self._check_can_block("with")
         run = self._begin()
         if run is not None:
             self._in_block = True
@@ -156,7 +157,7 @@ class Window:
         self._run = WindowRun(self._plan, self._args)
         return self._run
 
-    def _refuse_handed_over(self) -> None:
+    def _check_not_handed_over(self) -> None:
         if self._handed_over:
             raise WindowStateError(
                 f"window {self._plan.action!r} was handed over by to_json(); its report is where "
@@ -164,11 +165,11 @@ class Window:
             )
 
     def _skipped(self, verdict: Verdict) -> ActionReport:
-        report = unverified(self._plan, verdict)
+        report = report_unverified(self._plan, verdict)
         publish_report(report)
         return report
 
-    def _refuse_async(self, how: str) -> None:
+    def _check_can_block(self, how: str) -> None:
         lock = self._plan.first_async_lock
         if lock is not None:
             raise DefinitionTypeError(
@@ -183,17 +184,19 @@ class Window:
             )
 
     def capture_baseline(self) -> Mapping[str, Any]:
-        """Read every baseline, by hand; the action comes next, then `verify()`.
+        """Read every baseline, by hand.
+
+        The action comes next, and then `verify()`.
 
         Returns:
-            The frozen baselines by metric, of a redacted check what may be shown; a probe that failed is left
-            out, its check is inconclusive.
+            The frozen baselines by metric. Of a redacted check, only what may be shown. If a probe fails, its
+            metric is missing, and its check is inconclusive.
 
         Raises:
             WindowStateError: the window was opened before.
-            DefinitionTypeError: a probe is async; use `async with`.
+            DefinitionTypeError: a probe is async. Use `async with`.
         """
-        self._refuse_async("capture_baseline()")
+        self._check_can_block("capture_baseline()")
         run = self._begin()
         if run is None:
             return {}
@@ -202,7 +205,7 @@ class Window:
         except BaseException:
             self._report = run.report
             raise
-        self._notice_collection(run)
+        self._abandon_when_collected(run)
         return MappingProxyType(
             {metric: state for metric, state in run.shown_baselines.items() if state is not UNREAD}
         )
@@ -215,9 +218,10 @@ class Window:
 
         Raises:
             WindowStateError: no baseline was captured, or the window was verified before or handed over.
-            DeltaCheckFailed: a check failed and the policy is `raise`; DeltaInconclusive likewise.
+            DeltaCheckFailed: a check failed and the policy is `raise`.
+            DeltaInconclusive: a check has no verdict and the policy is `raise`.
         """
-        self._refuse_handed_over()
+        self._check_not_handed_over()
         if not self._opened:
             raise WindowStateError("baseline never captured; cannot verify a delta")
         if self._in_block:
@@ -235,16 +239,17 @@ class Window:
             if self._unverified is not None:
                 self._unverified.detach()
             try:
-                run.conclude()
+                run.verify()
             finally:
                 self._report = run.report
         return self.report
 
     def causal_headers(self) -> dict[str, str]:
-        """Return what makes the acts of others part of this window, as `deltaspan.causal_headers()` does.
+        """Return the headers that make the acts of others part of this window.
 
-        Also for a window that was opened by hand, which is never current. Whoever acts takes them up with
-        `adopt(headers)`, or as a subprocess from its environment, with the names in upper case.
+        They are those of `deltaspan.causal_headers()`, and exist also for a window that was opened by hand,
+        which is never current. The process that acts passes them to `adopt(headers)`, or a subprocess finds
+        them in its environment, with the names in upper case.
 
         Raises:
             WindowStateError: the window was not opened yet, so it has no tag.
@@ -256,20 +261,20 @@ class Window:
         return causal_headers() if self._run is None else self._run.headers()
 
     def to_json(self, *, key: bytes | str | None = None) -> str:
-        """Hand the window over: close it here, and return the text with which another process verifies it.
+        """Close the window, and return the text with which another process verifies it.
 
-        The text holds the baselines, the values of `args`, the causal tag and the trace. Here the window is
-        neither verified nor abandoned; its span ends without a verdict.
+        The text holds the baselines, the values of `args`, the causal tag and the trace. In this process the
+        window is neither verified nor abandoned, and its span ends without a verdict.
 
         Args:
-            key: a secret that both sides have; signs the text with HMAC-SHA256. Without one a digest finds
-                corruption, but not forgery.
+            key: a secret that both sides have. It signs the text with HMAC-SHA256. Without a key, a digest
+                detects corruption, but not forgery.
 
         Raises:
             WindowStateError: the window is not open, or is one around a block.
-            DefinitionValueError: something cannot be written down, a check is redacted or holds a lock; the
+            DefinitionValueError: something cannot be serialized, or a check is redacted or holds a lock. The
                 window stays open.
-            DefinitionTypeError: the key is neither bytes nor text.
+            DefinitionTypeError: the key is neither bytes nor a string.
 
         Example:
             >>> from deltaspan import Window, change, window
@@ -283,13 +288,15 @@ class Window:
             >>> there.verify().outcome
             'pass'
         """
-        secret = checked_key(key)
-        self._refuse_handed_over()
-        self._refuse_unless_open()
+        secret = validate_key(key)
+        self._check_not_handed_over()
+        self._check_open()
         if self._run is None:
-            text = write_unopened(self._plan.action, [check.metric for check in self._plan.checks], secret)
+            text = unopened_document(
+                self._plan.action, [check.check.metric for check in self._plan.checks], secret
+            )
         else:
-            text = self._run.hand_over(self._args, secret)
+            text = self._run.to_document(self._args, secret)
         if self._unverified is not None:
             self._unverified.detach()
         self._handed_over = True
@@ -308,60 +315,60 @@ class Window:
         on_contention: Contention = "inconclusive",
         claim: Callable[..., object] | None = None,
     ) -> Window:
-        """Take up a window that another process handed over; `verify()` comes next.
+        """Reopen a window that another process handed over.
 
-        It is the same window: same name, causal tag, trace and values of `args`. A text that is loaded twice
-        is verified twice, and gives two reports with one tag.
+        `verify()` comes next. It is the same window, with the same name, causal tag, trace and values of
+        `args`. If a text is loaded twice, it is verified twice, and gives two reports with one tag.
 
         Args:
             text: what `to_json()` returned.
             checks: one for each metric that the window was opened with.
             max_age: how old the baselines may be when they are compared, in seconds by the clocks of both
-                machines; older ones leave each check `inconclusive: stale_baseline`.
+                machines. If they are older, each check is `inconclusive: stale_baseline`.
             key: the secret that `to_json()` was given.
             on_failure: as for `expects`.
             on_inconclusive: as for `expects`.
             on_report: as for `expects`.
             on_contention: as for `expects`.
-            claim: as for `window`; it does not travel with the text, so it is given anew.
+            claim: as for `window`. It does not travel with the text, so pass it again.
 
         Raises:
             DefinitionValueError: the text is malformed, corrupted, forged or of another version, just one
                 side has a key, or the metrics are not those of the window.
-            DefinitionTypeError: something of the wrong kind was given, or a probe is async.
+            DefinitionTypeError: an argument has the wrong type, or a probe is async.
         """
-        age = checked_age(max_age)
-        handed = read(text, checked_key(key))
-        refuse_unlike(handed, [check.metric for check in checks if isinstance(check, Check)])
+        age = validate_max_age(max_age)
+        handoff = load(text, validate_key(key))
+        check_same_metrics(handoff, [check.metric for check in checks if isinstance(check, Check)])
         opened = cls(
-            handed.name,
+            handoff.name,
             *checks,
-            args=handed.args,
+            args=handoff.args,
             on_failure=on_failure,
             on_inconclusive=on_inconclusive,
             on_report=on_report,
             on_contention=on_contention,
             claim=claim,
         )
-        refuse_unfit(opened._plan)
-        opened._take_up(handed, age)
+        check_resumable(opened._plan)
+        opened._reopen(handoff, age)
         return opened
 
-    def _take_up(self, handed: Handed, max_age: float | None) -> None:
+    def _reopen(self, handoff: Handoff, max_age: float | None) -> None:
         self._opened = True
-        if handed.resumed is None or not enabled():
-            self._report = self._skipped(SKIPPED if handed.resumed is not None else _SKIPPED_THERE)
+        if handoff.resumed is None or not enabled():
+            self._report = self._skipped(SKIPPED if handoff.resumed is not None else _SKIPPED_BEFORE)
             return
-        self._run = WindowRun(self._plan, self._args, handed, max_age)
-        self._run.take_up()
-        self._notice_collection(self._run)
+        self._run = WindowRun(self._plan, self._args, handoff, max_age)
+        self._run.reopen()
+        self._abandon_when_collected(self._run)
 
-    def _notice_collection(self, run: WindowRun) -> None:
-        # The run does not know its window, so a window that nobody holds is noticed.
+    def _abandon_when_collected(self, run: WindowRun) -> None:
+        # The run holds no reference to its window, so the window can be collected while its run is open.
         prepare()
         self._unverified = weakref.finalize(self, later, run.abandon)
 
-    def _refuse_unless_open(self) -> None:
+    def _check_open(self) -> None:
         name = self._plan.action
         if not self._opened:
             raise WindowStateError(
@@ -393,7 +400,7 @@ def window(
     Args:
         name: the window's name in telemetry and reports.
         checks: one or more of `change(...)`, `unchanged(...)`, `observe(...)`; each metric once.
-        args: values that probes and expected values may name, as they would an action's parameters.
+        args: values that probes and expected values may name, like the parameters of an action.
         on_failure: as for `expects`; `raise` raises when the block ends.
         on_inconclusive: as for `expects`.
         on_report: as for `expects`.

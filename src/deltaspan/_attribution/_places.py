@@ -25,7 +25,7 @@ from typing import Any, Final
 from unicodedata import normalize
 from uuid import UUID
 
-from deltaspan._batches import Moment, verifying
+from deltaspan._batches import ReadBatch, current_batch
 from deltaspan._interrupts import let_through
 from deltaspan._state.snapshot import fields_of, is_record
 
@@ -93,11 +93,11 @@ def place_of(argument: Any) -> str | None:
 
 def _asked(argument: Any) -> str:
     # What a method of the argument calls is no part of the run: an action in there runs bare.
-    token = verifying.set(Moment())
+    token = current_batch.set(ReadBatch())
     try:
         return _Walk().text(argument, 0)
     finally:
-        verifying.reset(token)
+        current_batch.reset(token)
 
 
 class _Walk:

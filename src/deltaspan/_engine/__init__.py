@@ -1,30 +1,36 @@
-"""From a definition to a run and its verdict."""
+"""The engine: a plan, its run, and the verdict."""
 
-from deltaspan._engine._drivers import go_on, is_result, keep_open, step, step_async
-from deltaspan._engine._handoff import WindowRun, checked_age, refuse_unfit, refuse_unlike
-from deltaspan._engine._handoff_format import Handed, checked_key, read, write_unopened
+from deltaspan._engine._drivers import (
+    drive_async_generator,
+    drive_generator,
+    is_plain_value,
+    keep_window_open,
+    wrap_pending,
+)
+from deltaspan._engine._handoff import WindowRun, check_resumable, check_same_metrics, validate_max_age
+from deltaspan._engine._handoff_format import Handoff, load, unopened_document, validate_key
 from deltaspan._engine._plan import Options, Plan, make_plan
+from deltaspan._engine._report import SKIPPED, report_unverified
 from deltaspan._engine._run import Run
-from deltaspan._engine._skipped import SKIPPED, unverified
 
 __all__ = [
     "SKIPPED",
-    "Handed",
+    "Handoff",
     "Options",
     "Plan",
     "Run",
     "WindowRun",
-    "checked_age",
-    "checked_key",
-    "go_on",
-    "is_result",
-    "keep_open",
+    "check_resumable",
+    "check_same_metrics",
+    "drive_async_generator",
+    "drive_generator",
+    "is_plain_value",
+    "keep_window_open",
+    "load",
     "make_plan",
-    "read",
-    "refuse_unfit",
-    "refuse_unlike",
-    "step",
-    "step_async",
-    "unverified",
-    "write_unopened",
+    "report_unverified",
+    "unopened_document",
+    "validate_key",
+    "validate_max_age",
+    "wrap_pending",
 ]

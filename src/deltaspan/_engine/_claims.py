@@ -1,4 +1,4 @@
-"""What an action says of itself: success, failure, or nothing that could be told."""
+"""The claim of an action: success, failure, or nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from inspect import isawaitable
 from typing import Any
 
 from deltaspan._callables import Bound, discard
+from deltaspan._engine._call import Call, Ending
 from deltaspan._engine._plan import RESULT, YIELDED
 from deltaspan._guard import guarded
 from deltaspan._verdicts import UNREAD
@@ -15,32 +16,25 @@ from deltaspan.typing import Claim
 __all__ = ["claim_of"]
 
 
-def claim_of(
-    action: str,
-    claim: Bound,
-    values: Mapping[str, Any],
-    result: Any,
-    error: BaseException | None,
-    left: int | None,
-) -> Claim | None:
-    """Return what an action says of itself; None when it says nothing, which is logged if it is a fault.
+def claim_of(action: str, claim: Bound, call: Call, ending: Ending) -> Claim | None:
+    """Return the claim of an action, or None if it makes none.
+
+    If the callable raises, that is logged and there is no claim.
 
     Args:
         action: its name, for the log.
         claim: returns whether the action says that it succeeded.
-        values: the arguments that it may name.
-        result: what the action returned; UNREAD when that is not known.
-        error: what the action raised, or None.
-        left: how many values a generator had yielded when it was closed early; None when it was not.
+        call: the start of the run.
+        ending: the end of the action.
     """
-    if error is not None:
+    if ending.error is not None:
         return "failure"
-    if left is not None and YIELDED not in claim.names:
-        return None  # it was closed before it could say anything
-    return guarded(f"claim= of {action}", _ask, claim, values, result)
+    if ending.is_closed_early and YIELDED not in claim.names:
+        return None  # it was closed before it could claim anything
+    return guarded(f"claim= of {action}", _evaluate, claim, ending.values(call), ending.result)
 
 
-def _ask(claim: Bound, values: Mapping[str, Any], result: Any) -> Claim:
+def _evaluate(claim: Bound, values: Mapping[str, Any], result: Any) -> Claim:
     if result is not UNREAD:
         values = {**values, RESULT: result}
     elif RESULT in claim.names:

@@ -1,7 +1,7 @@
-"""Settling after the action has returned: post-states are read, and read again, by threads in the background.
+"""Verdicts in the background, after the action has returned.
 
-One thread waits for what is due next, however many runs are settling; reads are done by a few others. At exit
-the process waits until every verdict is there.
+One thread waits for the next read that is due, however many runs are open. A few other threads perform the
+reads. At exit the process waits until every verdict is there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from deltaspan._concurrency import Once
-from deltaspan._engine._polling import Steps
+from deltaspan._engine._polling import PollSteps
 from deltaspan._guard import guarded
 from deltaspan._interrupts import let_through
 from deltaspan._workers import Pool
@@ -30,21 +30,21 @@ __all__ = ["defer", "defer_async", "drain"]
 
 _MOST_READERS: Final = 8
 _EXIT_SECONDS: Final = 60.0
-"""How long a process waits at its end for verdicts that are still settling."""
+"""How long a process waits at its end for verdicts that are still open."""
 
 
 class _Job:
-    """One run that settles in the background."""
+    """One run whose verdict is reached in the background."""
 
     __slots__ = ("_context", "_finish", "steps")
 
-    def __init__(self, steps: Steps, finish: Callable[[], object]) -> None:
+    def __init__(self, steps: PollSteps, finish: Callable[[], object]) -> None:
         self.steps = steps
         self._finish = finish
         self._context = contextvars.copy_context()
 
     def advance(self) -> float | None:
-        """Read until the next pause and return how long it is, in seconds; None when the run has ended."""
+        """Read until the next pause, and return its seconds, or None at the end."""
         return self._context.run(self._advance)
 
     def _advance(self) -> float | None:
@@ -55,37 +55,37 @@ class _Job:
                 for read in step:
                     read.perform()
         except BaseException:
-            self._finish()  # what was still to be looked at again is abandoned
+            self._finish()  # checks that were still to be polled are abandoned
             raise
         self._finish()
         return None
 
 
 class _Scheduler:
-    """Waits for the next job that is due, and hands it to a reader.
+    """Waits for the next job that is due, and gives it to a reader.
 
-    Jobs reach its thread through a queue, which a signal handler or a finalizer may add to at any time. What
-    is due when is known to the thread alone.
+    Jobs reach its thread through a queue, which a signal handler or a finalizer may add to at any time. The
+    heap of due jobs belongs to the thread alone.
     """
 
     def __init__(self) -> None:
         self._inbox: SimpleQueue[tuple[float, int, _Job]] = SimpleQueue()
         self._numbers = itertools.count()
         self._open: dict[_Job, None] = {}
-        self._waiting: dict[SimpleQueue[None], None] = {}  # what wakes each drain when a job has ended
+        self._waiting: dict[SimpleQueue[None], None] = {}  # wakes each drain when a job has ended
         self._started = Once()
         self._readers = Pool(_MOST_READERS, "deltaspan-settling")
 
     def add(self, job: _Job) -> None:
-        if self._starts():
+        if self._start():
             self._open[job] = None
             self._push(job, 0.0)
             return
-        # No thread is to be had, so the caller waits after all; nothing is lost.
+        # No thread can be started, so the caller waits after all. Nothing is lost.
         while (pause := guarded("settling", job.advance)) is not None:
             time.sleep(pause)
 
-    def _starts(self) -> bool:
+    def _start(self) -> bool:
         if self._started.take():
             try:
                 threading.Thread(target=self._wait, name="deltaspan-deferred", daemon=True).start()
@@ -123,7 +123,7 @@ class _Scheduler:
             try:
                 self._readers.submit(partial(self._advance, job))
             except RuntimeError:
-                self._advance(job)  # no thread is to be had
+                self._advance(job)  # no thread can be started
             del job
 
     def _advance(self, job: _Job) -> None:
@@ -137,14 +137,14 @@ class _Scheduler:
 
 
 _tasks: Final[dict[asyncio.Task[None], Coroutine[Any, Any, None]]] = {}
-"""What settles on event loops, which hold their tasks weakly, and may be closed before they are done."""
+"""The tasks of deferred runs. An event loop holds tasks weakly, and may be closed before they are done."""
 
 _scheduler = _Scheduler()
 _registered = Once()
 
 
-def defer(steps: Steps, finish: Callable[[], object]) -> None:
-    """Take steps in the background, in a copy of this context, and then finish.
+def defer(steps: PollSteps, finish: Callable[[], object]) -> None:
+    """Perform steps in the background, in a copy of this context, and then finish.
 
     Args:
         steps: the reads and pauses of a run.
@@ -154,25 +154,28 @@ def defer(steps: Steps, finish: Callable[[], object]) -> None:
     _scheduler.add(_Job(steps, finish))
 
 
-def defer_async(settling: Coroutine[Any, Any, None]) -> None:
-    """Settle a run whose probes have to be awaited, as a task of the running event loop.
+def defer_async(ending: Coroutine[Any, Any, None]) -> None:
+    """End a run with async probes in a task of the running event loop.
 
-    A loop that ends first cancels it, or leaves it behind: checks that were still to be looked at again are
+    If the loop ends first, it cancels the task or leaves it behind. Checks that were still to be polled are
     then abandoned.
+
+    Args:
+        ending: reads, polls, and records the run.
     """
     _register()
-    _end_what_loops_left()
-    task = asyncio.get_running_loop().create_task(settling)
-    _tasks[task] = settling
+    _end_runs_of_closed_loops()
+    task = asyncio.get_running_loop().create_task(ending)
+    _tasks[task] = ending
     task.add_done_callback(lambda done: _tasks.pop(done, None))
 
 
-def _end_what_loops_left() -> None:
-    """End the runs whose event loop was closed before they had settled."""
-    for task, settling in list(_tasks.items()):
+def _end_runs_of_closed_loops() -> None:
+    """End the runs whose event loop was closed before their verdict."""
+    for task, ending in list(_tasks.items()):
         if task.get_loop().is_closed():
             _tasks.pop(task, None)
-            guarded("ending what an event loop left behind", settling.close)
+            guarded("ending what an event loop left behind", ending.close)
 
 
 def _register() -> None:
@@ -190,7 +193,7 @@ def drain(seconds: float = _EXIT_SECONDS) -> bool:
     Returns:
         Whether all were there in time.
     """
-    _end_what_loops_left()
+    _end_runs_of_closed_loops()
     return _scheduler.drain(seconds)
 
 

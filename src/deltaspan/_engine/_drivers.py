@@ -1,8 +1,8 @@
-"""Actions that go on after their call has returned: generators, coroutines, futures, other awaitables.
+"""Drivers of actions that go on after their call: generators, coroutines, futures, other awaitables.
 
-A generator of ours drives the action's, step by step, so that it is a generator to whoever asks, `yield from`
-included. The run is entered before each step and left after it, in the context that steps: the body sees its
-tag and what its consumer has set since, the consumer sees nothing of the run.
+A generator of ours drives the generator of the action, step by step, and behaves like it in every respect,
+`yield from` included. The run is entered before each step and left after it, in the context of the consumer:
+the body sees its causal tag and what its consumer has set since, and the consumer sees nothing of the run.
 """
 
 from __future__ import annotations
@@ -21,43 +21,47 @@ from typing import Any, Final, TypeAlias
 
 import wrapt
 
-from deltaspan._engine._check_run import ABANDONED
-from deltaspan._engine._run import Run
+from deltaspan._engine._run import NO_VERDICT, Run
 from deltaspan._interrupts import let_through
 from deltaspan._verdicts import UNREAD
 from deltaspan._workers import later, prepare
 
-__all__ = ["go_on", "is_result", "keep_open", "step", "step_async"]
+__all__ = ["drive_async_generator", "drive_generator", "is_plain_value", "keep_window_open", "wrap_pending"]
 
 Start: TypeAlias = Callable[[], Run]
 """Gives the run of an action at its first step."""
 
 
-def step(start: Start, action: types.GeneratorType[Any, Any, Any]) -> Any:
+def drive_generator(start: Start, action: types.GeneratorType[Any, Any, Any]) -> Any:
     """Return a generator that drives the action's own within its window.
 
     Args:
         start: gives the run when the first value is asked for.
-        action: what the action returned; not begun yet.
+        action: what the action returned, not begun yet.
     """
     drive = _drive_awaitable if action.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE else _drive
     return _named_like(action, drive(start, action))
 
 
-def step_async(start: Start, action: AsyncGenerator[Any, Any]) -> Any:
-    """Return an async generator that drives the action's own within its window; arguments as for `step`."""
+def drive_async_generator(start: Start, action: AsyncGenerator[Any, Any]) -> Any:
+    """Return an async generator that drives the action's own within its window.
+
+    Args:
+        start: gives the run when the first value is asked for.
+        action: what the action returned, not begun yet.
+    """
     return _named_like(action, _drive_async(start, action))
 
 
-def _awaited(start: Start, action: Coroutine[Any, Any, Any]) -> Any:
-    """Return a coroutine that awaits the action's own within its window; arguments as for `step`."""
+def _wrap_awaitable(start: Start, action: Coroutine[Any, Any, Any]) -> Any:
+    """Return a coroutine that awaits the action's own within its window."""
     return _named_like(action, _await(start, action))
 
 
-def _stand_in(start: Start, action: Awaitable[Any]) -> Any:
-    """Return a proxy of what the action returned; arguments as for `step`."""
-    stand_in = _AwaitableCoroutine if isinstance(action, Coroutine) else _Awaitable
-    return stand_in(action, start)
+def _wrap_in_proxy(start: Start, action: Awaitable[Any]) -> Any:
+    """Return a proxy of the awaitable that the action returned."""
+    proxy_class = _AwaitableCoroutine if isinstance(action, Coroutine) else _Awaitable
+    return proxy_class(action, start)
 
 
 def _drive(start: Start, action: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -119,10 +123,10 @@ def _as_thrown(error: BaseException) -> BaseException:
 
 
 def _first_step(action: AsyncGenerator[Any, Any]) -> Any:
-    """Ask for the first value in such a way that an event loop comes to know our generator alone.
+    """Start the generator without registering it with the event loop.
 
-    A generator is made known when it is first asked for anything, and at its shutdown a loop would close
-    both at once.
+    A loop registers an async generator when it is first iterated, and closes all of them at its shutdown. It
+    must know our generator alone, or it would close both at once.
     """
     hooks = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(None, None)
@@ -139,20 +143,20 @@ def _named_like(action: Any, made: Any) -> Any:
     return made
 
 
-# What a plain function may return in place of a result -----------------------------------------------------
+# Pending results of a plain function -----------------------------------------------------------------------
 
 
-def is_result(result: Any) -> bool:
-    """Return whether a call has returned what most actions return, which needs no closer look."""
+def is_plain_value(result: Any) -> bool:
+    """Return whether the result is of a common type that is never pending."""
     try:
-        return type(result) in _RESULTS
+        return type(result) in _PLAIN_TYPES
     except BaseException as error:
         let_through(error)
         return False  # its class does not hash
 
 
-def keep_open(run: Run, result: Any) -> bool:
-    """Keep the window of a call open until what it returned has ended, and say whether that is to come.
+def keep_window_open(run: Run, result: Any) -> bool:
+    """Keep the window open if the result is pending, and return whether it is.
 
     Args:
         run: the run of the call, entered.
@@ -160,34 +164,34 @@ def keep_open(run: Run, result: Any) -> bool:
     """
     try:
         kind = type(result)
-        if kind not in _ONGOING and not _is_future(kind) and not hasattr(kind, "__await__"):
+        if kind not in _WRAPPERS and not _is_future(kind) and not hasattr(kind, "__await__"):
             return False
     except BaseException as error:
         let_through(error)
-        return False  # a class that cannot even be asked what it is, is nobody's future
+        return False  # a class that raises on inspection is not a future
     if not _is_new(result):
-        return False  # it began elsewhere, and is a value like any other here
+        return False  # it was started elsewhere, so here it is a value like any other
     run.result = UNREAD
-    run.pause()
+    run.keep_open()
     return True
 
 
-def go_on(run: Run, result: Any) -> Any:
-    """Return to the caller what will end a run: what drives the action's own, or a future as it is.
+def wrap_pending(run: Run, result: Any) -> Any:
+    """Return the driver of a pending result, or the future itself.
 
     Args:
         run: the run of the call, which was kept open and left.
         result: what the call returned.
     """
     kind = type(result)
-    wrap = _ONGOING.get(kind)
+    wrap = _WRAPPERS.get(kind)
     if wrap is None and _is_future(kind):
         _until_done(run, result)
         return result
     if wrap is None:
-        wrap = _stand_in if _is_made_in_python(kind) else _awaited
-        if wrap is _awaited and not issubclass(kind, Coroutine):
-            run.give_up(
+        wrap = _wrap_in_proxy if _is_made_in_python(kind) else _wrap_awaitable
+        if wrap is _wrap_awaitable and not issubclass(kind, Coroutine):
+            run.abandon_because(
                 f"the action returned a {kind.__name__}, which acts when it is awaited, and nothing can "
                 "stand in for it; make the action async, and await it there"
             )
@@ -200,7 +204,7 @@ def go_on(run: Run, result: Any) -> Any:
 
     def start() -> Run:
         watch.pop().detach()
-        run.why_abandoned = ABANDONED
+        run.why_abandoned = NO_VERDICT
         return run
 
     # Only what drives the action holds `start`; it lets go of it when it is closed or dropped unused.
@@ -208,20 +212,20 @@ def go_on(run: Run, result: Any) -> Any:
     return wrap(start, result)
 
 
-_RESULTS: Final = frozenset({type(None), bool, int, float, str, bytes, tuple, list, dict, set})
+_PLAIN_TYPES: Final = frozenset({type(None), bool, int, float, str, bytes, tuple, list, dict, set})
 
-_ONGOING: Final[dict[type, Callable[[Start, Any], Any]]] = {
-    types.CoroutineType: _awaited,
-    types.GeneratorType: step,
-    types.AsyncGeneratorType: step_async,
+_WRAPPERS: Final[dict[type, Callable[[Start, Any], Any]]] = {
+    types.CoroutineType: _wrap_awaitable,
+    types.GeneratorType: drive_generator,
+    types.AsyncGeneratorType: drive_async_generator,
 }
 
 
 class _Awaitable(wrapt.AutoObjectProxy[Any]):
-    """An awaitable of the action's, in all that can be seen of it; its window is open until it has acted.
+    """A proxy of an awaitable that the action returned.
 
-    It has acted when it has been awaited or, used in `async with`, when that block has ended. A second time
-    is what the awaitable itself makes of it.
+    The window is open until it has been awaited or, used in `async with`, until that block has ended. A
+    second use goes to the awaitable itself.
     """
 
     def __init__(self, awaitable: Any, start: Start) -> None:
@@ -279,7 +283,7 @@ class _Awaitable(wrapt.AutoObjectProxy[Any]):
 
 
 class _AwaitableCoroutine(_Awaitable):
-    """An awaitable that an event loop may also drive by itself, as it does a coroutine."""
+    """A proxy that an event loop can also drive by itself, like a coroutine."""
 
     def __init__(self, awaitable: Any, start: Start) -> None:
         super().__init__(awaitable, start)
@@ -300,7 +304,9 @@ class _AwaitableCoroutine(_Awaitable):
     def _driver(self) -> Any:
         if self._self_driver is None:
             start, self._self_start = self._self_start, None
-            self._self_driver = self.__wrapped__ if start is None else _awaited(start, self.__wrapped__)
+            self._self_driver = (
+                self.__wrapped__ if start is None else _wrap_awaitable(start, self.__wrapped__)
+            )
         return self._self_driver
 
 
@@ -328,10 +334,10 @@ def _is_new(result: Any) -> bool:
 
 
 def _until_done(run: Run, future: Any) -> None:
-    """Judge when a future is done: the caller has it as it is, so that nothing can be raised or awaited."""
+    """End the run when a future is done, where nothing can be raised."""
     watch: list[weakref.finalize[Any, Any]] = []
 
-    def settle(done: Any) -> None:
+    def close(done: Any) -> None:
         for finalizer in watch:
             finalizer.detach()
         try:
@@ -340,20 +346,20 @@ def _until_done(run: Run, future: Any) -> None:
                 run.result = done.result()
         except BaseException as fault:
             let_through(fault)
-            error = fault  # a future that does not even tell
-        run.settle(error)
+            error = fault  # a future that raises when it is asked
+        run.close_silently(error)
 
     with suppress(TypeError):  # a future that cannot be referred to weakly
         watch.append(_abandon_with(future, run, None))
     try:
-        future.add_done_callback(settle)
+        future.add_done_callback(close)
     except BaseException as error:
         let_through(error)
-        # It cannot be watched, so what there is to see is what there is now; the caller has it all the same.
+        # It cannot be observed, so the state is judged as it is now. The caller gets the future all the same.
         for finalizer in watch:
             finalizer.detach()
         run.result = future
-        run.settle(None)
+        run.close_silently(None)
 
 
 def _error_of(future: Any) -> BaseException | None:

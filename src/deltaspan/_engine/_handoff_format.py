@@ -1,6 +1,6 @@
-"""What is written of a window that is handed over, and how it is read back; the layout of the text.
+"""The document of a window that is handed over, signed or with a digest.
 
-The text may come from anywhere. Whatever is read is checked, and nothing in it is evaluated or imported.
+The text may come from anywhere. Every field is validated, and nothing is evaluated or imported.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 __all__ = [
     "FORMAT",
-    "MICRO",
-    "Handed",
-    "checked_key",
-    "read",
-    "seal",
-    "unseal",
-    "write_unopened",
-    "written_args",
-    "written_check",
-    "written_descendants",
-    "written_overlap",
+    "MICROSECONDS",
+    "Handoff",
+    "args_document",
+    "check_document",
+    "descendants_document",
+    "load",
+    "overlap_document",
+    "sign",
+    "unopened_document",
+    "validate_key",
+    "verify_and_load",
 ]
 
 FORMAT: Final = 1
-"""The version of the document's layout; another one is refused rather than guessed at."""
+"""The version of the layout of the document. A document of another version is rejected."""
 
 _KIND: Final = "deltaspan.window"
 _DIGEST: Final = "sha256"
 _SIGNATURE: Final = "hmac-sha256"
-_NOT_OURS: Final = "this is not the text of a window; pass on what to_json() returned, as it is"
+_NOT_A_WINDOW: Final = "this is not the text of a window; pass on what to_json() returned, as it is"
 
 
-def checked_key(key: object) -> bytes | None:
-    """Return a key as bytes; None when none is given. What is refused is never quoted.
+def validate_key(key: object) -> bytes | None:
+    """Validate a key, and return it as bytes. Errors never quote it.
 
     Raises:
-        DefinitionTypeError: it is neither bytes nor text.
+        DefinitionTypeError: it is neither bytes nor a string.
         DefinitionValueError: it is empty.
     """
     if key is None:
@@ -62,59 +62,59 @@ def checked_key(key: object) -> bytes | None:
     return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
 
 
-def seal(content: dict[str, Any], key: bytes | None) -> str:
-    """Return a document as text.
+def sign(content: dict[str, Any], key: bytes | None) -> str:
+    """Sign a document, and return its text.
 
     Args:
-        content: what `json.dumps` takes.
-        key: signs it; without one a digest is taken.
+        content: the fields, as values that `json.dumps` takes.
+        key: signs it. Without a key, a digest is added.
     """
     document = {"kind": _KIND, "format": FORMAT, "window": content}
-    return canonical({**document, "seal": _seal_of(document, key)})
+    return canonical({**document, "seal": _signature_of(document, key)})
 
 
-def unseal(text: str | bytes | bytearray, key: bytes | None) -> dict[str, Any]:
-    """Return the content of a text that `seal` returned.
+def verify_and_load(text: str | bytes | bytearray, key: bytes | None) -> dict[str, Any]:
+    """Verify the signature of a text that `sign` returned, and return its content.
 
     Args:
-        text: the text; it may come from anywhere.
-        key: what it must have been signed with; None when it must not be signed.
+        text: the text, which may come from anywhere.
+        key: the key that it must be signed with. None if it must not be signed.
 
     Raises:
-        DefinitionTypeError: it is not text.
+        DefinitionTypeError: it is neither a string nor bytes.
         DefinitionValueError: it is malformed, of another format, corrupted or forged, or just one side has a
             key.
     """
     if not isinstance(text, str | bytes | bytearray):
         raise DefinitionTypeError(f"a window is handed over as text, not as {type(text).__name__}")
-    document = _parsed(text)
+    document = _parse(text)
     if type(document) is not dict or document.get("kind") != _KIND:
-        raise DefinitionValueError(_NOT_OURS)
+        raise DefinitionValueError(_NOT_A_WINDOW)
     version = document.get("format")
     if type(version) is not int or version != FORMAT:
         raise DefinitionValueError(
             f"this window was written in format {version!r:.20}, and this version of deltaspan reads format "
             f"{FORMAT}; use the same version on both sides"
         )
-    found, content = document.pop("seal", None), document.get("window")
-    if type(found) is not str or type(content) is not dict:
-        raise DefinitionValueError(_NOT_OURS)
-    _compare(found, document, key)
+    signature, content = document.pop("seal", None), document.get("window")
+    if type(signature) is not str or type(content) is not dict:
+        raise DefinitionValueError(_NOT_A_WINDOW)
+    _verify(signature, document, key)
     return content
 
 
-def _parsed(text: str | bytes | bytearray) -> Any:
+def _parse(text: str | bytes | bytearray) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         # Not `from` the error, which quotes the text: it may hold states.
-        raise DefinitionValueError(f"{_NOT_OURS} (it is not JSON, or was cut)") from None
+        raise DefinitionValueError(f"{_NOT_A_WINDOW} (it is not JSON, or was cut)") from None
 
 
-def _compare(found: str, document: dict[str, Any], key: bytes | None) -> None:
-    method = found.partition(":")[0]
+def _verify(signature: str, document: dict[str, Any], key: bytes | None) -> None:
+    method = signature.partition(":")[0]
     if method not in (_DIGEST, _SIGNATURE):
-        raise DefinitionValueError(_NOT_OURS)
+        raise DefinitionValueError(_NOT_A_WINDOW)
     if method == _SIGNATURE and key is None:
         raise DefinitionValueError(
             "this window was signed; give from_json() the key that to_json() was given"
@@ -125,47 +125,45 @@ def _compare(found: str, document: dict[str, Any], key: bytes | None) -> None:
             "the same key"
         )
     try:
-        expected = _seal_of(document, key)
+        expected = _signature_of(document, key)
     except (ValueError, RecursionError):
-        raise DefinitionValueError(_NOT_OURS) from None
-    if hmac.compare_digest(expected.encode(), found.encode("utf-8", "surrogatepass")):
+        raise DefinitionValueError(_NOT_A_WINDOW) from None
+    if hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogatepass")):
         return
     if key is None:
-        raise DefinitionValueError(
-            "this window was corrupted on its way: its digest does not fit its content"
-        )
+        raise DefinitionValueError("the window document is corrupt: its digest does not match its content")
     raise DefinitionValueError(
         "this window was changed on its way, or was signed with another key: its signature does not fit its "
         "content"
     )
 
 
-def _seal_of(document: dict[str, Any], key: bytes | None) -> str:
+def _signature_of(document: dict[str, Any], key: bytes | None) -> str:
     data = canonical(document).encode("ascii")
     if key is None:
         return f"{_DIGEST}:{hashlib.sha256(data).hexdigest()}"
     return f"{_SIGNATURE}:{hmac.new(key, data, hashlib.sha256).hexdigest()}"
 
 
-MICRO: Final = 1_000_000
-"""Times are whole microseconds: a float may be written differently by the next tool that handles the text."""
+MICROSECONDS: Final = 1_000_000
+"""Times are whole microseconds, because other tools may write a float differently."""
 
 _STATE: Final = "state"
 _FAULT: Final = "fault"
 _OVERLAP: Final = "overlap"
 _DESCENDANTS: Final = "descendants"
-_FAULTS: Final[dict[str, type[Exception]]] = {"incomparable": Unfreezable, "timeout": ProbeTimeout}
+_ERROR_KINDS: Final[dict[str, type[Exception]]] = {"incomparable": Unfreezable, "timeout": ProbeTimeout}
 
 
-class HandedCheck(NamedTuple):
-    """One check as it was handed over.
+class HandoffCheck(NamedTuple):
+    """One check of a window that was handed over.
 
     Attributes:
-        state: its frozen baseline; UNREAD when there is none.
-        error: why there is none; None also when the run was sampled out.
+        state: its frozen baseline, or UNREAD.
+        error: why there is no baseline. None also if the run was sampled out.
         seconds: what the read cost.
-        overlap: the windows that overlapped there.
-        descendants: the tags of the runs below it there, of a check on tagged rows.
+        overlap: the windows that overlapped in the process that captured it.
+        descendants: the tags of the runs below it in that process, for a check on tagged rows.
     """
 
     state: Any
@@ -175,40 +173,40 @@ class HandedCheck(NamedTuple):
     descendants: tuple[str, ...] = ()
 
 
-class Handed(NamedTuple):
-    """A window as it was handed over.
+class Handoff(NamedTuple):
+    """A window that was handed over.
 
     Attributes:
         name: its name.
         args: the values that checks may name.
-        checks: its checks, by metric; empty when no baseline was read, because deltaspan was disabled there.
+        checks: its checks, by metric. Empty if no baseline was read, because deltaspan was disabled there.
         metrics: the metrics of its checks.
-        resumed: tag, attempt and span; None when no baseline was read.
-        captured: when its first baseline was read, in seconds since the epoch.
-        opening: what reading them took, in seconds.
+        resumed: tag, attempt and span. None if no baseline was read.
+        captured_at: when its first baseline was read, in seconds since the epoch.
+        opening_seconds: what reading them took.
     """
 
     name: str
     args: dict[str, Any]
-    checks: dict[str, HandedCheck]
+    checks: dict[str, HandoffCheck]
     metrics: frozenset[str]
     resumed: Resumed | None
-    captured: float
-    opening: float
+    captured_at: float
+    opening_seconds: float
 
 
-def write_unopened(name: str, metrics: list[str], key: bytes | None) -> str:
-    """Return the text of a window that read no baseline, because deltaspan is disabled in this process."""
-    return seal({"name": name, "tag": None, "checks": [{"metric": metric} for metric in metrics]}, key)
+def unopened_document(name: str, metrics: list[str], key: bytes | None) -> str:
+    """Return the document of a window that read no baseline, because deltaspan is disabled."""
+    return sign({"name": name, "tag": None, "checks": [{"metric": metric} for metric in metrics]}, key)
 
 
-def read(text: str | bytes | bytearray, key: bytes | None) -> Handed:
-    """Return what `hand_over` wrote; arguments and errors as for `Window.from_json`."""
-    content = unseal(text, key)
+def load(text: str | bytes | bytearray, key: bytes | None) -> Handoff:
+    """Load a document. Arguments and errors are those of `Window.from_json`."""
+    content = verify_and_load(text, key)
     try:
         return _read(content)
     except (Unreadable, LookupError, TypeError, ValueError, OverflowError, AttributeError):
-        # It fits its digest, so somebody made it by hand. What is wrong with it may quote a state.
+        # Its digest is right, so it was made by hand. The error is not quoted, because it may hold a state.
         raise DefinitionValueError(
             "this is not the text of a window: its digest fits, but to_json() never writes such a content"
         ) from None
@@ -217,8 +215,8 @@ def read(text: str | bytes | bytearray, key: bytes | None) -> Handed:
 # Writing ------------------------------------------------------------------------------------------------
 
 
-def written_args(action: str, args: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the values that checks may name.
+def args_document(action: str, args: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the document of the values that checks may name.
 
     Raises:
         DefinitionValueError: one of them has no exact text.
@@ -229,72 +227,74 @@ def written_args(action: str, args: Mapping[Any, Any]) -> dict[str, Any]:
             continue  # no check can name it
         try:
             encoded[name] = encode(value)
-        except Unwritable as found:
-            raise _refusal(
+        except Unwritable as problem:
+            raise _not_writable(
                 action,
-                f"its args value {name!r} is or holds {found}",
+                f"its args value {name!r} is or holds {problem}",
                 "give a name or a key that finds it there",
             ) from None
     return encoded
 
 
-def written_check(action: str, plan: CheckPlan, pre: Read) -> dict[str, Any]:
-    """Return a check and its baseline.
+def check_document(action: str, plan: CheckPlan, pre: Read) -> dict[str, Any]:
+    """Return the document of a check and its baseline.
 
     Raises:
         DefinitionValueError: the check's state must not or cannot leave the process.
     """
-    metric = plan.metric
-    if plan.redaction is not None:
-        raise _refusal(
+    metric = plan.check.metric
+    if plan.check.modifiers.redaction is not None:
+        raise _not_writable(
             action, f"check {metric!r} is redacted, and its baseline would be in the text", "verify it here"
         )
     if plan.hides_content:
-        raise _refusal(
+        raise _not_writable(
             action,
             f"check {metric!r} reads content, and its baseline would be in the text",
             "verify it here, or say .showing() on the check",
         )
     if plan.lock is not None:
-        raise _refusal(
+        raise _not_writable(
             action, f"check {metric!r} holds a lock, which belongs to this process", "verify it here"
         )
-    written: dict[str, Any] = {"metric": metric, "read_us": round(pre.seconds * MICRO)}
+    document: dict[str, Any] = {"metric": metric, "read_us": round(pre.seconds * MICROSECONDS)}
     if pre.error is not None:
-        written[_FAULT] = [_kind_of(pre.error), class_name(type(pre.error)), _text(pre.error)]
+        document[_FAULT] = [_error_kind(pre.error), class_name(type(pre.error)), _text(pre.error)]
     elif pre.value is not UNREAD:
         try:
-            written[_STATE] = encode(pre.value)
-        except Unwritable as found:
-            raise _refusal(
-                action, f"the baseline of {metric!r} is or holds {found}", "let its probe return plain values"
+            document[_STATE] = encode(pre.value)
+        except Unwritable as problem:
+            raise _not_writable(
+                action,
+                f"the baseline of {metric!r} is or holds {problem}",
+                "let its probe return plain values",
             ) from None
-    return written
+    return document
 
 
-def written_overlap(overlap: Overlap) -> dict[str, Any]:
-    """Return which windows overlapped, to be added to their check."""
+def overlap_document(overlap: Overlap) -> dict[str, Any]:
+    """Return the fields with the windows that overlapped."""
     if not overlap.run_count:
         return {}
-    writers, runs = map(_written_rivals, (overlap.writers, overlap.runs))
+    writers, runs = map(_rivals_document, (overlap.writers, overlap.runs))
     return {_OVERLAP: [writers, overlap.writer_count, runs, overlap.run_count]}
 
 
-def _written_rivals(rivals: Sequence[Rival]) -> list[list[Any]]:
-    return [[rival.action, rival.tag, round(rival.seconds * MICRO), rival.doubt] for rival in rivals]
+def _rivals_document(rivals: Sequence[Rival]) -> list[list[Any]]:
+    return [[rival.action, rival.tag, round(rival.seconds * MICROSECONDS), rival.doubt] for rival in rivals]
 
 
-def written_descendants(tags: Collection[str]) -> dict[str, Any]:
-    """Return the tags of the runs below this one, to be added to a check that asks for them."""
+def descendants_document(tags: Collection[str]) -> dict[str, Any]:
+    """Return the fields with the descendants of a run."""
     return {_DESCENDANTS: sorted(tags)} if tags else {}
 
 
-def _refusal(action: str, why: str, instead: str) -> DefinitionValueError:
+def _not_writable(action: str, why: str, instead: str) -> DefinitionValueError:
     return DefinitionValueError(f"window {action!r} cannot be handed over: {why}; {instead}")
 
 
-def _kind_of(error: BaseException) -> str:
-    return next((kind for kind, fault in _FAULTS.items() if issubclass(type(error), fault)), "raised")
+def _error_kind(error: BaseException) -> str:
+    return next((kind for kind, fault in _ERROR_KINDS.items() if issubclass(type(error), fault)), "raised")
 
 
 def _text(error: BaseException) -> str:
@@ -304,22 +304,22 @@ def _text(error: BaseException) -> str:
 # Reading ------------------------------------------------------------------------------------------------
 
 
-def _read(content: dict[str, Any]) -> Handed:
+def _read(content: dict[str, Any]) -> Handoff:
     name, checks, tag = content["name"], content["checks"], content["tag"]
     metrics = [check["metric"] for check in checks]
     if not isinstance(name, str) or not all(isinstance(metric, str) for metric in metrics):
         raise TypeError
     if tag is None:
-        return Handed(name, {}, {}, frozenset(metrics), None, 0.0, 0.0)
-    resumed = Resumed(_read_tag(tag), _whole(content["attempt"]), carrier_headers(content["trace"]))
-    return Handed(
+        return Handoff(name, {}, {}, frozenset(metrics), None, 0.0, 0.0)
+    resumed = Resumed(_read_tag(tag), _read_count(content["attempt"]), carrier_headers(content["trace"]))
+    return Handoff(
         name,
         {arg: decode(value) for arg, value in content["args"].items()},
         {check["metric"]: _read_check(check) for check in checks},
         frozenset(metrics),
         resumed,
-        _whole(content["captured_us"]) / MICRO,
-        _whole(content["opening_us"]) / MICRO,
+        _read_count(content["captured_us"]) / MICROSECONDS,
+        _read_count(content["opening_us"]) / MICROSECONDS,
     )
 
 
@@ -330,43 +330,45 @@ def _read_tag(tag: dict[str, Any]) -> CausalTag:
     return CausalTag(own, root, parent)
 
 
-def _read_check(check: dict[str, Any]) -> HandedCheck:
+def _read_check(check: dict[str, Any]) -> HandoffCheck:
     fault = check.get(_FAULT)
-    return HandedCheck(
+    return HandoffCheck(
         decode(check[_STATE]) if _STATE in check else UNREAD,
-        None if fault is None else _read_fault(*fault),
-        _whole(check["read_us"]) / MICRO,
+        None if fault is None else _read_error(*fault),
+        _read_count(check["read_us"]) / MICROSECONDS,
         _read_overlap(*check[_OVERLAP]) if _OVERLAP in check else ALONE,
-        tuple(map(_checked_tag, check.get(_DESCENDANTS, ()))),
+        tuple(map(_read_tag_id, check.get(_DESCENDANTS, ()))),
     )
 
 
 def _read_overlap(writers: Any, writer_count: Any, runs: Any, run_count: Any) -> Overlap:
-    return Overlap(_whole(writer_count), _whole(run_count), _read_rivals(writers), _read_rivals(runs))
+    return Overlap(
+        _read_count(writer_count), _read_count(run_count), _read_rivals(writers), _read_rivals(runs)
+    )
 
 
 def _read_rivals(rivals: Any) -> tuple[Rival, ...]:
     return tuple(
-        Rival(str(action), str(tag), _whole(microseconds) / MICRO, str(doubt))
+        Rival(str(action), str(tag), _read_count(microseconds) / MICROSECONDS, str(doubt))
         for action, tag, microseconds, doubt in rivals
     )
 
 
-def _checked_tag(tag: Any) -> str:
+def _read_tag_id(tag: Any) -> str:
     if not is_tag(tag):
         raise ValueError
     return str(tag)
 
 
-def _read_fault(kind: str, name: str, text: str) -> Exception:
-    """Return an exception that says what one said there; of its class there is the name alone."""
-    found = _FAULTS.get(kind)
-    if found is None:
-        found = type(name if name.isidentifier() else "Exception", (Exception,), {"__module__": "elsewhere"})
-    return found(text)
+def _read_error(kind: str, name: str, text: str) -> Exception:
+    """Return an exception with the class name and the text of the original one."""
+    error = _ERROR_KINDS.get(kind)
+    if error is None:
+        error = type(name if name.isidentifier() else "Exception", (Exception,), {"__module__": "elsewhere"})
+    return error(text)
 
 
-def _whole(number: Any) -> int:
+def _read_count(number: Any) -> int:
     if type(number) is not int or number < 0:
         raise TypeError
     return number

@@ -1,26 +1,25 @@
-"""From two reads to a verdict: the rules of an honest answer, in the order in which they apply."""
+"""The verdict on two reads: the rules, in the order in which they apply."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import Any, Final, TypeGuard
 
-from deltaspan._attribution import Overlap, Rival, credit_problem, credit_problem_beside_others
+from deltaspan._attribution import ALONE, Overlap, Rival, credit_problem, credit_problem_beside_others
 from deltaspan._attribution_kinds import ATTRIBUTION_KINDS, choose_attribution
+from deltaspan._engine._call import Ending
+from deltaspan._engine._check_run import CheckRun
 from deltaspan._engine._plan import RESULT, CheckPlan
-from deltaspan._engine._reads import Read
 from deltaspan._guard import EXHAUSTED, class_name, describe
 from deltaspan._interrupts import let_through
 from deltaspan._reports import CheckReport, HintedExpectation
-from deltaspan._state.diff import Delta, Owned, TaggedDelta, difference, split, without_contents
+from deltaspan._state.diff import Delta, TaggedDelta, difference, split, without_contents
 from deltaspan._state.render import kinds, transition
 from deltaspan._state.snapshot import Unfreezable
 from deltaspan._verdicts import (
     OBSERVED,
     UNREAD,
     Explained,
-    NotLocked,
     ProbeTimeout,
     Raised,
     Verdict,
@@ -41,59 +40,67 @@ from deltaspan.expectations import (
     with_operands,
     with_own_generator_read,
 )
-from deltaspan.typing import Attribution, Claim
+from deltaspan.typing import Attribution, Reason
 
-__all__ = ["judge"]
+__all__ = ["judge", "report_unjudged"]
 
 _CURES: Final = (
     "scope the probe by an argument, tag what the action makes and let the probe take causal_tag, or hold a "
     "lock around the action"
 )
+_EXHAUSTED_NOTE: Final = (
+    "the stack or the memory had no room to compare the two states; let the probe return a flatter or a "
+    "smaller structure, or call the action from fewer nested functions"
+)
 
 
-def judge(
-    plan: CheckPlan,
-    pre: Read,
-    post: Read,
-    values: Mapping[str, Any],
-    result: Any,
-    error: BaseException | None,
-    overlap: Overlap,
-    causal_tag: str,
-    left: int | None = None,
-    owned: Owned | None = None,
-    claim: Claim | None = None,
-) -> CheckReport:
-    """Judge one check of one run and report it.
+def judge(check: CheckRun, ending: Ending, overlap: Overlap = ALONE) -> CheckReport:
+    """Judge one check of one run on its last reads, and report it.
 
     Args:
-        plan: the check.
-        pre: the read before the action.
-        post: the read after it.
-        values: the arguments that checks named.
-        result: what the action returned; UNREAD when that is not known.
-        error: what the action raised, or None.
+        check: the check, whose reads are done.
+        ending: the end of the action.
         overlap: the windows that overlapped in what may be the same scope, and count.
-        causal_tag: the tag of the run.
-        left: how many values a generator had yielded when it was closed early; None when it was not.
-        owned: knows which tags are this run's or a descendant's; None for states that are not of tagged rows.
-        claim: what the action says of itself, or None.
-
-    Raises:
-        RecursionError: the stack has no room to compare the states.
-        MemoryError: nor has the memory.
     """
+    if check.early_verdict is not None:
+        return report_unjudged(check, check.early_verdict)
     try:
-        verdict, delta, expectation, attribution = _judged(
-            plan, pre, post, values, result, error, overlap, left, owned, claim
-        )
-    except BaseException as fault:  # a member of a state has methods of its own
-        let_through(fault)
-        if isinstance(fault, EXHAUSTED):
+        return _judge(check, ending, overlap)
+    except EXHAUSTED as error:
+        return report_unjudged(check, inconclusive("incomparable", _EXHAUSTED_NOTE, Raised.of(error)))
+
+
+def report_unjudged(check: CheckRun, verdict: Verdict) -> CheckReport:
+    """Report a check whose verdict does not rest on its delta.
+
+    Args:
+        check: the check.
+        verdict: its verdict.
+    """
+    plan = check.plan
+    return CheckReport(
+        plan.check.metric,
+        verdict,
+        plan.attribution,
+        check.call.tag.id,
+        check.pre.value,
+        check.post.value,
+        None,
+        plan.check.expectation,
+    )
+
+
+def _judge(check: CheckRun, ending: Ending, overlap: Overlap) -> CheckReport:
+    plan, pre, post = check.plan, check.pre, check.post
+    try:
+        verdict, delta, expectation, attribution = _verdict_on(check, ending, overlap)
+    except BaseException as error:  # a member of a state has methods of its own
+        let_through(error)
+        if isinstance(error, EXHAUSTED):
             raise
-        note = f"the delta could not be judged: {describe(fault)}"
-        verdict, delta = _failed(note, fault), None
-        expectation, attribution = plan.expectation, plan.attribution
+        note = f"the delta could not be judged: {describe(error)}"
+        verdict, delta = _expectation_failed(note, error), None
+        expectation, attribution = plan.check.expectation, plan.attribution
     explained: Explained = expectation
     if (
         plan.hint is not None
@@ -102,175 +109,160 @@ def judge(
         and not (delta and delta.changed)
     ):
         explained = HintedExpectation(expectation, plan.hint)
+    is_untracked = check.tracker is None
     return CheckReport(
-        plan.metric,
+        plan.check.metric,
         verdict,
         attribution,
-        causal_tag,
-        pre.value if owned is None else without_contents(pre.value),
-        post.value if owned is None else without_contents(post.value),
+        check.call.tag.id,
+        pre.value if is_untracked else without_contents(pre.value),
+        post.value if is_untracked else without_contents(post.value),
         delta,
         explained,
         pre.seconds + post.seconds,
     )
 
 
-def _judged(
-    plan: CheckPlan,
-    pre: Read,
-    post: Read,
-    values: Mapping[str, Any],
-    result: Any,
-    error: BaseException | None,
-    overlap: Overlap,
-    left: int | None,
-    owned: Owned | None,
-    claim: Claim | None,
+def _verdict_on(
+    check: CheckRun, ending: Ending, overlap: Overlap
 ) -> tuple[Verdict, Delta | None, Expectation, Attribution]:
-    expectation: Expectation = plan.expectation
+    plan, pre, post, error = check.plan, check.pre, check.post, ending.error
+    expectation: Expectation = plan.check.expectation
     attribution: Attribution = plan.attribution
     if pre.error is not None or post.error is not None or post.value is UNREAD:
-        return _read_fault(plan, pre, post, error, left), None, expectation, attribution
-    delta = _delta_of(plan, pre, post, owned)
-    if owned is not None:
-        # The delta knows which contents changed; fingerprints are neither shown nor given to predicates.
-        pre, post = _without_fingerprints(pre), _without_fingerprints(post)
-    if left is not None and not plan.judged_when_left:
-        note = f"the state {_moved(delta, pre, post)}"
-        return _abandoned(left, note), delta, expectation, attribution
-    if error is not None and not plan.judged_on_error and not plan.unchanged_on_error:
-        return _action_failed(delta, pre, post, error), delta, expectation, attribution
-    is_settled = False
+        return _read_failed(check, ending), None, expectation, attribution
+    delta = _delta_of(check)
+    states = (pre.value, post.value)
+    if check.tracker is not None:
+        # The delta knows which contents changed. Fingerprints are neither shown nor given to predicates.
+        states = (without_contents(pre.value), without_contents(post.value))
+    if ending.is_closed_early and not plan.is_judged_when_closed_early:
+        note = f"the state {_movement(delta, states)}"
+        return _closed_early(ending, note), delta, expectation, attribution
+    if error is not None and not plan.is_judged_on_error:
+        return _action_failed(delta, states, error), delta, expectation, attribution
+    is_resolved = False
     try:
-        expectation = _settled(plan, pre, values, result, error, claim)
-        is_settled = True
+        expectation = _resolve(check, ending, states[0])
+        is_resolved = True
         delta = _without_ignored(plan, expectation, delta)
-        if owned is None:
-            verdict = expectation.judge(delta, pre.value, post.value)
+        if check.tracker is None:
+            verdict = expectation.judge(delta, *states)
         else:
-            delta, verdict, attribution = _on_rows(plan, expectation, delta, pre, post, overlap)
-    except BaseException as fault:
-        let_through(fault)
-        if is_settled and isinstance(fault, EXHAUSTED):
+            delta, verdict, attribution = _judge_rows(plan, expectation, delta, states, overlap)
+    except BaseException as raised:
+        let_through(raised)
+        if is_resolved and isinstance(raised, EXHAUSTED):
             raise
-        verdict = _failed(f"its expected value could not be computed: {describe(fault)}", fault)
-    if overlap.run_count and _unattributed(plan, expectation, verdict):
-        verdict = _contended(expectation, delta, pre, post, overlap) or verdict
+        verdict = _expectation_failed(f"its expected value could not be computed: {describe(raised)}", raised)
+    if overlap.run_count and _needs_attribution(plan, expectation, verdict):
+        verdict = _contended(expectation, delta, states, overlap) or verdict
     return verdict, delta, expectation, attribution
 
 
-def _failed(note: str, fault: BaseException) -> Verdict:
-    return inconclusive("expectation_failed", note, Raised.of(fault))
+def _expectation_failed(note: str, error: BaseException) -> Verdict:
+    return inconclusive("expectation_failed", note, Raised.of(error))
 
 
-def _settled(
-    plan: CheckPlan,
-    pre: Read,
-    values: Mapping[str, Any],
-    result: Any,
-    error: BaseException | None,
-    claim: Claim | None,
-) -> Expectation:
-    """Return what the delta must satisfy in this run: as it ended, and with what is computed of it."""
-    expectation: Expectation = plan.expectation
-    if plan.unchanged_on_error and (error is not None or claim == "failure"):
+def _resolve(check: CheckRun, ending: Ending, pre_state: Any) -> Expectation:
+    """Return the expectation that applies to this ending, with its computed operands."""
+    plan = check.plan
+    expectation: Expectation = plan.check.expectation
+    if plan.check.modifiers.unchanged_on_error and ending.has_failed:
+        error = ending.error
         cause = "claimed failure" if error is None else f"raised {class_name(type(error))}"
         expectation = NoChange(expectation.ignored, cause)
     if not plan.computed:
         return expectation
-    computed = _compute(plan, expectation, pre, values, result)
-    return with_operands(expectation, computed) if computed else expectation
+    operands = _operands(plan, expectation, pre_state, ending.values(check.call), ending.result)
+    return with_operands(expectation, operands) if operands else expectation
 
 
-def _delta_of(plan: CheckPlan, pre: Read, post: Read, owned: Owned | None) -> Delta:
-    delta = difference(pre.value, post.value, is_flat=plan.has_whole_values)
-    if owned is not None:
-        delta = split(delta, owned, counted=plan.counts_rows)
-    return _without_ignored(plan, plan.expectation, delta)
-
-
-def _without_fingerprints(read: Read) -> Read:
-    bare = copy(read)  # a later attempt compares with the baseline again, fingerprints included
-    bare.value = without_contents(read.value)
-    return bare
+def _delta_of(check: CheckRun) -> Delta:
+    plan = check.plan
+    delta = difference(check.pre.value, check.post.value, is_flat=plan.has_whole_values)
+    if check.tracker is not None:
+        delta = split(delta, check.tracker, counted=plan.counts_rows)
+    return _without_ignored(plan, plan.check.expectation, delta)
 
 
 def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
-    """Return the delta without what is left out, as far as it is known: some of it may be computed."""
+    """Return the delta without the ignored members that are known so far."""
     return expectation.ignored.leave_out(delta) if plan.has_ignored else delta
 
 
-def _read_fault(
-    plan: CheckPlan, pre: Read, post: Read, error: BaseException | None, left: int | None
-) -> Verdict:
-    if pre.error is not None:
-        return _fault(plan, "before the action", "baseline_failed", pre.error)
-    if post.error is not None:
-        return _fault(plan, "after the action", "probe_failed", post.error)
-    if left is not None:
-        return _abandoned(left, "an async probe cannot be read any more")
-    if error is None:
+def _read_failed(check: CheckRun, ending: Ending) -> Verdict:
+    if check.pre.error is not None:
+        return _probe_failed(check.plan, "before the action", "baseline_failed", check.pre.error)
+    if check.post.error is not None:
+        return _probe_failed(check.plan, "after the action", "probe_failed", check.post.error)
+    if ending.is_closed_early:
+        return _closed_early(ending, "an async probe cannot be read any more")
+    if ending.error is None:
         return inconclusive("abandoned", "the program ended before its post-state was read")
-    note = f"the action was ended by {describe(error)}, and an async probe cannot be read any more"
-    return inconclusive("action_failed", note, Raised.by_action(error))
+    note = f"the action was ended by {describe(ending.error)}, and an async probe cannot be read any more"
+    return inconclusive("action_failed", note, Raised.by_action(ending.error))
 
 
-def _fault(plan: CheckPlan, when: str, reason: Any, error: BaseException) -> Verdict:
-    kind, fault = type(error), Raised.of(error)
+def _probe_failed(plan: CheckPlan, when: str, reason: Reason, error: BaseException) -> Verdict:
+    kind, raised = type(error), Raised.of(error)
     if issubclass(kind, Unfreezable):
-        return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", fault)
+        return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", raised)
     if issubclass(kind, ProbeTimeout):
-        return inconclusive("probe_timeout", f"{when} {error}", fault)
-    if issubclass(kind, NotLocked):
-        return inconclusive(reason, str(error), fault)
+        return inconclusive("probe_timeout", f"{when} {error}", raised)
     name = name_of_probe(plan.probe.function)
     probe = f"the probe {name}" if name else "the probe"
-    return inconclusive(reason, f"{when} {probe} raised {describe(error)}", fault)
+    return inconclusive(reason, f"{when} {probe} raised {describe(error)}", raised)
 
 
-def _action_failed(delta: Delta, pre: Read, post: Read, error: BaseException) -> Verdict:
-    note = f"the action raised {describe(error)}; the state {_moved(delta, pre, post)}"
+def _action_failed(delta: Delta, states: States, error: BaseException) -> Verdict:
+    note = f"the action raised {describe(error)}; the state {_movement(delta, states)}"
     return inconclusive("action_failed", note, Raised.by_action(error))
 
 
-def _abandoned(left: int, found: str) -> Verdict:
-    values = "1 value" if left == 1 else f"{left} values"
-    note = f"the generator was closed after {values}, before it ended; {found}"
+def _closed_early(ending: Ending, observation: str) -> Verdict:
+    values = "1 value" if ending.yielded == 1 else f"{ending.yielded} values"
+    note = f"the generator was closed after {values}, before it ended; {observation}"
     return inconclusive("abandoned", note)
 
 
-def _moved(delta: Delta, pre: Read, post: Read) -> str:
-    happened = delta.words() if delta.changed else "did not change"
+def _movement(delta: Delta, states: States) -> str:
     tally = f"; {delta.tally}" if isinstance(delta, TaggedDelta) else ""
-    return f"{happened}{transition(pre.value, post.value)}{tally}"
+    return f"{_happened(delta)}{transition(*states)}{tally}"
 
 
-def _on_rows(
-    plan: CheckPlan, expectation: Expectation, delta: Delta, pre: Read, post: Read, overlap: Overlap
+def _happened(delta: Delta) -> str:
+    return delta.words() if delta.changed else "did not change"
+
+
+def _judge_rows(
+    plan: CheckPlan, expectation: Expectation, delta: Delta, states: States, overlap: Overlap
 ) -> tuple[Delta, Verdict, Attribution]:
-    """Judge tagged rows: a verdict stands unless it rests on who wrote what nobody signed.
+    """Judge tagged rows. A verdict that rests on untagged changes is contended.
 
     Returns:
-        What changed, with the removals that the action claims credited to it; the verdict; and why the change
-        is the action's.
+        The delta, with the removals that the action claims credited to it; the verdict; and why the change
+        is credited to the action.
     """
-    states = (pre.value, post.value)
     attribution = plan.attribution
     if not isinstance(delta, TaggedDelta):
         both = kinds(*states)
         note = f"the two states are not both of tagged rows ({both}); read them with the same tagged() probe"
         return delta, inconclusive("incomparable", note), attribution
     if _keeps_others(expectation):
-        return _beside_others(plan, expectation, delta, states, overlap)
+        return _judge_rows_beside_others(plan, expectation, delta, states, overlap)
     verdict = expectation.judge(delta, *states)
     doubt = None if plan.ignores_rivals else credit_problem(expectation, delta, verdict, states)
     return delta, verdict if doubt is None else inconclusive("contended", doubt), attribution
 
 
-def _beside_others(
+def _judge_rows_beside_others(
     plan: CheckPlan, expectation: ChangeExpectation, delta: TaggedDelta, states: States, overlap: Overlap
 ) -> tuple[Delta, Verdict, Attribution]:
-    """Do the same where rows of others are to be kept: what no run signed is held against the action."""
+    """Judge tagged rows if rows of others must be kept.
+
+    Untagged changes then count against the action.
+    """
     rest: Any = expectation.ignored.leave_out(delta)
     claimed = claimed_removals(expectation.movement, rest)
     verdict = expectation.judge(delta.credited(claimed), *states)
@@ -280,7 +272,7 @@ def _beside_others(
         doubt = credit_problem_beside_others(expectation, delta, verdict, states, claimed, other)
     attribution = plan.attribution
     if rest.unsigned.changed:
-        # No tag credits it to the action, only that no other window was open.
+        # No tag credits the change to the action. It is credited because no other window was open.
         attribution = choose_attribution(uses_tag=False, is_locked=False, is_scoped=bool(plan.scope_names))
     judged = verdict if doubt is None else inconclusive("contended", doubt)
     return delta.credited(claimed), judged, attribution
@@ -294,77 +286,75 @@ def _writer_beside(overlap: Overlap) -> str:
     if not overlap.writers:
         return "another run, which had a window of the same scope open meanwhile"
     rival = overlap.writers[0]
-    return f"{_who(rival)}, which had a window of the same scope open for {_milliseconds(rival)} of this one"
+    duration = _milliseconds(rival)
+    return f"{_describe_rival(rival)}, which had a window of the same scope open for {duration} of this one"
 
 
-def _compute(
-    plan: CheckPlan, expectation: Expectation, pre: Read, values: Mapping[str, Any], result: Any
+def _operands(
+    plan: CheckPlan, expectation: Expectation, pre_state: Any, values: Mapping[str, Any], result: Any
 ) -> dict[str, Any]:
-    known = {**values, PRE_STATE: pre.value}
+    """Return the computed operands of an expectation, by path."""
+    known = {**values, PRE_STATE: pre_state}
     if result is not UNREAD:
         known[RESULT] = result
-    computed: dict[str, Any] = {}
+    operands: dict[str, Any] = {}
     for path, bound in plan.computed:
         if not has_operand(expectation, path):
-            continue  # of the claim that an action which raised is not held to
+            continue  # it belongs to a claim that does not apply, because the action raised
         if RESULT in bound.names and result is UNREAD:
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
         if is_predicate(path):
             named = {name: known[name] for name in bound.names if name in known}
-            computed[path] = Question(bound.call, named, bound.names, predicate_name(bound.function))
+            operands[path] = Question(bound.call, named, bound.names, predicate_name(bound.function))
         else:
-            computed[path] = with_own_generator_read(bound.call(known), bound.function)
-    return computed
+            operands[path] = with_own_generator_read(bound.call(known), bound.function)
+    return operands
 
 
-def _unattributed(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -> bool:
-    if (
-        ATTRIBUTION_KINDS[plan.attribution].tolerates_rivals
-        or verdict is OBSERVED
-        or verdict.outcome == "inconclusive"
-    ):
+def _needs_attribution(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -> bool:
+    if ATTRIBUTION_KINDS[plan.attribution].tolerates_rivals:
         return False
-    # An unchanged state needs nobody to credit; one that changed may have been changed by the rival.
+    if verdict is OBSERVED or verdict.outcome == "inconclusive":
+        return False
+    # An unchanged state is credited to nobody. One that changed may have been changed by the rival.
     return verdict.outcome == "fail" or not isinstance(expectation, NoChange)
 
 
-def _contended(
-    expectation: Expectation, delta: Delta, pre: Read, post: Read, overlap: Overlap
-) -> Verdict | None:
-    """Return the verdict on a change that another run may have made; None if no run that counts overlapped.
+def _contended(expectation: Expectation, delta: Delta, states: States, overlap: Overlap) -> Verdict | None:
+    """Return the verdict on a change that another run may have made, or None.
 
-    A claim to a change is shared with those that claim one too. A state that was to stay, and changed, may
+    A claim to a change contends with other claims to a change. A state that had to stay, and changed, may
     have been changed by any run, whatever that one claims.
     """
-    happened = delta.words() if delta.changed else "did not change"
-    found = f"the state {happened}{transition(pre.value, post.value)}, but"
+    moved = f"the state {_happened(delta)}{transition(*states)}, but"
     if isinstance(expectation, NoChange):
         had = "had a window of {scope} open"
-        note = f"{found} {_named(overlap.runs, overlap.run_count, had)}, so nobody knows which run changed it"
+        rivals = _describe_rivals(overlap.runs, overlap.run_count, had)
+        note = f"{moved} {rivals}, so nobody knows which run changed it"
     elif overlap.writer_count:
-        wrote = _named(overlap.writers, overlap.writer_count, "wrote to {scope}")
-        note = f"{found} {wrote}, so the change cannot be credited to one of them"
+        rivals = _describe_rivals(overlap.writers, overlap.writer_count, "wrote to {scope}")
+        note = f"{moved} {rivals}, so the change cannot be credited to one of them"
     else:
         return None
     return inconclusive("contended", f"{note}; {_CURES}")
 
 
-def _named(rivals: Sequence[Rival], count: int, act: str) -> str:
-    """Name the runs that overlapped, as many as are known by name, and say what they did."""
+def _describe_rivals(rivals: Sequence[Rival], count: int, act: str) -> str:
+    """Return a clause that names the runs which overlapped."""
     doubt = next((rival.doubt for rival in rivals if rival.doubt), "")
     act = act.format(scope="what may be the same scope" if doubt else "the same scope")
     why = f" ({doubt})" if doubt else ""
     if count == 1 and rivals:
         [rival] = rivals
-        return f"{_who(rival)} {act} for {_milliseconds(rival)} of this window{why}"
-    names = [f"{_who(rival)} for {_milliseconds(rival)}" for rival in rivals]
+        return f"{_describe_rival(rival)} {act} for {_milliseconds(rival)} of this window{why}"
+    names = [f"{_describe_rival(rival)} for {_milliseconds(rival)}" for rival in rivals]
     if count > len(rivals):
         names.append(f"{count - len(rivals)} more" if rivals else "runs that are not known by name any more")
     runs = "1 other run" if count == 1 else f"{count} other runs"
     return f"{runs} {act} during this window{why}: {', '.join(names)}"
 
 
-def _who(rival: Rival) -> str:
+def _describe_rival(rival: Rival) -> str:
     return f"{rival.action} (causal tag {rival.tag})"
 
 

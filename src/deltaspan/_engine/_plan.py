@@ -1,4 +1,4 @@
-"""What is fixed when a check has met its action, as frozen records that every run reads."""
+"""Plans: actions and windows with their checks, bound once and read by every run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, Final, get_args
 
 from deltaspan._attribution import LockSource, Scope, Tagged, place_of
 from deltaspan._attribution_kinds import choose_attribution
-from deltaspan._callables import ArgumentReader, Bound, bind, is_async, refuse_shadowing
+from deltaspan._callables import ArgumentReader, Bound, bind, check_no_shadowing, is_async
 from deltaspan._config import settings
+from deltaspan._engine._reads import ReadLimit
 from deltaspan._guard import class_name
 from deltaspan._state.snapshot import freeze
 from deltaspan._telemetry import ActionNames
@@ -35,7 +36,6 @@ from deltaspan.expectations import (
     POST_STATE,
     PRE_STATE,
     VALUE,
-    Expectation,
     MemberTemplate,
     NoChange,
     NoClaim,
@@ -62,15 +62,15 @@ YIELDED: Final = "yielded"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a decorator or a window may say beside its checks.
+    """The options of a decorator or a window, beside its checks.
 
     Attributes:
         on_failure: what a failed check does beyond being recorded; None follows the environment.
-        on_inconclusive: the same for a check without a verdict.
+        on_inconclusive: what a check without a verdict does beyond being recorded.
         on_report: receives the report of each run.
         deferred: whether verdicts are reached after the action has returned.
         on_contention: whether a delta that another action may have made is inconclusive, or judged as it is.
-        claim: returns whether the action says that it succeeded; it names what it needs of the run.
+        claim: returns whether the action says that it succeeded. It may name values of the run.
     """
 
     on_failure: Policy | None = None
@@ -109,101 +109,90 @@ class CheckPlan:
     """One check, bound to its action.
 
     Attributes:
-        metric: the name of what is measured.
-        probe: the probe, with what it needs.
-        expectation: judges the delta.
+        check: the check as it was written.
+        probe: the probe, with the arguments that it names.
         computed: path of each computed operand of the expectation, and the callable that computes it.
+        lock: where its lock comes from.
+        limit: keeps its reads from holding up the action. None for reads on the thread of the action.
         attribution: why its delta may be credited to the action, as far as the definition tells.
         scope_names: the arguments that scope it, sorted.
         claims_change: whether the action says that it writes what is measured.
-        claims_nothing: whether no claim is made at all.
-        judged_on_error: whether the delta is judged although the action raised.
-        judged_when_left: whether it is judged although a generator was closed before its end.
-        unchanged_on_error: whether an action that raised, or claims failure, must have left no trace.
-        is_limited: whether its reads must not hold up the action, or not for long.
-        timeout: the longest that one read may take, in seconds.
-        patience: how long its post-state is looked at again.
-        lock: where its lock comes from.
-        redaction: turns a state into what may be shown of it.
-        is_content: whether what is read is content, whose values are shown only where the process says so.
-        hint: what keeps a change from being seen, in words.
-        has_whole_values: whether each value of a mapping is compared as a whole, and not by its items.
-        sample_rate: the share of runs in which it is read.
+        is_judged_on_error: whether the delta is judged although the action raised.
+        is_judged_when_closed_early: whether it is judged although a generator was closed before its end.
         ignores_rivals: whether it is judged although another action may have made the delta.
-        is_tagged: whether its state is of rows, of which each is credited to whoever wrote it.
-        counts_rows: whether such rows are counted, or else named.
+        is_content: whether what is read is content, whose values are shown only if the process allows it.
+        hint: a sentence about what may hide a change from the probe, or None.
+        has_whole_values: whether each value of a mapping is compared as a whole, and not by its items.
+        is_tagged: whether its state consists of rows, each credited to the run that wrote it.
+        counts_rows: whether such rows are counted. Otherwise they are named.
         has_ignored: whether members are left out before the delta is judged.
     """
 
-    metric: str
+    check: Check[Any]
     probe: Bound
-    expectation: Expectation
     computed: tuple[tuple[str, Bound], ...]
+    lock: LockSource | None
+    limit: ReadLimit | None
     attribution: Attribution
     scope_names: tuple[str, ...]
     claims_change: bool
-    claims_nothing: bool
-    judged_on_error: bool
-    judged_when_left: bool
-    unchanged_on_error: bool
-    is_limited: bool
-    timeout: float | None
-    patience: Patience | None
-    lock: LockSource | None
-    redaction: Callable[[Any], Any] | None
+    is_judged_on_error: bool
+    is_judged_when_closed_early: bool
+    ignores_rivals: bool
     is_content: bool
     hint: str | None
     has_whole_values: bool
-    sample_rate: float
-    ignores_rivals: bool
     is_tagged: bool
     counts_rows: bool
     has_ignored: bool
     _bare_scope: Scope
 
-    def patience_after(self, *, has_failed: bool) -> Patience | None:
-        """Return how long the post-state is looked at again.
+    def polling(self, *, has_failed: bool) -> Patience | None:
+        """Return how the post-state is polled, or None.
 
-        An action that failed must have left no trace: one that is not there yet at first proves nothing.
+        An action that failed must have left no trace. That there is none at first proves nothing, so the
+        state must hold throughout.
 
         Args:
             has_failed: whether the action raised, or claims failure.
         """
-        if not has_failed or self.patience is None or not self.unchanged_on_error:
-            return self.patience
-        return replace(self.patience, holding=True)
+        modifiers = self.check.modifiers
+        if not has_failed or modifiers.patience is None or not modifiers.unchanged_on_error:
+            return modifiers.patience
+        return replace(modifiers.patience, holding=True)
 
     @property
     def hides_content(self) -> bool:
-        """Whether the values of its states are kept out of everything that leaves."""
+        """True if no value of its states may leave the process."""
         return self.is_content and not settings().shows_content
 
     @property
     def bounds(self) -> list[Bound]:
-        """Whatever names arguments: the probe, computed operands, a computed lock."""
+        """The callables that name arguments: the probe, computed operands, a computed lock."""
         lock = [] if self.lock is None or self.lock.computed is None else [self.lock.computed]
         return [self.probe, *[bound for _, bound in self.computed], *lock]
 
     def scope(self, values: Mapping[str, Any]) -> Scope:
-        """Return where this run reads: the metric, and the places of the arguments that the probe names."""
+        """Return the scope of one run, by the values of its arguments."""
         names = self.scope_names
         if not names:
             return self._bare_scope
-        found = [place_of(values.get(name)) for name in names]
-        if None not in found:
-            return Scope(self.metric, names, names, tuple(found))
-        known = [(name, place) for name, place in zip(names, found, strict=True) if place is not None]
+        metric = self.check.metric
+        places = [place_of(values.get(name)) for name in names]
+        if None not in places:
+            return Scope(metric, names, names, tuple(places))
+        known = [(name, place) for name, place in zip(names, places, strict=True) if place is not None]
         unknown = tuple(
-            f"{name} ({_described(values.get(name))})"
-            for name, place in zip(names, found, strict=True)
+            f"{name} ({_describe(values.get(name))})"
+            for name, place in zip(names, places, strict=True)
             if place is None
         )
         return Scope(
-            self.metric, names, tuple(name for name, _ in known), tuple(place for _, place in known), unknown
+            metric, names, tuple(name for name, _ in known), tuple(place for _, place in known), unknown
         )
 
 
-def _described(argument: Any) -> str:
+def _describe(argument: Any) -> str:
     name = "None" if argument is None else class_name(type(argument))
     return name if argument is None else f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
@@ -215,14 +204,14 @@ class Plan:
     Attributes:
         action: its name.
         checks: its checks, in the order declared.
-        arguments: reads the arguments that checks name; None when none does.
-        names: what telemetry says of it.
+        arguments: reads the arguments that checks name. None if no check names any.
+        names: its names in telemetry.
         options: policies and the hook.
         names_values: whether any probe or expected value names anything.
         is_generator: whether the action yields values that expected values may count.
         has_locks: whether any check holds a lock.
-        is_patient: whether any post-state is looked at again.
-        claim: tells what the action says of itself; None when its definition does not say how.
+        is_polled: whether any post-state is polled.
+        claim: returns whether the action says that it succeeded, or None.
     """
 
     action: str
@@ -233,21 +222,21 @@ class Plan:
     names_values: bool
     is_generator: bool
     has_locks: bool
-    is_patient: bool
+    is_polled: bool
     claim: Bound | None
 
     @property
     def first_async_lock(self) -> str | None:
-        """The metric of the first check whose lock only an async action can take, or None."""
-        return next((check.metric for check in self.checks if check.lock and check.lock.is_async), None)
+        """The metric of the first check with an async lock, or None."""
+        return next((plan.check.metric for plan in self.checks if plan.lock and plan.lock.is_async), None)
 
     @property
     def first_async_metric(self) -> str | None:
-        """The metric of the first check whose probe is async, or None."""
-        return next((check.metric for check in self.checks if check.probe.is_async), None)
+        """The metric of the first check with an async probe, or None."""
+        return next((plan.check.metric for plan in self.checks if plan.probe.is_async), None)
 
     def policy(self, outcome: str) -> Policy:
-        """Return what a failed or an inconclusive outcome does beyond being recorded."""
+        """Return the policy for an outcome, `fail` or `inconclusive`."""
         if outcome == "fail":
             return self.options.on_failure or settings().on_failure
         return self.options.on_inconclusive or settings().on_inconclusive
@@ -287,8 +276,8 @@ def make_plan(
     """
     if not isinstance(action, str) or not action:
         raise DefinitionValueError(f"an action needs a name, not {action!r}")
-    _refuse_wrong_checks(action, checks)
-    _refuse_deferred_locks(action, checks, options)
+    _validate_checks(action, checks)
+    _check_no_deferred_lock(action, checks, options)
     offered = [parameter.name for parameter in parameters]
     more = (YIELDED,) if is_generator else ()
     plans = tuple(_plan_check(check, action, offered, more, options) for check in checks)
@@ -297,7 +286,7 @@ def make_plan(
     needed.update(() if claim is None else claim.names)
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
     names = ActionNames(
-        action, function, {plan.metric: plan.claims_change for plan in plans}, claims=claim is not None
+        action, function, {plan.check.metric: plan.claims_change for plan in plans}, claims=claim is not None
     )
     return Plan(
         action,
@@ -308,7 +297,7 @@ def make_plan(
         names_values=bool(needed),
         is_generator=is_generator,
         has_locks=any(plan.lock is not None for plan in plans),
-        is_patient=any(plan.patience is not None for plan in plans),
+        is_polled=any(plan.check.modifiers.patience is not None for plan in plans),
         claim=claim,
     )
 
@@ -323,7 +312,7 @@ def _claim(
     return bound
 
 
-def _refuse_wrong_checks(action: str, checks: Sequence[Any]) -> None:
+def _validate_checks(action: str, checks: Sequence[Any]) -> None:
     if not checks:
         raise DefinitionValueError(
             f"action {action!r} has no check; write at least one change(), unchanged() or observe()"
@@ -342,7 +331,7 @@ def _refuse_wrong_checks(action: str, checks: Sequence[Any]) -> None:
         seen.add(check.metric)
 
 
-def _refuse_deferred_locks(action: str, checks: Sequence[Check[Any]], options: Options) -> None:
+def _check_no_deferred_lock(action: str, checks: Sequence[Check[Any]], options: Options) -> None:
     for check in checks:
         if options.deferred and check.modifiers.lock is not None:
             raise DefinitionValueError(
@@ -356,9 +345,9 @@ def _plan_check(
 ) -> CheckPlan:
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
-    pruning = check.expectation.ignored.pruning
-    if pruning is not None:
-        probe = replace(probe, freeze=partial(freeze, pruning=pruning))
+    ignored = check.expectation.ignored
+    if ignored.pruning is not None:
+        probe = replace(probe, freeze=partial(freeze, pruning=ignored.pruning))
     computed = tuple(
         (path, _bound(call, f"{_role(path, call)} of {owner}", parameters, _offered(path, call, more)))
         for path, call in computed_operands(check.expectation)
@@ -367,42 +356,35 @@ def _plan_check(
         if bound.is_async:
             role = _role(path, bound.function)
             raise DefinitionTypeError(f"{role} of {owner} is async; compute it without waiting")
-    apart = {CAUSAL_TAG, *_RECEIVERS, *unscoped_names(check.probe)}
-    scope_names = tuple(sorted(name for name in probe.names if name not in apart))
-    said = check.modifiers
-    lock = _lock_source(said.lock, owner, parameters)
-    claims_nothing = isinstance(check.expectation, NoClaim)
-    unchanged = isinstance(check.expectation, NoChange)
+    unscoped = {CAUSAL_TAG, *_RECEIVERS, *unscoped_names(check.probe)}
+    scope_names = tuple(sorted(name for name in probe.names if name not in unscoped))
+    modifiers = check.modifiers
+    lock = _lock_source(modifiers.lock, owner, parameters)
+    is_limited = modifiers.timeout is not None or (is_blocking(check.probe) and not probe.is_async)
+    claims_change = not isinstance(check.expectation, NoClaim | NoChange)
     is_tagged = isinstance(check.probe, Tagged)
     return CheckPlan(
-        metric=check.metric,
+        check=check,
         probe=probe,
-        expectation=check.expectation,
         computed=computed,
+        lock=lock,
+        limit=ReadLimit(modifiers.timeout) if is_limited else None,
         attribution=choose_attribution(
             uses_tag=is_tagged or CAUSAL_TAG in probe.names,
             is_locked=lock is not None,
             is_scoped=bool(scope_names),
         ),
         scope_names=scope_names,
-        claims_change=not (claims_nothing or unchanged),
-        claims_nothing=claims_nothing,
-        judged_on_error=claims_nothing or unchanged,
-        judged_when_left=any(YIELDED in bound.names for _, bound in computed),
-        unchanged_on_error=said.unchanged_on_error,
-        is_limited=said.timeout is not None or (is_blocking(check.probe) and not probe.is_async),
-        timeout=said.timeout,
-        patience=said.patience,
-        lock=lock,
-        redaction=said.redaction,
-        is_content=is_content(check.probe) and not said.showing,
+        claims_change=claims_change,
+        is_judged_on_error=modifiers.unchanged_on_error or not claims_change,
+        is_judged_when_closed_early=any(YIELDED in bound.names for _, bound in computed),
+        ignores_rivals=options.on_contention == "ignore",
+        is_content=is_content(check.probe) and not modifiers.showing,
         hint=hint_of(check.probe),
         has_whole_values=is_tagged or has_whole_values(check.probe),
-        sample_rate=said.sample_rate,
-        ignores_rivals=options.on_contention == "ignore",
         is_tagged=is_tagged,
         counts_rows=is_tagged and is_of_numbers(check.expectation.movement),
-        has_ignored=check.expectation.ignored is not NOTHING_IGNORED,
+        has_ignored=ignored is not NOTHING_IGNORED,
         _bare_scope=Scope(check.metric),
     )
 
@@ -436,5 +418,5 @@ def _bound(
     function: Callable[..., Any], owner: str, parameters: Collection[str], reserved: Sequence[str]
 ) -> Bound:
     bound = bind(function, {*parameters, *reserved}, owner)
-    refuse_shadowing(bound.names, parameters, reserved, owner)
+    check_no_shadowing(bound.names, parameters, reserved, owner)
     return bound

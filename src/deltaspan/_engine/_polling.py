@@ -1,7 +1,7 @@
-"""Looking again: the fewest further reads of post-states that honour `eventually` and `holding_for`.
+"""Polling of post-states, with as few reads as `eventually` and `holding_for` allow.
 
-The schedule is written once, as steps that say how long to pause and what to read; a sync, an async and a
-deferred run differ only in how they pause. The action itself is never run again.
+The schedule is written once, as steps that are a pause or a batch of reads. A sync, an async and a deferred
+run differ only in how they pause. The action itself is never run again.
 """
 
 from __future__ import annotations
@@ -11,55 +11,89 @@ import logging
 import time
 from collections.abc import Callable, Generator, Sequence
 from math import ceil
-from typing import Final, Protocol
+from typing import Final
 
-from deltaspan._batches import Moment
+from deltaspan._batches import ReadBatch
 from deltaspan._concurrency import Once
+from deltaspan._engine._check_run import CheckRun
 from deltaspan._engine._reads import Read, perform_together
 from deltaspan._guard import say
 from deltaspan._workers import on_asyncio
 from deltaspan.checks import Patience
 
-__all__ = ["Settling", "Steps", "settle", "settle_async", "steps_of"]
+__all__ = ["Poll", "PollSteps", "poll", "poll_async", "poll_steps"]
 
 
 _TOO_CLOSE: Final = 0.01
-"""The part of a pause by which two reads must be apart to be worth making both."""
+"""The share of a pause by which two reads must be apart. If they are closer, the first is left out."""
 
 
-class Settling(Protocol):
-    """A check whose post-state may be read again."""
-
-    @property
-    def patience(self) -> Patience:
-        """How long to look, and how often."""
-        ...
-
-    @property
-    def holds(self) -> Callable[[], bool]:
-        """Tells whether the check passes on the post-state as last read."""
-        ...
-
-    def read_again(self, moment: Moment) -> Read:
-        """Return a fresh read of the post-state, which replaces the last one."""
-        ...
-
-    def settled(self, seconds: float) -> None:
-        """Take note of how long it took to know, from the end of the action."""
-        ...
+PollSteps = Generator["float | list[Read]", None, None]
+"""Pauses in seconds, and the reads that are due after each."""
 
 
-Steps = Generator["float | list[Read]", None, None]
+class Poll:
+    """One check whose post-state is read again until its verdict is settled.
 
-
-def settle(checks: Sequence[Settling], ended: float) -> None:
-    """Look again, in an action that is not async.
+    Reads are due at each tick of a clock that starts at the end of the action, and once at the deadline.
 
     Args:
-        checks: those that say `eventually` or `holding_for`; each was read once.
-        ended: when the action ended, by `time.perf_counter`.
+        check: the check, which was read once.
+        polling: for how long to read, and how often.
+        passes: returns whether the check passes on its last read.
+        action_ended_at: when the action ended, by `time.perf_counter`.
+
+    Attributes:
+        due_at: when the next read is due.
     """
-    for step in steps_of(checks, ended):
+
+    __slots__ = (
+        "_action_ended_at",
+        "_check",
+        "_deadline_at",
+        "_passes",
+        "_polling",
+        "_read_at",
+        "_tick",
+        "due_at",
+    )
+
+    def __init__(
+        self, check: CheckRun, polling: Patience, passes: Callable[[], bool], action_ended_at: float
+    ) -> None:
+        check.is_polled = True
+        self._check = check
+        self._polling = polling
+        self._passes = passes
+        self._action_ended_at = self._read_at = self.due_at = action_ended_at
+        self._deadline_at = action_ended_at + polling.seconds
+        self._tick = 0
+
+    def advance(self) -> bool:
+        """Return whether a further read is needed, and set when it is due."""
+        if self._read_at < self.due_at:
+            return True  # another check was read, not this one
+        now, polling = time.perf_counter(), self._polling
+        # The state must come to hold, or hold throughout: the first read that decides it ends the wait.
+        if self._read_at >= self._deadline_at or self._passes() is not polling.holding:
+            self._check.settle_seconds = now - self._action_ended_at
+            return False
+        # A read that takes longer than the pause skips ticks, so that reads do not follow back to back.
+        self._tick = max(self._tick + 1, ceil((now - self._action_ended_at) / polling.every))
+        self.due_at = min(self._action_ended_at + self._tick * polling.every, self._deadline_at)
+        if self._deadline_at - self.due_at < polling.every * _TOO_CLOSE:
+            self.due_at = self._deadline_at
+        return True
+
+    def next_read(self, now: float, batch: ReadBatch) -> Read:
+        """Return the read that is due."""
+        self._read_at = now
+        return self._check.read_again(batch)
+
+
+def poll(polls: Sequence[Poll]) -> None:
+    """Read the states of a sync action again, until every check is settled."""
+    for step in poll_steps(polls):
         if isinstance(step, float):
             _pause(step)
         else:
@@ -67,17 +101,17 @@ def settle(checks: Sequence[Settling], ended: float) -> None:
                 read.perform()
 
 
-async def settle_async(checks: Sequence[Settling], ended: float) -> None:
-    """Look again, in an async action; arguments as for `settle`."""
-    if len(checks) > 1 and on_asyncio():
-        # Each for itself, so that a probe that is slow to answer does not hold up the others.
-        await asyncio.gather(*[_settle_async([check], ended) for check in checks])
+async def poll_async(polls: Sequence[Poll]) -> None:
+    """Read the states of an async action again, until every check is settled."""
+    if len(polls) > 1 and on_asyncio():
+        # Each by itself, so that a slow probe does not hold up the others.
+        await asyncio.gather(*[_poll_async([each]) for each in polls])
     else:
-        await _settle_async(checks, ended)
+        await _poll_async(polls)
 
 
-async def _settle_async(checks: Sequence[Settling], ended: float) -> None:
-    for step in steps_of(checks, ended):
+async def _poll_async(polls: Sequence[Poll]) -> None:
+    for step in poll_steps(polls):
         if not isinstance(step, float):
             await perform_together(step)
         elif on_asyncio():
@@ -86,57 +120,17 @@ async def _settle_async(checks: Sequence[Settling], ended: float) -> None:
             _pause(step)
 
 
-def steps_of(checks: Sequence[Settling], ended: float) -> Steps:
-    """Yield a pause in seconds, or the reads that are due, until every check is settled.
-
-    Args:
-        checks: as for `settle`.
-        ended: as for `settle`.
-    """
-    watches = [_Watch(check, ended) for check in checks]
-    while watches := [watch for watch in watches if not watch.is_settled()]:
-        pause = min(watch.due for watch in watches) - time.perf_counter()
+def poll_steps(polls: Sequence[Poll]) -> PollSteps:
+    """Yield the pauses and the reads that settle every check."""
+    while polls := [each for each in polls if each.advance()]:
+        pause = min(each.due_at for each in polls) - time.perf_counter()
         if pause > 0:
             yield pause
         now = time.perf_counter()
-        again = [watch for watch in watches if watch.due <= now]
-        if again:
-            moment = Moment()
-            yield [watch.look(now, moment) for watch in again]
-
-
-class _Watch:
-    """One check that is being looked at: at each tick of its own clock, and a last time when time is up."""
-
-    __slots__ = ("_check", "_ended", "_ends", "_looked", "_tick", "due")
-
-    def __init__(self, check: Settling, ended: float) -> None:
-        self._check = check
-        self._ended = self._looked = ended
-        self._ends = ended + check.patience.seconds
-        self._tick = 0
-        self.due = ended
-
-    def is_settled(self) -> bool:
-        """Return whether looking again could change nothing; otherwise see when to."""
-        if self._looked < self.due:
-            return False  # another check was looked at, not this one
-        now, patience = time.perf_counter(), self._check.patience
-        # It must come to hold, or hold throughout: the first look that says so, or otherwise, ends the wait.
-        if self._looked >= self._ends or self._check.holds() is not patience.holding:
-            self._check.settled(now - self._ended)
-            return True
-        # A read that takes longer than the pause skips ticks, rather than to have reads back to back.
-        self._tick = max(self._tick + 1, ceil((now - self._ended) / patience.every))
-        self.due = min(self._ended + self._tick * patience.every, self._ends)
-        if self._ends - self.due < patience.every * _TOO_CLOSE:
-            self.due = self._ends
-        return False
-
-    def look(self, now: float, moment: Moment) -> Read:
-        """Return the read that is due."""
-        self._looked = now
-        return self._check.read_again(moment)
+        due = [each for each in polls if each.due_at <= now]
+        if due:
+            batch = ReadBatch()
+            yield [each.next_read(now, batch) for each in due]
 
 
 _warned = Once()

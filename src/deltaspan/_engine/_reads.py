@@ -1,4 +1,4 @@
-"""Reading probes: one read of one probe, guarded, timed and frozen at once."""
+"""One read of one probe: guarded, timed, frozen, and limited if it could block."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from concurrent.futures import wait
 from contextlib import suppress
 from inspect import isawaitable
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from deltaspan._batches import Moment, verifying
+from deltaspan._batches import ReadBatch, current_batch
 from deltaspan._callables import Bound, discard
 from deltaspan._guard import describe, safe_str, say
 from deltaspan._interrupts import let_through, without_frames
@@ -22,8 +22,8 @@ from deltaspan.checks import name_of_probe
 
 __all__ = [
     "NO_READ",
-    "LimitedRead",
     "Read",
+    "ReadLimit",
     "perform_together",
 ]
 
@@ -33,10 +33,20 @@ _NOT_HERE: Final = (
 
 
 _LONG_SECONDS: Final = 0.05
-"""From how long on a read in an async action is said to hold up the event loop."""
+"""The duration from which a read in an async action is reported to hold up the event loop."""
 
 _MOST_KNOWN_TO_BLOCK: Final = 256
 _known_to_block: set[tuple[str, str]] = set()
+
+
+class ReadLimit(NamedTuple):
+    """The limit of a read whose probe blocks, or has a timeout.
+
+    Attributes:
+        seconds: the longest that the read may take. None for any time.
+    """
+
+    seconds: float | None
 
 
 class Read:
@@ -44,8 +54,9 @@ class Read:
 
     Args:
         probe: the probe.
-        values: what it names.
-        moment: when it is read, which it shares with what is read together with it.
+        values: the arguments that it names.
+        batch: the reads that are made together with it.
+        limit: keeps it from holding up the action. None for a read on the thread of the action.
 
     Attributes:
         value: the frozen state, or UNREAD.
@@ -53,28 +64,30 @@ class Read:
         seconds: what the read cost.
     """
 
-    __slots__ = ("_moment", "_probe", "_values", "error", "seconds", "value")
+    __slots__ = ("_batch", "_limit", "_probe", "_values", "error", "seconds", "value")
 
-    def __init__(self, probe: Bound, values: Mapping[str, Any], moment: Moment) -> None:
+    def __init__(
+        self, probe: Bound, values: Mapping[str, Any], batch: ReadBatch, limit: ReadLimit | None = None
+    ) -> None:
         self._probe = probe
         self._values = values
-        self._moment = moment
+        self._batch = batch
+        self._limit = limit
         self.value: Any = UNREAD
         self.error: BaseException | None = None
         self.seconds = 0.0
 
     @property
-    def waits(self) -> bool:
-        """Whether an async action has to wait for it, and so may read others meanwhile."""
-        return self._probe.is_async
-
-    @property
-    def is_async(self) -> bool:
-        """Whether it cannot be read without an event loop."""
-        return self._probe.is_async
+    def must_wait(self) -> bool:
+        """True if an async action has to await it, and may read others meanwhile."""
+        return self._limit is not None or self._probe.is_async
 
     def perform(self) -> None:
-        """Read a probe that answers at once."""
+        """Read a probe in a sync action."""
+        limit = self._limit
+        if limit is not None and limit.seconds is not None:
+            self._perform_in_thread(limit.seconds)
+            return
         awaitable = self.start()
         if awaitable is not None:
             discard(awaitable)
@@ -82,18 +95,24 @@ class Read:
 
     async def perform_async(self) -> None:
         """Read a probe that may have to be awaited."""
+        if self._limit is not None:
+            await self._perform_limited(self._limit.seconds)
+        else:
+            await self._perform_on_loop()
+
+    async def _perform_on_loop(self) -> None:
         awaitable = self.start()
         if awaitable is not None:
             await self.finish(awaitable)
 
     def start(self) -> Any:
-        """Ask the probe, and return what it left to be awaited; None when it has answered."""
-        began = perf_counter()
-        token = verifying.set(self._moment)
+        """Call the probe on this thread, and return its awaitable, if any."""
+        started_at = perf_counter()
+        token = current_batch.set(self._batch)
         try:
             probe = self._probe
             value = probe.call(self._values) if probe.names else probe.function()
-            # What most probes return, a number or a text, is told by one look-up and needs no copy.
+            # Most probes return a number or a string: one look-up tells, and no copy is needed.
             if type(value) not in SCALARS:
                 if isawaitable(value):
                     return value
@@ -101,17 +120,33 @@ class Read:
             self.value = value
         except BaseException as error:
             let_through(error)
-            self.fail(error)  # one that exits, by argparse or pytest.fail, is a probe that failed
+            self.fail(error)  # a probe that exits, by argparse or pytest.fail, is a probe that failed
         finally:
-            verifying.reset(token)
-            self.seconds = perf_counter() - began
+            current_batch.reset(token)
+            self.seconds = perf_counter() - started_at
         return None
 
+    async def finish(self, awaitable: Any) -> None:
+        """Await the awaitable that the probe returned."""
+        started_at = perf_counter()
+        token = current_batch.set(self._batch)
+        try:
+            self.value = self._probe.freeze(await awaitable)
+        except BaseException as error:
+            let_through(error)
+            if issubclass(type(error), asyncio.CancelledError):
+                error = RuntimeError(f"what the probe waited for was cancelled: {describe(error)}")
+            self.fail(error)
+        finally:
+            with suppress(ValueError):  # a coroutine may be closed in another context
+                current_batch.reset(token)
+            self.seconds += perf_counter() - started_at
+
     def fail(self, error: BaseException) -> None:
-        """Note why there is no state."""
+        """Record why there is no state."""
         self.error = without_frames(error)
 
-    def say_that_it_blocks(self) -> None:
+    def warn_that_it_blocks(self) -> None:
         """Log, once for each probe, that an event loop waited for this read."""
         function = self._probe.function
         name = name_of_probe(function) or safe_str(getattr(function, "__qualname__", function))
@@ -126,42 +161,100 @@ class Read:
                 self.seconds * 1000,
             )
 
-    async def finish(self, awaitable: Any) -> None:
-        """Await what a probe left to be awaited."""
-        began = perf_counter()
-        token = verifying.set(self._moment)
+    # With a limit ----------------------------------------------------------------------------------------
+
+    def _unlimited(self) -> Read:
+        """Return a separate read, so that a late thread writes nothing here."""
+        return Read(self._probe, self._values, self._batch)
+
+    def _perform_in_thread(self, seconds: float) -> None:
+        inner = self._unlimited()
+        started_at = perf_counter()
         try:
-            self.value = self._probe.freeze(await awaitable)
+            future = submit(inner.perform)
+        except BaseException as error:  # no thread can be started
+            let_through(error)
+            self.fail(error)
+        else:
+            try:
+                # Not `result(seconds)`: a signal handler may raise the very TimeoutError that it raises.
+                in_time = wait([future], seconds).done
+            finally:
+                future.cancel()
+            if in_time:
+                future.result()
+                self.value, self.error = inner.value, inner.error
+            else:
+                self.error = _timeout(seconds)
+        self.seconds = perf_counter() - started_at
+
+    async def _perform_limited(self, seconds: float | None) -> None:
+        if not on_asyncio():
+            await self._perform_without_asyncio(seconds)
+            return
+        started_at = perf_counter()
+        reading = asyncio.ensure_future(self._read_off_loop())
+        try:
+            # Not `wait_for`: it waits for a probe that ignores its cancellation.
+            await asyncio.wait([reading], timeout=seconds)
+            if reading.done() and not reading.cancelled():
+                self.value, self.error = reading.result()
+            else:
+                self.error = _timeout(seconds)
+        finally:
+            _give_up(reading)
+        self.seconds = perf_counter() - started_at
+
+    async def _read_off_loop(self) -> tuple[Any, BaseException | None]:
+        """Read without holding up the event loop, and return state and error."""
+        if self._probe.is_async:
+            inner = self._unlimited()
+            await inner.perform_async()
+            return inner.value, inner.error
+        try:
+            value = await asyncio.wrap_future(submit(self._call_in_thread))
+            # The thread cannot await what the probe returned, so it is awaited here.
+            if type(value) is _Unawaited:
+                value = self._probe.freeze(await value.awaitable)
         except BaseException as error:
             let_through(error)
-            if issubclass(type(error), asyncio.CancelledError):
-                error = RuntimeError(f"what the probe waited for was cancelled: {describe(error)}")
-            self.fail(error)
-        finally:
-            with suppress(ValueError):  # a coroutine may be closed in another context
-                verifying.reset(token)
-            self.seconds += perf_counter() - began
+            return self.value, without_frames(error)
+        return value, None
+
+    def _call_in_thread(self) -> Any:
+        current_batch.set(self._batch)  # in the context of this call alone
+        value = self._probe.call(self._values)
+        return _Unawaited(value) if isawaitable(value) else self._probe.freeze(value)
+
+    async def _perform_without_asyncio(self, seconds: float | None) -> None:
+        """Read on an event loop other than asyncio's, which cannot interrupt a probe."""
+        if not self._probe.is_async:
+            self.perform()
+        elif seconds is None:
+            await self._perform_on_loop()
+        else:
+            self.error = RuntimeError("an async probe can be given a time limit by asyncio alone")
 
 
 async def _never() -> None:
-    """Stand in for a probe where none was read."""
+    """Stand in for the probe of a read that is never performed."""
 
 
-NO_READ: Final = Read(Bound(_never, (), (), is_async=True, names=()), {}, Moment())
-"""The read that never was: its value is UNREAD, and nobody performs it."""
+NO_READ: Final = Read(Bound(_never, (), (), is_async=True, names=()), {}, ReadBatch())
+"""A read that is never performed: its value stays UNREAD."""
 
 
 async def perform_together(reads: Sequence[Read]) -> None:
-    """Read in an async action: what answers at once in turn, what has to be awaited together."""
+    """Perform the reads of an async action, the awaited ones concurrently."""
     waiting = []
     for read in reads:
-        if read.waits:
+        if read.must_wait:
             waiting.append(read)
         else:
             awaitable = read.start()
             if read.seconds > _LONG_SECONDS:
-                read.say_that_it_blocks()
-            if awaitable is not None:  # its definition did not tell
+                read.warn_that_it_blocks()
+            if awaitable is not None:  # the definition of the probe did not tell
                 await read.finish(awaitable)
     if len(waiting) > 1 and on_asyncio():
         await asyncio.gather(*[read.perform_async() for read in waiting])
@@ -170,105 +263,12 @@ async def perform_together(reads: Sequence[Read]) -> None:
         await read.perform_async()
 
 
-class LimitedRead(Read):
-    """A read that must not hold up the action: its probe is blocking, or has a time limit.
-
-    Args:
-        probe: the probe.
-        values: what it names.
-        moment: when it is read.
-        seconds: the longest that the read may take; None for any time.
-    """
-
-    __slots__ = ("_limit",)
-
-    def __init__(
-        self, probe: Bound, values: Mapping[str, Any], moment: Moment, seconds: float | None
-    ) -> None:
-        super().__init__(probe, values, moment)
-        self._limit = seconds
-
-    @property
-    def waits(self) -> bool:
-        return True
-
-    def perform(self) -> None:
-        if self._limit is None:
-            super().perform()
-            return
-        # A read of its own, so that a thread that comes back too late writes nothing here.
-        inner = Read(self._probe, self._values, self._moment)
-        began = perf_counter()
-        try:
-            future = submit(inner.perform)
-        except BaseException as error:  # no thread can be had
-            let_through(error)
-            self.fail(error)
-        else:
-            try:
-                # Not `result(limit)`: a signal handler may raise the very TimeoutError that it raises.
-                in_time = wait([future], self._limit).done
-            finally:
-                future.cancel()
-            if in_time:
-                future.result()
-                self.value, self.error = inner.value, inner.error
-            else:
-                self.error = self._late()
-        self.seconds = perf_counter() - began
-
-    async def perform_async(self) -> None:
-        if not on_asyncio():
-            await self._perform_elsewhere()
-            return
-        began = perf_counter()
-        reading = asyncio.ensure_future(self._read())
-        try:
-            # Not `wait_for`: it waits for a probe that will not be cancelled.
-            await asyncio.wait([reading], timeout=self._limit)
-            if reading.done() and not reading.cancelled():
-                self.value, self.error = reading.result()
-            else:
-                self.error = self._late()
-        finally:
-            _give_up(reading)
-        self.seconds = perf_counter() - began
-
-    async def _read(self) -> tuple[Any, BaseException | None]:
-        if self._probe.is_async:
-            inner = Read(self._probe, self._values, self._moment)
-            await inner.perform_async()
-            return inner.value, inner.error
-        try:
-            value = await asyncio.wrap_future(submit(self._call))
-            # What a thread cannot await is awaited here.
-            if type(value) is _Unawaited:
-                value = self._probe.freeze(await value.awaitable)
-        except BaseException as error:
-            let_through(error)
-            return self.value, without_frames(error)
-        return value, None
-
-    def _call(self) -> Any:
-        verifying.set(self._moment)  # in the context of this call alone
-        value = self._probe.call(self._values)
-        return _Unawaited(value) if isawaitable(value) else self._probe.freeze(value)
-
-    async def _perform_elsewhere(self) -> None:
-        """Read on an event loop that is not asyncio's, where nothing known could interrupt a probe."""
-        if not self._probe.is_async:
-            self.perform()
-        elif self._limit is None:
-            await super().perform_async()
-        else:
-            self.error = RuntimeError("an async probe can be given a time limit by asyncio alone")
-
-    def _late(self) -> ProbeTimeout:
-        return ProbeTimeout(f"the probe did not answer within {self._limit:g} s")
+def _timeout(seconds: float | None) -> ProbeTimeout:
+    return ProbeTimeout(f"the probe did not answer within {seconds:g} s")
 
 
 class _Unawaited:
-    """What a probe returned that is still to be awaited."""
+    """An awaitable that a probe returned."""
 
     __slots__ = ("awaitable",)
 
@@ -277,7 +277,7 @@ class _Unawaited:
 
 
 _given_up: Final[set[asyncio.Future[Any]]] = set()
-"""Reads that were cancelled and have not ended yet; an event loop holds its tasks weakly."""
+"""Reads that were cancelled and have not ended yet. An event loop holds its tasks weakly."""
 
 
 def _give_up(reading: asyncio.Future[Any]) -> None:

@@ -1,7 +1,22 @@
-"""The steps of one run, the same for a sync and an async action: begin, judge, report, hand out.
+"""One run of one action, from its first baseline to its verdict.
 
-Who takes them, and when, is the business of the engine. What belongs to a run lives here, in an object of
-its own, so that one decorated function may run many times at once.
+The life of a run is a state machine:
+
+    NEW ──enter──▶ OPEN ──exit──────────────────────────────▶ ENDED
+                   │  ▲                                         ▲
+                   │  │ enter, close_silently                   │
+        keep_open, │  │                                         │
+        exit       ▼  │                                         │
+                  PENDING ──abandon─────────────────────────────┤
+                                                                │
+                   OPEN ──exit of a deferred action──▶ DEFERRED ─┘
+
+- NEW: nothing was read.
+- OPEN: the baselines are read, the action acts, the post-states are read. The window of a generator stays
+  open while its consumer has control: `suspend` and `resume` change only the current context.
+- PENDING: the call has returned an awaitable, a generator or a future, and the action goes on in it.
+- DEFERRED: the caller has its result. Post-states may be read again, and the verdict comes in the background.
+- ENDED: there is a report. A run that ends without a verdict is abandoned.
 """
 
 from __future__ import annotations
@@ -11,19 +26,23 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
+from enum import Enum
 from functools import partial
 from time import perf_counter
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from deltaspan._attribution import Locks
-from deltaspan._batches import Moment
-from deltaspan._engine._check_run import ABANDONED, CheckRun, Watched
+from deltaspan._batches import ReadBatch
+from deltaspan._engine._call import Call, Ending
+from deltaspan._engine._check_run import CheckRun
 from deltaspan._engine._claims import claim_of
 from deltaspan._engine._deferred import defer, defer_async
-from deltaspan._engine._plan import CAUSAL_TAG, YIELDED, Plan
-from deltaspan._engine._polling import settle, settle_async, steps_of
+from deltaspan._engine._judge import judge
+from deltaspan._engine._plan import CAUSAL_TAG, Plan
+from deltaspan._engine._polling import Poll, poll, poll_async, poll_steps
 from deltaspan._engine._reads import Read, perform_together
+from deltaspan._engine._report import report_abandoned, report_check
 from deltaspan._guard import guarded, say
 from deltaspan._reports import ActionReport, CheckReport, publish_report
 from deltaspan._telemetry import Resumed, RunTelemetry
@@ -33,95 +52,95 @@ from deltaspan.causal_tag import CausalTag
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive
 from deltaspan.typing import Claim
 
-__all__ = [
-    "Run",
-    "RunSteps",
-    "apply_policy",
-]
+__all__ = ["NO_VERDICT", "Run"]
+
+NO_VERDICT: Final = "the window ended before its verdict was reached"
+"""The explanation of a run that was abandoned, if there is no better one."""
 
 
-def apply_policy(
-    plan: Plan, report: ActionReport, result: Any, error: BaseException | None, *, unheard: bool
-) -> None:
-    """Do what the policy for the outcome asks; the action's own exception always wins.
-
-    Args:
-        plan: the action.
-        report: the report of its run.
-        result: what the action returned, or UNREAD.
-        error: what the action raised, or None.
-        unheard: whether an exception would reach nobody; what should be raised is then logged.
-
-    Raises:
-        DeltaCheckFailed: a check failed, the policy is `raise`, and the action itself did not raise.
-        DeltaInconclusive: likewise for a check without a verdict.
-    """
-    if report.outcome not in ("fail", "inconclusive"):
-        return
-    policy = plan.policy(report.outcome)
-    if policy == "warn" or (policy == "raise" and unheard and error is None):
-        say(logging.WARNING, "%s: %s: %s", report.action, report.outcome, report.explanation)
-    elif policy == "raise" and error is None:
-        raised = DeltaCheckFailed if report.outcome == "fail" else DeltaInconclusive
-        raise raised(report, None if result is UNREAD else result)
+class _State(Enum):
+    NEW = "new"
+    OPEN = "open"
+    PENDING = "pending"
+    DEFERRED = "deferred"
+    ENDED = "ended"
 
 
-class RunSteps:
-    """The state of one run, and what happens at each of its steps.
+# Looking up a member of an enum costs more than a global, and every run does it a few times.
+_NEW, _OPEN, _PENDING, _DEFERRED, _ENDED = _State
+
+
+class Run:
+    """One run of one action, from the first baseline read to the last verdict.
+
+    A context manager, sync and async: entering it reads the baselines, leaving it judges. Whoever calls the
+    action sets `result`. One decorated action may have many runs at once.
 
     Args:
         plan: the action and its checks.
         values: the arguments that checks name.
-        resumed: the run that began in another process, when it is gone on with here.
+        resumed: the run that began in another process, if this one continues it.
 
     Attributes:
         result: what the action returned; UNREAD until it has.
         report: the report, once the run has ended.
-        yielded: how many values a generator has yielded.
-        left: as many, once its consumer has closed it; None for whatever else ends a run.
-        why_abandoned: the sentence for a run that ends without a verdict.
+        why_abandoned: the explanation if the run ends without a verdict.
     """
 
     __slots__ = (
         "__weakref__",
-        "_alive",
-        "_began",
+        "_action_started_at",
+        "_call",
+        "_cannot_raise",
         "_checks",
         "_claim",
-        "_entered",
+        "_collection_probe",
+        "_is_closing",
         "_locks",
-        "_paused",
+        "_opened_at",
         "_plan",
         "_process",
+        "_state",
         "_telemetry",
-        "_unheard",
-        "_values",
-        "left",
+        "_yielded",
         "report",
         "result",
         "why_abandoned",
-        "yielded",
     )
 
     def __init__(self, plan: Plan, values: Mapping[str, Any], resumed: Resumed | None = None) -> None:
         self._plan = plan
         self._telemetry = RunTelemetry(plan.names, resumed)
-        self._values = {**values, CAUSAL_TAG: self._telemetry.tag.id} if plan.names_values else values
-        moment = Moment()
-        self._checks = [CheckRun(check, self._values, self._telemetry.tag, moment) for check in plan.checks]
-        self._locks = (
-            Locks(self._telemetry.tag, may_change_thread=plan.is_generator) if plan.has_locks else None
-        )
-        self._entered = self._began = 0.0
-        self._paused = self._unheard = False
-        self._claim: Claim | Unread | None = UNREAD
+        tag = self._telemetry.tag
+        self._call = call = Call({**values, CAUSAL_TAG: tag.id} if plan.names_values else values, tag)
+        batch = ReadBatch()
+        self._checks = [CheckRun(check, call, batch) for check in plan.checks]
+        self._locks = Locks(tag, may_change_thread=plan.is_generator) if plan.has_locks else None
+        self._state = _NEW
+        self._opened_at = self._action_started_at = 0.0
+        self._claim: Claim | Unread | None = UNREAD  # the claim is asked for once
+        self._yielded = 0
+        self._is_closing = False  # the consumer of a generator is closing it
+        self._cannot_raise = False  # an exception would reach nobody, so it is logged instead
         self._process = current_process()
-        self._alive: weakref.ref[RunSteps] | None = None
+        self._collection_probe: weakref.ref[Run] | None = None
         self.result: Any = UNREAD
         self.report: ActionReport | None = None
-        self.why_abandoned = ABANDONED
-        self.yielded = 0
-        self.left: int | None = None
+        self.why_abandoned = NO_VERDICT
+
+    @classmethod
+    def of_call(cls, plan: Plan, receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Run:
+        """Make the run of one call.
+
+        Args:
+            plan: the action and its checks.
+            receiver: the object that the action is bound to, or None.
+            args: the positional arguments of the call.
+            kwargs: its keyword arguments.
+        """
+        if plan.arguments is None:
+            return cls(plan, {})
+        return cls(plan, plan.arguments.read(args if receiver is None else (receiver, *args), kwargs))
 
     @property
     def tag(self) -> CausalTag:
@@ -130,181 +149,29 @@ class RunSteps:
     @property
     def baselines(self) -> Mapping[str, Read]:
         """The reads before the action, by metric."""
-        return {check.plan.metric: check.pre for check in self._checks}
+        return {check.plan.check.metric: check.pre for check in self._checks}
 
     @property
     def shown_baselines(self) -> Mapping[str, Any]:
-        """What may be shown of the states before the action, by metric; UNREAD where there is none."""
-        return {check.plan.metric: check.shown_baseline for check in self._checks}
+        """The states before the action as they may be shown, by metric, or UNREAD."""
+        return {check.plan.check.metric: check.shown_baseline for check in self._checks}
 
-    def _begin(self) -> None:
-        """Make the window known; its baselines are read next."""
-        self._entered = perf_counter()
-        action, tag = self._plan.action, self._telemetry.tag
-        for check in self._checks:
-            check.enter(action, tag)
-
-    def _opened(self) -> None:
-        """All baselines are read; the action begins right after."""
-        self._began = perf_counter()
-
-    def _readable(self, error: BaseException | None) -> list[Read]:
-        """Return what is read after the action: not what failed before it, nor what would need its loop."""
-        interrupted = self._is_interrupted(error)
-        moment = Moment()
-        return [check.read(moment) for check in self._checks if check.is_readable(interrupted=interrupted)]
-
-    def _retire(self) -> None:
-        """End the window for others, who may write from now on without contending with this run."""
-        for check in self._checks:
-            check.retire()
-
-    def _watched(self, error: BaseException | None) -> list[Watched]:
-        """Return the checks whose post-state is worth another look: those that a change could decide."""
-        claim = self._claimed(error)
-        has_failed = error is not None or claim == "failure"
-        return [
-            Watched(check, patience, partial(self._holds, check, error, claim))
-            for check in self._checks
-            if (patience := check.plan.patience_after(has_failed=has_failed)) is not None
-            and check.is_readable(interrupted=False)
-            and (error is None or check.plan.judged_on_error or check.plan.unchanged_on_error)
-        ]
-
-    def _holds(self, check: CheckRun, error: BaseException | None, claim: Claim | None) -> bool:
-        tag = self._telemetry.tag.id
-        return check.judge(self._known, self.result, error, tag, None, claim=claim).passed
-
-    def _claimed(self, error: BaseException | None) -> Claim | None:
-        """Return what the action says of itself; whoever tells is asked once a run."""
-        claim = self._plan.claim
-        if claim is None:
-            return None
-        if isinstance(self._claim, Unread):
-            self._claim = claim_of(self._plan.action, claim, self._known, self.result, error, self.left)
-        return self._claim
-
-    def _conclude(self, error: BaseException | None, ended: float) -> None:
-        """All post-states are read: judge and report."""
-        values, result, tag = self._known, self.result, self._telemetry.tag.id
-        left = self.left if error is None else None
-        claim = None if self._plan.claim is None else self._claimed(error)
-        self._report_on(
-            [check.report(values, result, error, tag, left, claim) for check in self._checks],
-            ended,
-            claim,
-        )
-
-    def _end(self, error: BaseException | None, ended: float) -> None:
-        """Record, whatever happened, and hand the report out; a run that has none was abandoned."""
-        try:
-            report = self.report
-            if report is None:
-                tag = self._telemetry.tag.id
-                report = self._report_on(
-                    [check.abandoned(tag, self.why_abandoned) for check in self._checks], ended
-                )
-            self._telemetry.finish(report, error)
-        finally:
-            # An export that is interrupted, likely by Ctrl-C, must not leave this run current for ever.
-            self._telemetry.leave()
-            if self.report is not None:
-                self._hand_out(self.report)
-
-    def _hand_out(self, report: ActionReport) -> None:
-        publish_report(report)
-        hook = self._plan.options.on_report
-        if hook is not None:
-            guarded(f"the on_report hook of {report.action}", hook, report)
-
-    def _report_on(self, checks: list[CheckReport], ended: float, claim: Claim | None = None) -> ActionReport:
-        tag = self._telemetry.tag
-        action_seconds = ended - self._began
-        verifying = perf_counter() - self._entered - action_seconds
-        self.report = ActionReport(
-            self._plan.action,
-            tag.id,
-            tuple(checks),
-            tag.parent_id,
-            tag.root_id,
-            action_seconds,
-            verifying,
-            self._telemetry.attempt,
-            claim,
-        )
-        return self.report
-
-    def _act_on(self, error: BaseException | None) -> None:
-        if self.report is not None:
-            unheard = self._unheard or self.left is not None
-            apply_policy(self._plan, self.report, self.result, error, unheard=unheard)
-
-    @property
-    def _known(self) -> Mapping[str, Any]:
-        """What an expected value may name of the run, but its result."""
-        return {**self._values, YIELDED: self.yielded} if self._plan.is_generator else self._values
-
-    def _fault_in(self, error: BaseException | None) -> BaseException | None:
-        """Return what the action failed with: a generator that does as it is told, and closes, did not."""
-        return None if self.left is not None and issubclass(type(error), GeneratorExit) else error
-
-    def _is_interrupted(self, error: BaseException | None) -> bool:
-        """Return whether nothing may be awaited any more."""
-        return self.left is not None or not (error is None or issubclass(type(error), Exception))
-
-
-class Run(RunSteps):
-    """One run of one action, from the first baseline read to the last verdict.
-
-    A context manager, sync and async: entering reads the baselines, leaving judges. `result` is set by
-    whoever calls the action.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def of_call(cls, plan: Plan, receiver: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Run:
-        """Make the run of one call, with the arguments as the action itself receives them."""
-        if plan.arguments is None:
-            return cls(plan, {})
-        return cls(plan, plan.arguments.read(args if receiver is None else (receiver, *args), kwargs))
-
-    def pause(self) -> None:
-        """Keep the window open when this block ends: the action goes on elsewhere, and enters again there."""
-        self._paused = True
-
-    def suspend(self) -> None:
-        """Leave a generator's body for its consumer, to whom nothing of this run is current."""
-        if self._alive is None:
-            self._alive = watch(self)
-        self.yielded += 1
-        self._telemetry.suspend()
-
-    def resume(self, thrown: BaseException | None) -> None:
-        """Enter a generator's body again, with what its consumer throws into it, or None."""
-        self.left = self.yielded if isinstance(thrown, GeneratorExit) else None
-        self._telemetry.enter()
-
-    def settle(self, error: BaseException | None) -> None:
-        """Close the window where an exception would reach nobody; what should be raised is logged instead."""
-        self._unheard, self._paused, self._alive = True, False, None
-        self._telemetry.enter()
-        self.__exit__(None, error, None)
+    # Around a call ---------------------------------------------------------------------------------------
 
     def __enter__(self) -> Run:
         self._telemetry.enter()
-        if self._paused:
-            self._paused = False
+        if self._state is _PENDING:
+            self._state = _OPEN
             return self
         try:
             if self._locks is not None:
                 for check in self._checks:
                     check.lock(self._locks)
-            self._begin()
+            self._open()
             for check in self._checks:
-                if check.is_read and check.pre.error is None:
+                if check.early_verdict is None:
                     check.pre.perform()
-            self._opened()
+            self._action_started_at = perf_counter()
         except BaseException:
             self.abandon()
             raise
@@ -313,73 +180,111 @@ class Run(RunSteps):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._paused and error is None:
+        if self._state is _PENDING and error is None:
             self._telemetry.leave()
             return
-        ended = perf_counter()
-        if self._process is not current_process() or self._alive is not None:
-            if self._ends_elsewhere(error):
+        ended_at = perf_counter()
+        if self._process is not current_process() or self._collection_probe is not None:
+            if self._must_close_elsewhere(error):
                 return
-            error = self._fault_in(error)
-        if self._is_deferred(error):
-            self._defer(ended, error)
+            error = self._failure_of(error)
+        if self._is_deferrable(error):
+            self._defer(ended_at, error)
             return
         try:
-            self._read(error)
-            if self._plan.is_patient and not self._is_interrupted(error):
-                settle(self._watched(error), ended)
-            self._conclude(error, ended)
+            self._read_post_states(error)
+            if self._plan.is_polled and not self._is_interrupted(error):
+                poll(self._polls(error, ended_at))
+            self._conclude(error, ended_at)
         finally:
-            self._end_and_release(error, ended)
-        self._act_on(error)
+            self._release_and_end(error, ended_at)
+        self._apply_policy(error)
 
     async def __aenter__(self) -> Run:
-        self._alive = watch(self)
+        self._collection_probe = watch(self)
         self._telemetry.enter()
-        if self._paused:
-            self._paused = False
+        if self._state is _PENDING:
+            self._state = _OPEN
             return self
         try:
             if self._locks is not None:
                 for check in self._checks:
                     await check.lock_async(self._locks)
-            self._begin()
-            await perform_together(
-                [check.pre for check in self._checks if check.is_read and check.pre.error is None]
-            )
-            self._opened()
+            self._open()
+            await perform_together([check.pre for check in self._checks if check.early_verdict is None])
+            self._action_started_at = perf_counter()
         except BaseException as error:
-            ended = self._ended_open()
-            if ended is not None:
-                await self._end_and_release_async(None, ended, error)
+            ended_at = self._end_of_unclosed()
+            if ended_at is not None:
+                await self._release_and_end_async(None, ended_at, error)
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        ended = perf_counter()
-        if self._process is not current_process() or self._alive is not None:
-            if self._ends_elsewhere(error):
+        ended_at = perf_counter()
+        if self._process is not current_process() or self._collection_probe is not None:
+            if self._must_close_elsewhere(error):
                 return
-            error = self._fault_in(error)
-        if self._is_deferred(error) and (self._plan.first_async_metric is None or on_asyncio()):
-            await self._defer_async(ended, error)
+            error = self._failure_of(error)
+        if self._is_deferrable(error) and (self._plan.first_async_metric is None or on_asyncio()):
+            await self._defer_async(ended_at, error)
             return
         try:
             if self._is_interrupted(error):
-                self._read(error)
+                self._read_post_states(error)
             else:
-                await perform_together(self._readable(error))
-                if self._plan.is_patient:
-                    await settle_async(self._watched(error), ended)
-            self._conclude(error, ended)
+                await perform_together(self._new_post_reads(error))
+                if self._plan.is_polled:
+                    await poll_async(self._polls(error, ended_at))
+            self._conclude(error, ended_at)
         finally:
-            await self._end_and_release_async(error, ended, error)
-        self._act_on(error)
+            await self._release_and_end_async(error, ended_at, error)
+        self._apply_policy(error)
+
+    def keep_open(self) -> None:
+        """Keep the window open when this block ends.
+
+        The action goes on elsewhere, and enters the run again there.
+        """
+        self._state = _PENDING
+
+    def close_silently(self, error: BaseException | None) -> None:
+        """Close the window in a place where an exception would reach nobody.
+
+        An exception that should be raised is logged instead.
+
+        Args:
+            error: what the action raised, or None.
+        """
+        self._cannot_raise, self._collection_probe = True, None
+        self._state = _OPEN
+        self._telemetry.enter()
+        self.__exit__(None, error, None)
+
+    # Around the steps of a generator ---------------------------------------------------------------------
+
+    def suspend(self) -> None:
+        """Detach the context of the run before a generator yields to its consumer."""
+        if self._collection_probe is None:
+            self._collection_probe = watch(self)
+        self._yielded += 1
+        self._telemetry.suspend()
+
+    def resume(self, thrown: BaseException | None) -> None:
+        """Attach the context of the run again, before the generator goes on.
+
+        Args:
+            thrown: what its consumer throws into it, or None.
+        """
+        self._is_closing = isinstance(thrown, GeneratorExit)
+        self._telemetry.enter()
+
+    # By hand ---------------------------------------------------------------------------------------------
 
     def capture(self, baseline: Mapping[str, Any] | None = None) -> None:
-        """Open the window by hand; nothing stays current between `capture` and `conclude`.
+        """Open the window by hand. Nothing stays current between `capture` and `verify`.
 
         Args:
             baseline: frozen states by metric that were read earlier, instead of reading now.
@@ -390,141 +295,279 @@ class Run(RunSteps):
             self.__enter__()
         else:
             self._telemetry.enter()
-            self._begin()
+            self._open()
             for check in self._checks:
-                check.pre.value = baseline[check.plan.metric]
-            self._opened()
+                check.pre.value = baseline[check.plan.check.metric]
+            self._action_started_at = perf_counter()
         self._telemetry.leave()
 
-    def conclude(self) -> None:
-        """Close a window that was opened by hand; what it raises is as for a decorated action."""
-        self._process = current_process()  # whoever asks, parent or forked child, is answered
+    def verify(self) -> None:
+        """Close a window that was opened by hand, and judge.
+
+        Raises:
+            DeltaCheckFailed: a check failed and the policy is `raise`.
+            DeltaInconclusive: a check has no verdict and the policy is `raise`.
+        """
+        self._process = current_process()  # a parent or a forked child may verify, whoever asks
         self._telemetry.enter()
         self.__exit__(None, None, None)
 
     def abandon(self) -> None:
         """End a run that nobody will verify any more, or whose baselines were interrupted."""
-        ended = self._ended_open()
-        if ended is not None:
-            self._end_and_release(None, ended)
+        ended_at = self._end_of_unclosed()
+        if ended_at is not None:
+            self._release_and_end(None, ended_at)
 
-    def give_up(self, why: str) -> None:
-        """End a run that cannot be followed to its end, while its caller still listens.
+    def abandon_because(self, reason: str) -> None:
+        """End a run whose action cannot be observed, and apply the policy.
 
         Args:
-            why: the sentence that says so, with the cure.
+            reason: the sentence that explains it, and what to write instead.
         """
-        self.why_abandoned = why
+        self.why_abandoned = reason
         self.abandon()
-        self._act_on(None)
+        self._apply_policy(None)
 
-    def _ended_open(self) -> float | None:
-        """Return when a run ended that nobody closed; None when it is to be ended elsewhere."""
-        if self._ends_elsewhere(None):
-            return None
-        ended = perf_counter()
-        self._began = self._began or ended
-        self._entered = self._entered or ended  # it may have waited for a lock until now
-        return ended
+    # Steps -----------------------------------------------------------------------------------------------
 
-    def _is_deferred(self, error: BaseException | None) -> bool:
-        return self._plan.options.deferred and not self._is_interrupted(error)
+    def _open(self) -> None:
+        """Open the windows of all checks. Their baselines are read next."""
+        self._state = _OPEN
+        self._opened_at = perf_counter()
+        action = self._plan.action
+        for check in self._checks:
+            check.open(action)
 
-    def _defer(self, ended: float, error: BaseException | None) -> None:
-        """Let the caller go on once the post-states are read; the verdict is reached in the background."""
-        if self._plan.first_async_metric is None:
-            with self._ended_if_interrupted(ended, error):
-                self._read(error)
-                self._retire()
-            self._let_go()
-            defer(steps_of(self._watched(error), ended), partial(self._settled, error, ended))
-        else:
-            self._let_go()
-            defer_async(self._read_and_settle_async(error, ended))
+    def _new_post_reads(self, error: BaseException | None) -> list[Read]:
+        can_await = not self._is_interrupted(error)
+        batch = ReadBatch()
+        return [
+            check.new_post_read(batch) for check in self._checks if check.is_readable(can_await=can_await)
+        ]
 
-    async def _defer_async(self, ended: float, error: BaseException | None) -> None:
-        """Do the same in an async action, whose probes may have to be awaited."""
-        with self._ended_if_interrupted(ended, error):
-            await perform_together(self._readable(error))
-            self._retire()
-        self._let_go()
-        if self._plan.first_async_metric is None:
-            defer(steps_of(self._watched(error), ended), partial(self._settled, error, ended))
-        else:
-            defer_async(self._settle_async(error, ended))
-
-    @contextmanager
-    def _ended_if_interrupted(self, ended: float, error: BaseException | None) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self._end_and_release(error, ended)
-            raise
-
-    def _let_go(self) -> None:
-        self._telemetry.leave()
-        self._telemetry.defer()
-        self._unheard = True
-
-    def _read(self, error: BaseException | None) -> None:
-        for read in self._readable(error):
+    def _read_post_states(self, error: BaseException | None) -> None:
+        for read in self._new_post_reads(error):
             read.perform()
 
-    def _settled(self, error: BaseException | None, ended: float) -> None:
-        if self.report is not None:
-            return
-        try:
-            self._conclude(error, ended)
-        finally:
-            self._end_and_release(error, ended)
-        self._act_on(error)
+    def _retire(self) -> None:
+        """Let other windows open without contending with this run, whose verdict comes later."""
+        for check in self._checks:
+            check.retire()
 
-    async def _read_and_settle_async(self, error: BaseException | None, ended: float) -> None:
-        try:
-            await perform_together(self._readable(error))
-            self._retire()
-            await settle_async(self._watched(error), ended)
-        finally:
-            self._settled(error, ended)
+    def _polls(self, error: BaseException | None, ended_at: float) -> list[Poll]:
+        """Return the polls of the checks that a further read could decide."""
+        ending = self._ending(error)
+        return [
+            Poll(check, polling, partial(_passes, check, ending), ended_at)
+            for check in self._checks
+            if (polling := check.plan.polling(has_failed=ending.has_failed)) is not None
+            and check.is_readable(can_await=True)
+            and (error is None or check.plan.is_judged_on_error)
+        ]
 
-    async def _settle_async(self, error: BaseException | None, ended: float) -> None:
-        try:
-            await settle_async(self._watched(error), ended)
-        finally:
-            self._settled(error, ended)
+    def _ending(self, error: BaseException | None) -> Ending:
+        """Return the end of the action. Its claim is asked for once a run."""
+        plan = self._plan
+        yielded = self._yielded if plan.is_generator else None
+        ending = Ending(self.result, error, yielded, is_closed_early=self._is_closing and error is None)
+        if plan.claim is not None:
+            if isinstance(self._claim, Unread):
+                self._claim = claim_of(plan.action, plan.claim, self._call, ending)
+            ending.claim = self._claim
+        return ending
 
-    async def _end_and_release_async(
-        self, error: BaseException | None, ended: float, by: BaseException | None
-    ) -> None:
-        # Only a coroutine that is closed may not await any more. One that is cancelled may, and must: a lock
-        # that is held over a network is released over it.
-        if self._locks is None or not on_asyncio() or self._is_closed(by):
-            self._end_and_release(error, ended)
-            return
-        try:
-            await self._locks.release_async()
-        finally:
-            self._end(error, ended)
+    def _conclude(self, error: BaseException | None, ended_at: float) -> None:
+        """Judge and report. All post-states are read."""
+        ending = self._ending(error)
+        self._report_on([report_check(check, ending) for check in self._checks], ended_at, ending.claim)
 
-    def _is_closed(self, error: BaseException | None) -> bool:
-        return issubclass(type(error), GeneratorExit) and not self._plan.is_generator
+    def _report_on(
+        self, checks: list[CheckReport], ended_at: float, claim: Claim | None = None
+    ) -> ActionReport:
+        tag = self._call.tag
+        action_seconds = ended_at - self._action_started_at
+        verification_seconds = perf_counter() - self._opened_at - action_seconds
+        self.report = ActionReport(
+            self._plan.action,
+            tag.id,
+            tuple(checks),
+            tag.parent_id,
+            tag.root_id,
+            action_seconds,
+            verification_seconds,
+            self._telemetry.attempt,
+            claim,
+        )
+        return self.report
 
-    def _ends_elsewhere(self, error: BaseException | None) -> bool:
-        """Return whether this is not the place to close the window: another will, or has been told to."""
-        if self._process is not current_process():
-            self._telemetry.leave()
-            return True
-        if self._alive is None or not is_collected(self._alive):
-            return False
-        self._telemetry.leave()
-        later(partial(copy_context().run, self.settle, self._fault_in(error)))
-        return True
-
-    def _end_and_release(self, error: BaseException | None, ended: float) -> None:
-        # First the locks, while the run is still current: whatever a signal handler calls meanwhile on this
-        # thread knows then that they are held, and does not wait for them.
+    def _release_and_end(self, error: BaseException | None, ended_at: float) -> None:
+        # The locks come first, while the run is still current: an action that a signal handler calls
+        # meanwhile on this thread can see that they are held, and does not wait for them.
         try:
             if self._locks is not None:
                 self._locks.release()
         finally:
-            self._end(error, ended)
+            self._end(error, ended_at)
+
+    async def _release_and_end_async(
+        self, error: BaseException | None, ended_at: float, by: BaseException | None
+    ) -> None:
+        # Only a coroutine that is closed must not await any more. One that is cancelled may, and must: a lock
+        # that is held over a network is released over it.
+        is_closed = issubclass(type(by), GeneratorExit) and not self._plan.is_generator
+        if self._locks is None or not on_asyncio() or is_closed:
+            self._release_and_end(error, ended_at)
+            return
+        try:
+            await self._locks.release_async()
+        finally:
+            self._end(error, ended_at)
+
+    def _end(self, error: BaseException | None, ended_at: float) -> None:
+        """Record the run and publish its report. A run without a report was abandoned."""
+        try:
+            report = self.report
+            if report is None:
+                reason = self.why_abandoned
+                report = self._report_on(
+                    [report_abandoned(check, reason) for check in self._checks], ended_at
+                )
+            self._telemetry.finish(report, error)
+        finally:
+            # If an export is interrupted, by Ctrl-C for example, this run must not stay current for ever.
+            self._telemetry.leave()
+            self._state = _ENDED
+            if self.report is not None:
+                self._publish(self.report)
+
+    def _publish(self, report: ActionReport) -> None:
+        publish_report(report)
+        hook = self._plan.options.on_report
+        if hook is not None:
+            guarded(f"the on_report hook of {report.action}", hook, report)
+
+    def _apply_policy(self, error: BaseException | None) -> None:
+        """Log or raise, as the policy for the outcome says.
+
+        The exception of the action itself always takes precedence.
+
+        Args:
+            error: what the action raised, or None.
+
+        Raises:
+            DeltaCheckFailed: a check failed, the policy is `raise`, and the action itself did not raise.
+            DeltaInconclusive: a check has no verdict, the policy is `raise`, and the action did not raise.
+        """
+        report = self.report
+        if report is None or report.outcome not in ("fail", "inconclusive"):
+            return
+        policy = self._plan.policy(report.outcome)
+        cannot_raise = self._cannot_raise or self._is_closing
+        if policy == "warn" or (policy == "raise" and cannot_raise and error is None):
+            say(logging.WARNING, "%s: %s: %s", report.action, report.outcome, report.explanation)
+        elif policy == "raise" and error is None:
+            raised = DeltaCheckFailed if report.outcome == "fail" else DeltaInconclusive
+            raise raised(report, None if self.result is UNREAD else self.result)
+
+    # How an action ended ---------------------------------------------------------------------------------
+
+    def _failure_of(self, error: BaseException | None) -> BaseException | None:
+        """Return the error of the action, or None for a generator that was closed."""
+        return None if self._is_closing and issubclass(type(error), GeneratorExit) else error
+
+    def _is_interrupted(self, error: BaseException | None) -> bool:
+        """Return whether awaiting is no longer possible."""
+        return self._is_closing or not (error is None or issubclass(type(error), Exception))
+
+    def _end_of_unclosed(self) -> float | None:
+        """Return the end of an unclosed run, or None to close it elsewhere."""
+        if self._must_close_elsewhere(None):
+            return None
+        ended_at = perf_counter()
+        self._action_started_at = self._action_started_at or ended_at
+        self._opened_at = self._opened_at or ended_at  # it may have waited for a lock until now
+        return ended_at
+
+    def _must_close_elsewhere(self, error: BaseException | None) -> bool:
+        """Return whether the window must be closed elsewhere, and see to it.
+
+        A forked child leaves the window to its parent. The garbage collector leaves it to the background
+        thread, because probes must not be read in the middle of a collection.
+        """
+        if self._process is not current_process():
+            self._telemetry.leave()
+            return True
+        if self._collection_probe is None or not is_collected(self._collection_probe):
+            return False
+        self._telemetry.leave()
+        later(partial(copy_context().run, self.close_silently, self._failure_of(error)))
+        return True
+
+    # Deferred --------------------------------------------------------------------------------------------
+
+    def _is_deferrable(self, error: BaseException | None) -> bool:
+        return self._plan.options.deferred and not self._is_interrupted(error)
+
+    def _defer(self, ended_at: float, error: BaseException | None) -> None:
+        """Let the caller go on once the post-states are read."""
+        if self._plan.first_async_metric is None:
+            with self._ended_if_interrupted(ended_at, error):
+                self._read_post_states(error)
+                self._retire()
+            self._let_caller_go_on()
+            defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
+        else:
+            self._let_caller_go_on()
+            defer_async(self._read_and_poll_async(error, ended_at))
+
+    async def _defer_async(self, ended_at: float, error: BaseException | None) -> None:
+        """Let the caller of an async action go on, as `_defer` does."""
+        with self._ended_if_interrupted(ended_at, error):
+            await perform_together(self._new_post_reads(error))
+            self._retire()
+        self._let_caller_go_on()
+        if self._plan.first_async_metric is None:
+            defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
+        else:
+            defer_async(self._poll_async(error, ended_at))
+
+    @contextmanager
+    def _ended_if_interrupted(self, ended_at: float, error: BaseException | None) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._release_and_end(error, ended_at)
+            raise
+
+    def _let_caller_go_on(self) -> None:
+        self._telemetry.leave()
+        self._telemetry.defer()
+        self._cannot_raise = True
+        self._state = _DEFERRED
+
+    async def _read_and_poll_async(self, error: BaseException | None, ended_at: float) -> None:
+        try:
+            await perform_together(self._new_post_reads(error))
+            self._retire()
+            await poll_async(self._polls(error, ended_at))
+        finally:
+            self._end_deferred(error, ended_at)
+
+    async def _poll_async(self, error: BaseException | None, ended_at: float) -> None:
+        try:
+            await poll_async(self._polls(error, ended_at))
+        finally:
+            self._end_deferred(error, ended_at)
+
+    def _end_deferred(self, error: BaseException | None, ended_at: float) -> None:
+        if self._state is _ENDED:
+            return
+        try:
+            self._conclude(error, ended_at)
+        finally:
+            self._release_and_end(error, ended_at)
+        self._apply_policy(error)
+
+
+def _passes(check: CheckRun, ending: Ending) -> bool:
+    return judge(check, ending).passed

@@ -251,14 +251,14 @@ def test_a_baseline_that_is_not_of_tagged_rows_has_no_verdict(table):
 
 
 def test_a_descendant_that_is_no_tag_is_refused(table):
-    from deltaspan._engine._handoff_format import seal, unseal  # noqa: PLC0415  # to make what nobody else would
+    from deltaspan._engine._handoff_format import sign, verify_and_load  # noqa: PLC0415  # to make what nobody else would
 
     here = window("w", table.check().by(1))
     here.capture_baseline()
-    content = unseal(here.to_json(), None)
+    content = verify_and_load(here.to_json(), None)
     content["checks"][0]["descendants"] = ["anything"]
     with pytest.raises(DefinitionValueError, match="never writes such a content"):
-        Window.from_json(seal(content, None), table.check().by(1))
+        Window.from_json(sign(content, None), table.check().by(1))
 
 
 def test_headers_within_an_action_make_what_takes_them_up_its_own(table):

@@ -21,7 +21,7 @@ def refusal(action):
 def test_a_descriptor_that_hides_its_function_is_refused_with_the_right_order(kind):
     assert refusal(kind(lambda self: self)) == (
         f"expects must stand below the decorator that made this {kind.__name__}, "
-        "which is no function that could be called:\n"
+        "which is not a function that could be called:\n"
         f"    @{kind.__name__}\n"
         "    @expects(...)\n"
         "    def action(...)"

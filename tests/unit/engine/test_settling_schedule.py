@@ -2,8 +2,8 @@
 
 import pytest
 
-from deltaspan._engine import _polling as _settling
-from deltaspan._engine._polling import settle, steps_of
+from deltaspan._engine import _polling
+from deltaspan._engine._polling import Poll, poll, poll_steps
 from deltaspan.checks import Patience
 
 
@@ -29,7 +29,7 @@ class Looked:
         self.passes = passes
         self.takes = takes
         self.reads = []
-        self.seconds = None
+        self.settle_seconds = None
         self.perform()
 
     def perform(self):
@@ -41,20 +41,24 @@ class Looked:
     def elapsed(self):
         return round(self.clock.now - 1000, 6)
 
-    def read_again(self, moment):
+    def read_again(self, batch):
         return self
 
     def holds(self):
         return self.passes(self.read_at)
 
-    def settled(self, seconds):
-        self.seconds = round(seconds, 6)
+    def poll(self):
+        return Poll(self, self.patience, self.holds, 1000.0)
+
+    @property
+    def seconds(self):
+        return round(self.settle_seconds, 6)
 
 
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(_settling, "time", made)
+    monkeypatch.setattr(_polling, "time", made)
     return made
 
 
@@ -68,7 +72,7 @@ def always(_):
 
 def looked(clock, seconds, every, passes, *, holding=False, takes=0.0):
     check = Looked(clock, Patience(seconds, every, holding), passes, takes)
-    settle([check], 1000.0)
+    poll([check.poll()])
     return check
 
 
@@ -129,7 +133,7 @@ def test_holding_ends_at_the_first_read_that_refutes_it(clock):
 def test_several_checks_have_a_schedule_each(clock):
     quick = Looked(clock, Patience(1, 0.25, holding=False), lambda at: at >= 0.5)
     slow = Looked(clock, Patience(1.1, 0.6, holding=False), never)
-    settle([quick, slow], 1000.0)
+    poll([quick.poll(), slow.poll()])
 
     assert (quick.reads, slow.reads) == ([0, 0.25, 0.5], [0, 0.6, 1.1])
     assert (quick.seconds, slow.seconds) == (0.5, 1.1)
@@ -144,13 +148,13 @@ def test_a_check_is_judged_once_a_read(clock):
 
     other = Looked(clock, Patience(1, 0.1, holding=False), never)
     check = Looked(clock, Patience(1, 0.5, holding=False), passes)
-    settle([check, other], 1000.0)
+    poll([check.poll(), other.poll()])
 
     assert asked == [0, 0.5]  # at the deadline nothing is left to decide
 
 
 def test_a_pause_is_asked_for_exactly(clock):
     check = Looked(clock, Patience(0.5, 0.2, holding=False), never)
-    steps = steps_of([check], 1000.0)
+    steps = poll_steps([check.poll()])
 
     assert next(steps) == pytest.approx(0.2)

@@ -62,7 +62,7 @@ def test_a_text_that_was_corrupted_is_refused(check):
 
     assert refusal(Window.from_json, changed(text, name="lead"), check) == (
         [ValueError],
-        "this window was corrupted on its way: its digest does not fit its content",
+        "the window document is corrupt: its digest does not match its content",
     )
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
-from deltaspan._batches import verifying
+from deltaspan._batches import current_batch
 from deltaspan._callables import discard, is_async, parameters_of
 from deltaspan._interrupts import let_through
 from deltaspan._state.render import show
@@ -114,7 +114,7 @@ class _Part:
 
     def _shared(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[_Snapshot, _Read]:
         read_once = partial(self._read, *args, **kwargs)
-        batch = verifying.get()
+        batch = current_batch.get()
         if batch is None:
             return _Snapshot(), read_once
         # By identity: the read and the arguments live as long as the run, and may be unhashable.
@@ -123,7 +123,7 @@ class _Part:
             tuple(map(id, args)),
             tuple((name, id(value)) for name, value in kwargs.items()),
         )
-        return batch.shared.setdefault(key, _Snapshot()), read_once
+        return batch.setdefault(key, _Snapshot()), read_once
 
     def _part_of(self, snapshot: Any) -> Any:
         part = self._part
