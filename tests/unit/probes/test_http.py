@@ -605,5 +605,5 @@ def test_a_word_for_what_is_wrong_at_definition():
         http.count("http://x", cursor="/a", next_page="/b")
     with pytest.raises(DefinitionTypeError, match=r"client= takes an httpx\.Client or httpx\.AsyncClient"):
         http.json("http://x", client=httpx)
-    with pytest.raises(DefinitionTypeError, match="headers= takes a mapping of text to text"):
+    with pytest.raises(DefinitionTypeError, match="headers= takes a mapping of str to str"):
         http.json("http://x", headers={"a": 1})

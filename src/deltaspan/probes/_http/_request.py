@@ -245,7 +245,7 @@ def http_probe(
     if not (client is None or isinstance(client, httpx.Client | httpx.AsyncClient)):
         raise DefinitionTypeError(f"client= takes an httpx.Client or httpx.AsyncClient, not {client!r}")
     if not (source.is_absolute or (client is not None and str(client.base_url))):
-        url = source.url.rpartition("@")[2]  # without a scheme, no password is recognized
+        url = source.shown.rpartition("@")[2]  # without a scheme, no password is recognized
         raise DefinitionValueError(
             f"{url!r} does not say where the server is; begin the URL with http:// or https://, or give a "
             f"client= that has a base_url"
