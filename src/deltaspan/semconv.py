@@ -1,6 +1,7 @@
-"""Every name that deltaspan puts on the wire; docs/telemetry.md says where each occurs.
+"""The names that deltaspan puts on the wire.
 
-Generated from telemetry/model: change the model, then run `make reference`.
+docs/telemetry.md says where each name occurs. Both are generated from telemetry/model. To change a
+name, change the model and run `make reference`.
 """
 
 from __future__ import annotations
