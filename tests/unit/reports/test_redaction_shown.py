@@ -133,6 +133,6 @@ def test_other_checks_of_the_action_are_shown():
 
 def test_by_must_be_callable():
     with pytest.raises(
-        DefinitionTypeError, match="redacted takes a callable that says what may be shown, not 3"
+        DefinitionTypeError, match="redacted takes a callable that returns what may be shown, not 3"
     ):
         change("rows", len).redacted(by=3)
