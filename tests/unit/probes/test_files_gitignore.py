@@ -45,6 +45,8 @@ def seen_by_git(root):
 @example(["a/keep", "a/b"], ["a/**", "!a/keep"], {})
 @example(["a/keep/b", "a/b"], ["a/**", "!a/keep/"], {})
 @example(["a/a.log", "a.log"], ["*.log"], {"a": ["!a.log"]})
+@example(["keep/a/a"], ["[ab]"], {"a": [], "keep": ["!/a"]})
+@example(["a/a", "a/b"], ["a", "!/a"], {})
 def test_a_tree_shows_what_git_would_add(tmp_path_factory, paths, rules, nested):
     root = tmp_path_factory.mktemp("tree")
     files = dict.fromkeys(paths, "")

@@ -14,6 +14,8 @@ NAME: Final = ".gitignore"
 GIT: Final = ".git"
 """The folder of git, or in a work tree its file. A tree with gitignore= never includes it."""
 
+_BELOW_A_FOLDER: Final = "ps_d"
+"""The group that has matched the `/` behind a folder."""
 _TRAILING: Final = re.compile(r"(?<!\\)[ ]+\r?$|\r$")
 """White space that is not part of a pattern."""
 
@@ -67,7 +69,21 @@ class GitIgnore:
         The caller has not ignored its folder.
         """
         rules = self._of_folders if is_folder else self._of_files
-        is_included = rules.check_file(path[len(self._folder) :]).include
+        is_included = _last_word(rules, path[len(self._folder) :])
         if is_included is None and self._above is not None:
             return self._above.ignores(path, is_folder=is_folder)
         return bool(is_included)
+
+
+def _last_word(rules: Any, path: str) -> bool | None:
+    """Return whether the last pattern that matches a path ignores it; None if none matches.
+
+    A pattern of pathspec also matches whatever lies below a folder that it names, and tells so by a group of
+    its expression. To git such a pattern says nothing about what is below: `!/a` brings the folder back, and
+    the file `a/a` may still be ignored.
+    """
+    for pattern in reversed(rules.patterns):
+        result = None if pattern.include is None else pattern.match_file(path)
+        if result is not None and result.match.groupdict().get(_BELOW_A_FOLDER) is None:
+            return bool(pattern.include)
+    return None
