@@ -65,7 +65,7 @@ def let_through(error: BaseException) -> None:
         BaseException: the interrupt, as the same object.
     """
     for raised, trace in _raised_here(error):
-        if _is_interrupt(raised, trace):
+        if _is_interrupt(raised, trace, is_caught=raised is not error):
             raise raised
 
 
@@ -110,10 +110,11 @@ def _entries(trace: TracebackType | None) -> Iterator[TracebackType]:
         trace = trace.tb_next
 
 
-def _is_interrupt(error: BaseException, trace: TracebackType | None) -> bool:
+def _is_interrupt(error: BaseException, trace: TracebackType | None, *, is_caught: bool) -> bool:
     kind = type(error)
     if issubclass(kind, asyncio.CancelledError):
-        return _is_cancelled()
+        # If nobody can tell, what a library made of it decides: a time limit of its own ends in another error.
+        return _is_cancelled(otherwise=not is_caught)
     if (
         issubclass(kind, KeyboardInterrupt)
         or _is_from_handler(trace)
@@ -129,14 +130,16 @@ def _is_interrupt(error: BaseException, trace: TracebackType | None) -> bool:
     return (module, name) != _PANIC and _instruction(trace)[0] not in _RAISING
 
 
-def _is_cancelled() -> bool:
-    """Return whether the current task was cancelled. Python 3.10 cannot tell: True."""
+def _is_cancelled(*, otherwise: bool) -> bool:
+    """Return whether the current task was cancelled; `otherwise` on Python 3.10, which cannot tell."""
     try:
         task = asyncio.current_task()
     except RuntimeError:  # no event loop runs on this thread
         return False
     cancelling = getattr(task, "cancelling", None)
-    return task is not None and (cancelling is None or cancelling() > 0)
+    if task is None:
+        return False
+    return otherwise if cancelling is None else cancelling() > 0
 
 
 def _is_from_handler(trace: TracebackType | None) -> bool:
