@@ -25,6 +25,7 @@ from __future__ import annotations
 import asyncio
 import dis
 import signal
+import sys
 from collections.abc import Iterator
 from functools import partial
 from inspect import CO_VARARGS
@@ -40,6 +41,8 @@ _cause: Final = BaseException.__dict__["__cause__"]
 _context: Final = BaseException.__dict__["__context__"]
 _module: Final = type.__dict__["__module__"]
 _name: Final = type.__dict__["__name__"]
+
+_CAN_BE_UNCANCELLED: Final = sys.version_info >= (3, 11)
 
 _RAISING: Final = frozenset({"RAISE_VARARGS", "RERAISE"})
 _NEVER_RAISING: Final = frozenset({"JUMP_ABSOLUTE", "JUMP_BACKWARD"})
@@ -113,7 +116,7 @@ def _entries(trace: TracebackType | None) -> Iterator[TracebackType]:
 def _is_interrupt(error: BaseException, trace: TracebackType | None, *, is_caught: bool) -> bool:
     kind = type(error)
     if issubclass(kind, asyncio.CancelledError):
-        # If nobody can tell, what a library made of it decides: a time limit of its own ends in another error.
+        # If the task does not tell, the library that caught it does: its own time limit ends in another error.
         return _is_cancelled(otherwise=not is_caught)
     if (
         issubclass(kind, KeyboardInterrupt)
@@ -131,14 +134,15 @@ def _is_interrupt(error: BaseException, trace: TracebackType | None, *, is_caugh
 
 
 def _is_cancelled(*, otherwise: bool) -> bool:
-    """Return whether the current task was cancelled; `otherwise` on Python 3.10, which cannot tell."""
+    """Return whether the current task was cancelled. Python 3.10 does not tell: `otherwise`."""
     try:
         task = asyncio.current_task()
     except RuntimeError:  # no event loop runs on this thread
         return False
-    cancelling = getattr(task, "cancelling", None)
     if task is None:
         return False
+    # Before Python 3.11 nothing is ever uncancelled, whatever a backport counts.
+    cancelling = getattr(task, "cancelling", None) if _CAN_BE_UNCANCELLED else None
     return otherwise if cancelling is None else cancelling() > 0
 
 
