@@ -116,7 +116,7 @@ def _entries(trace: TracebackType | None) -> Iterator[TracebackType]:
 def _is_interrupt(error: BaseException, trace: TracebackType | None, *, is_caught: bool) -> bool:
     kind = type(error)
     if issubclass(kind, asyncio.CancelledError):
-        # If the task does not tell, the library that caught it does: its own time limit ends in another error.
+        # If the task does not tell, the library that caught it does: its time limit ends in another error.
         return _is_cancelled(otherwise=not is_caught)
     if (
         issubclass(kind, KeyboardInterrupt)
