@@ -76,7 +76,9 @@ class GitIgnore:
 
 
 def _last_word(rules: Any, path: str) -> bool | None:
-    """Return whether the last pattern that matches a path ignores it; None if none matches.
+    """Return whether the last pattern that matches a path ignores it, or None.
+
+    None means that no pattern matches.
 
     A pattern of pathspec also matches whatever lies below a folder that it names, and tells so by a group of
     its expression. To git such a pattern says nothing about what is below: `!/a` brings the folder back, and
