@@ -549,8 +549,11 @@ def test_a_select_is_a_statement_and_its_parameters_are_arguments(engine):
     assert sql.scalar(engine, named)(name="new") == 1
     assert sql.scalar(engine, named, params={"name": "other"})() is None
     assert sql.query(engine, select(Flow).where(Flow.name == "new"))() == ({"id": 1, "name": "new"},)
-    with pytest.raises(DefinitionTypeError, match=r"a select\(\) is read over SQLAlchemy"):
-        sql.query(sqlite3.connect(":memory:"), named)
+    with (
+        closing(sqlite3.connect(":memory:")) as driver,
+        pytest.raises(DefinitionTypeError, match=r"a select\(\) is read over SQLAlchemy"),
+    ):
+        sql.query(driver, named)
 
 
 # A database that is not there -----------------------------------------------------------------------------
