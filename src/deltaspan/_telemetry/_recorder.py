@@ -225,8 +225,10 @@ class RunTelemetry:
     ) -> None:
         config = settings()
         is_recording = self._span.is_recording()
-        # A verdict against the action must not be lost because its trace was not sampled.
-        is_urgent = not is_recording and report.outcome in ALWAYS_LOGGED
+        # A verdict against the action must not be lost because its trace was not sampled. A span may record
+        # and still not be sampled: its processors see it, and no exporter does.
+        is_sampled = self._span.get_span_context().trace_flags.sampled
+        is_urgent = not is_sampled and report.outcome in ALWAYS_LOGGED
         to_log = (config.log_events or is_urgent) and log_events_enabled(recorders.logger, self.context)
         if not is_recording and not to_log:
             return
