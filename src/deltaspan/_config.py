@@ -50,6 +50,8 @@ EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
 """`span` (default), `log` or `both`: the signals that carry the `delta.check` event."""
 PROPAGATE: Final = "DELTASPAN_PROPAGATE"
 """`off` keeps the causal tag out of baggage and of `causal_headers()`. `on` by default."""
+PROBE_SPANS: Final = "DELTASPAN_PROBE_SPANS"
+"""`on` gives each read of a probe a span `read {metric}`. `off` by default: reads have no spans."""
 
 _SMALLEST_STATE_CHARS: Final = 16
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
@@ -69,6 +71,7 @@ class Settings:
         max_state_chars: bound of one state on the wire, in characters.
         event_signal: how the events of checks leave.
         propagate: whether the causal tag leaves the process in baggage.
+        probe_spans: whether each read of a probe has a span.
         shows_content: whether the content that ready-made probes read leaves. `full` must be set explicitly.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
@@ -82,6 +85,7 @@ class Settings:
     max_state_chars: int = 1024
     event_signal: EventSignal = "span"
     propagate: bool = True
+    probe_spans: bool = False
     shows_content: bool = False
     span_events: bool = field(init=False)
     log_events: bool = field(init=False)
@@ -159,6 +163,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "max_state_chars": _Setting(MAX_STATE_CHARS, is_number=True),
     "event_signal": _Setting(EVENT_SIGNAL, get_args(EventSignal)),
     "propagate": _Setting(PROPAGATE),
+    "probe_spans": _Setting(PROBE_SPANS),
 }
 _STRICT: Final = {"on_failure": "raise", "on_inconclusive": "raise"}
 _LENIENT: Final = {"on_failure": "record", "on_inconclusive": "record"}
@@ -242,6 +247,7 @@ def configure(
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
     propagate: bool | None = None,
+    probe_spans: bool | None = None,
 ) -> None:
     """Set settings for the whole process. They override the environment.
 
@@ -257,6 +263,7 @@ def configure(
         max_state_chars: characters of one state on the wire, 16 or more (`DELTASPAN_MAX_STATE_CHARS`).
         event_signal: `span`, `log` or `both` (`DELTASPAN_EVENT_SIGNAL`).
         propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
+        probe_spans: whether each read of a probe has a span (`DELTASPAN_PROBE_SPANS`).
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -275,6 +282,7 @@ def configure(
         max_state_chars=max_state_chars,
         event_signal=event_signal,
         propagate=propagate,
+        probe_spans=probe_spans,
     )
     lenient = _LENIENT if strict is False and _process.configured.get("strict") else {}
     _process.configured = {**_process.configured, **lenient, **chosen}
@@ -292,6 +300,7 @@ def override(
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
     propagate: bool | None = None,
+    probe_spans: bool | None = None,
 ) -> AbstractContextManager[None]:
     """Set settings for a block, and for tasks that are started in it.
 
@@ -308,6 +317,7 @@ def override(
         max_state_chars: as for `configure`.
         event_signal: as for `configure`.
         propagate: as for `configure`.
+        probe_spans: as for `configure`.
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -333,6 +343,7 @@ def override(
             max_state_chars=max_state_chars,
             event_signal=event_signal,
             propagate=propagate,
+            probe_spans=probe_spans,
         )
     )
 

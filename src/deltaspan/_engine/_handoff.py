@@ -97,7 +97,7 @@ class WindowRun(Run):
         handoff = self._handoff
         assert handoff is not None  # noqa: S101  # only a window that was handed over is reopened
         self._captured_at = handoff.captured_at
-        self._telemetry.enter()
+        self._telemetry.enter_reading()
         try:
             for check in self._checks:
                 baseline = handoff.checks[check.plan.check.metric]
@@ -107,6 +107,7 @@ class WindowRun(Run):
                 if baseline.state is UNREAD and baseline.error is None:
                     check.early_verdict = SAMPLED_OUT
             self._open()
+            self._telemetry.begin_action()
             self._action_started_at = perf_counter() - self._age_seconds()
             self._opened_at = self._action_started_at - handoff.opening_seconds
         finally:

@@ -63,7 +63,7 @@ class ActionNames:
         self.is_tool = function is not None
         self.action_attributes = {semconv.ACTION_NAME: action}
         self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
-        self.span_name = f"{semconv.SPAN_WINDOW} {action}"
+        self.span_name = f"{semconv.SPAN_VERIFY} {action}"
         if function is not None:
             self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
             self.identity |= {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from time import perf_counter, time_ns
 from typing import Any, Final
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, Status, StatusCode
+from opentelemetry.trace import Span, Status, StatusCode, format_span_id, format_trace_id
 
 from deltaspan import semconv
 from deltaspan._guard import qualified_name
@@ -15,8 +16,16 @@ from deltaspan._reports import ActionReport
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["MOST_DETAILED_CHECKS", "framework_tool_span", "identity_of", "record_verdict"]
+__all__ = [
+    "MOST_DETAILED_CHECKS",
+    "framework_tool_span",
+    "identity_of",
+    "ids_of",
+    "record_verdict",
+    "wall_time_of",
+]
 
+_NANOSECONDS: Final = 1_000_000_000
 MOST_DETAILED_CHECKS: Final = 16
 """With more checks than this the details are in the events only. A span holds 128 attributes and drops the
 oldest, which are its identity."""
@@ -34,6 +43,19 @@ def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict
     if attempt > 1:
         attributes[semconv.ACTION_ATTEMPT] = attempt
     return attributes
+
+
+def ids_of(span: Span) -> tuple[str | None, str | None]:
+    """Return the ids of trace and span as hexadecimal text, or None if there is no span."""
+    context = span.get_span_context()
+    if not context.is_valid or context.is_remote:
+        return None, None
+    return format_trace_id(context.trace_id), format_span_id(context.span_id)
+
+
+def wall_time_of(instant: float) -> int:
+    """Return an instant of `time.perf_counter` as nanoseconds since the epoch."""
+    return time_ns() - int((perf_counter() - instant) * _NANOSECONDS)
 
 
 def framework_tool_span(action: str, context: Context) -> Span | None:

@@ -24,6 +24,7 @@ __all__ = [
     "LOCAL_KEY",
     "CausalTag",
     "attempt_of",
+    "context_of_verifier",
     "context_with",
     "context_without",
     "ids_in",
@@ -156,7 +157,24 @@ def context_with(tag: CausalTag, context: Context) -> Context:
     """
     pairs: Any = context.get(BAGGAGE_KEY) or {}
     pairs = _with_tag_first(tag.id, tag.root_id, pairs) if settings().propagate else without_tag(pairs)
-    return Context({**context, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
+    return Context(context, **{LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
+
+
+def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, object]) -> Context:
+    """Return `context` with `tag` as an object, and without any tag in baggage.
+
+    The requests of a probe are not those of the action, so no other process may credit them to it.
+
+    Args:
+        tag: the tag of the run.
+        context: the context to copy.
+        values: further values of the context.
+    """
+    pairs: Any = context.get(BAGGAGE_KEY)
+    values = {**values, LOCAL_KEY: tag}
+    if pairs:
+        values[BAGGAGE_KEY] = without_tag(pairs)
+    return Context(context, **values)
 
 
 def _with_tag_first(tag_id: str, root_id: str, pairs: Mapping[str, Any]) -> dict[str, Any]:

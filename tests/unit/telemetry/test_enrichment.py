@@ -173,7 +173,7 @@ def test_a_framework_span_that_a_baggage_processor_stamped_is_enriched(record):
     ):
         create_flow()
 
-    assert [span.name for span in recorded.spans] == ["execute_tool create_flow", "delta.window agent_run"]
+    assert [span.name for span in recorded.spans] == ["execute_tool create_flow", "verify agent_run"]
     assert recorded.spans[0].attributes["delta.causal_tag.id"] == reports[0].causal_tag
 
 

@@ -251,7 +251,7 @@ def test_a_window_opened_by_hand_ends_its_span_at_verify(recorded):
     open_spans = recorded.spans
     w.verify()
 
-    assert (open_spans, recorded.span.name) == ([], "delta.window import")
+    assert (open_spans, recorded.span.name) == ([], "verify import")
 
 
 def test_a_window_that_is_never_verified_ends_its_span_when_collected(recorded):
@@ -261,3 +261,51 @@ def test_a_window_that_is_never_verified_ends_its_span_when_collected(recorded):
     _background.drain()
 
     assert recorded.span.attributes["delta.action.outcome"] == "inconclusive"
+
+
+def slow_probe():
+    time.sleep(0.1)
+    return 0
+
+
+def act():
+    time.sleep(0.02)
+
+
+async def act_async():
+    await asyncio.sleep(0.02)
+
+
+def act_in_steps():
+    time.sleep(0.01)
+    yield 1
+    time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda checks: expects(*checks)(act)(),
+        lambda checks: expects(*checks, deferred=True)(act)(),
+        lambda checks: asyncio.run(expects(*checks)(act_async)()),
+        lambda checks: list(expects(*checks)(act_in_steps)()),
+    ],
+    ids=["sync", "deferred", "async", "generator"],
+)
+def test_the_span_lasts_as_long_as_the_action(recorded, call):
+    with collect_reports() as reports:
+        call([observe("n", slow_probe), change("m", lambda: 0).by(1).eventually(0.1, every=0.05)])
+        assert _deferred.drain(10)
+    span = recorded.spans[0]
+    seconds = (span.end_time - span.start_time) / 1e9
+
+    assert seconds == pytest.approx(reports[0].action_seconds, abs=0.005)
+    assert recorded.spans[-1].attributes["delta.verification.duration"] == reports[0].verification_seconds
+    assert reports[0].verification_seconds > 0.2
+
+
+def test_a_window_is_as_long_as_its_block(recorded):
+    with window("w", observe("n", slow_probe)):
+        act()
+
+    assert 0.02 <= (recorded.span.end_time - recorded.span.start_time) / 1e9 < 0.1
