@@ -26,6 +26,8 @@ _STARTED_AT_ZERO: Final[dict[bool, tuple[tuple[Outcome, Origin | None], ...]]] =
 _Series: TypeAlias = tuple[str, Outcome, Reason | None, Origin | None, Claim | None]
 
 _EAGER_RUNS: Final = 64
+_FUNCTION: Final = "function"
+"""The type of a tool that runs where the agent does."""
 
 
 class ActionNames:
@@ -36,6 +38,8 @@ class ActionNames:
         function: module and qualified name of its function; None for a window.
         metrics: the metric of each check, in order. The value tells whether the check claims a change.
         claims: whether the action reports its own success or failure.
+        description: what its documentation says of it, or None.
+        tool: whether it is a tool of an agent. None for a tool unless another tool calls it.
     """
 
     __slots__ = (
@@ -46,31 +50,46 @@ class ActionNames:
         "action",
         "action_attributes",
         "claims",
+        "helper_identity",
         "identity",
+        "is_function",
         "is_tool",
         "metrics",
         "span_name",
+        "verify_span_name",
         "zeroed_instruments",
     )
 
     def __init__(
-        self, action: str, function: str | None, metrics: Mapping[str, bool], *, claims: bool
+        self,
+        action: str,
+        function: str | None,
+        metrics: Mapping[str, bool],
+        *,
+        claims: bool,
+        description: str | None = None,
+        tool: bool | None = None,
     ) -> None:
         action = label(action)
         self.action = action
         self.metrics = metrics
         self.claims: tuple[Claim | None, ...] = ("success", "failure") if claims else (None,)
-        self.is_tool = function is not None
+        self.is_function = function is not None
+        self.is_tool = tool if self.is_function else False
         self.action_attributes = {semconv.ACTION_NAME: action}
-        self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
-        self.span_name = f"{semconv.SPAN_VERIFY} {action}"
+        self.verify_span_name = f"{semconv.SPAN_VERIFY} {action}"
+        self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
+        self.helper_identity = dict(self.action_attributes)
         if function is not None:
-            self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
-            self.identity |= {
-                semconv.GEN_AI_OPERATION_NAME: semconv.SPAN_EXECUTE_TOOL,
-                semconv.GEN_AI_TOOL_NAME: action,
-                semconv.CODE_FUNCTION_NAME: function,
-            }
+            self.helper_identity[semconv.CODE_FUNCTION_NAME] = function
+        self.identity = {
+            **self.helper_identity,
+            semconv.GEN_AI_OPERATION_NAME: semconv.SPAN_EXECUTE_TOOL,
+            semconv.GEN_AI_TOOL_NAME: action,
+            semconv.GEN_AI_TOOL_TYPE: _FUNCTION,
+        }
+        if description:
+            self.identity[semconv.GEN_AI_TOOL_DESCRIPTION] = description
         self.zeroed_instruments: Instruments | None = None  # the instruments that have this action's zeros
         self._tried_provider: Any = None  # the meter provider of the last attempt
         self._runs = 0

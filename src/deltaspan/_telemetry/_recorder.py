@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import Token
 from functools import partial
 from threading import get_ident
 from typing import Any, Final, NamedTuple
 
-from opentelemetry.context import Context, attach, get_current
+from opentelemetry.context import Context, attach, create_key, get_current
 from opentelemetry.trace import (
     INVALID_SPAN,
     Link,
@@ -26,12 +26,21 @@ from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._events import ALWAYS_LOGGED, add_span_events, emit_log_events, log_events_enabled
+from deltaspan._telemetry._exception import record_exception
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
-from deltaspan._telemetry._propagation import notice_lost_baggage
-from deltaspan._telemetry._span import framework_tool_span, identity_of, ids_of, record_verdict, wall_time_of
+from deltaspan._telemetry._propagation import notice_cut_tags, notice_lost_baggage
+from deltaspan._telemetry._span import (
+    ending_of,
+    framework_tool_span,
+    identity_of,
+    ids_of,
+    record_verdict,
+    wall_time_of,
+)
 from deltaspan._telemetry._suppression import SUPPRESSED, is_suppressed
-from deltaspan._telemetry._values import renderer_for
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, renderer_for
+from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
     CausalTag,
@@ -48,6 +57,10 @@ from deltaspan.causal_tag import (
 
 __all__ = ["ResumedRun", "RunTelemetry"]
 
+
+_IN_TOOL: Final = create_key("deltaspan-in-tool")
+_INSIDE: Final = {_IN_TOOL: True}
+"""Marks the context of a tool, so that an action that it calls is not counted as another tool."""
 
 _recording: Final[set[int]] = set()
 """The ids of the threads that are recording a run."""
@@ -84,10 +97,13 @@ class RunTelemetry:
     __slots__ = (
         "_ends_now",
         "_entered",
+        "_framework_span",
         "_has_begun",
+        "_identity",
         "_inner_context",
         "_instruments",
         "_is_silent",
+        "_is_tool",
         "_links",
         "_names",
         "_owns_span",
@@ -118,10 +134,16 @@ class RunTelemetry:
         self._span: Span = INVALID_SPAN
         self._owns_span = False
         self._has_begun = self._ends_now = False
+        self._framework_span: Span | None = None
+        self._identity: Mapping[str, str | int] = {}
         self._inner_context: Context | None = (
             None  # the context of a suspended generator's body, perhaps with a span of its own
         )
-        self.context = context_with(self.tag, outer)
+        # An action that a tool calls is a part of that tool, unless its definition says otherwise.
+        self._is_tool = (_IN_TOOL not in outer) if names.is_tool is None else names.is_tool
+        self.context = (
+            context_with(self.tag, outer, _INSIDE) if self._is_tool else context_with(self.tag, outer)
+        )
         self._is_silent = is_suppressed(outer)
         # Probes and locks are the verifier's. In this context their requests get no span and carry no tag.
         self._reading = self._entered = context_of_verifier(self.tag, outer, SUPPRESSED)
@@ -224,17 +246,21 @@ class RunTelemetry:
     def _start(self) -> None:
         names, recorders = self._names, instruments()
         self._instruments = recorders
-        framework_span = framework_tool_span(names.action, self.context) if names.is_tool else None
-        if framework_span is not None:
-            framework_span.set_attributes(identity_of(names.identity, self.tag, self.attempt))
-            self._span = framework_span
+        if names.is_tool is not False:
+            self._framework_span = framework_tool_span(names.action, self.context)
+        if self._framework_span is not None:
+            self._identity = identity_of(names.action_attributes, self.tag, self.attempt)
+            self._framework_span.set_attributes(self._identity)
+            self._span = self._framework_span
         else:
+            own = names.identity if self._is_tool else names.helper_identity
+            self._identity = identity_of(own, self.tag, self.attempt)
             # The context has the tag's baggage, so that baggage processors stamp this span with it.
             self._span = recorders.tracer.start_span(
-                names.span_name,
+                names.span_name if self._is_tool else names.verify_span_name,
                 self.context,
                 SpanKind.INTERNAL,
-                identity_of(names.identity, self.tag, self.attempt),
+                self._identity,
                 self._links,
             )
             if self._span is not INVALID_SPAN:  # as it is without an SDK
@@ -243,6 +269,7 @@ class RunTelemetry:
         if names.zeroed_instruments is not recorders:
             names.start_at_zero(recorders)
             notice_lost_baggage(self._span)
+            notice_cut_tags(self._span, self.tag.id)
 
     def headers(self) -> dict[str, str]:
         """Return the W3C headers, in lower case, that carry this run's tag."""
@@ -278,11 +305,9 @@ class RunTelemetry:
     def _defer(self, ended_at: float) -> None:
         if self._instruments is None:
             return
+        self._identity = identity_of(self._names.action_attributes, self.tag, self.attempt)
         verifying = self._instruments.tracer.start_span(
-            f"{semconv.SPAN_VERIFY} {self._names.action}",
-            self.context,
-            SpanKind.INTERNAL,
-            identity_of(self._names.action_attributes, self.tag, self.attempt),
+            self._names.verify_span_name, self.context, SpanKind.INTERNAL, self._identity
         )
         self._span.set_attribute(semconv.VERIFICATION_DEFERRED, True)
         if self._owns_span:
@@ -338,21 +363,51 @@ class RunTelemetry:
         is_sampled = self._span.get_span_context().trace_flags.sampled
         is_urgent = not is_sampled and report.outcome in ALWAYS_LOGGED
         to_log = (config.log_events or is_urgent) and log_events_enabled(recorders.logger, self.context)
-        if not is_recording and not to_log:
+        if not is_recording and not to_log and error is None:
             return
         renderer = renderer_for(config)
-        checks = [renderer.render(check) for check in report.checks]
+        checks = [renderer.render(check) for check in report.checks] if is_recording or to_log else []
         try:
             if is_recording:
-                record_verdict(self._span, report, checks, renderer, error)
+                self._record_verdict(report, checks, renderer, error)
                 if config.span_events:
-                    add_span_events(self._span, checks, renderer, report.claim)
+                    add_span_events(self._span, _worst_last(checks), renderer, report.claim)
         finally:
-            if to_log:
-                logged = (
-                    checks if config.log_events else [c for c in checks if c.check.outcome in ALWAYS_LOGGED]
-                )
-                emit_log_events(recorders.logger, report, logged, renderer, self.context)
+            try:
+                if to_log:
+                    logged = (
+                        checks
+                        if config.log_events
+                        else [c for c in checks if c.check.outcome in ALWAYS_LOGGED]
+                    )
+                    emit_log_events(recorders.logger, report, logged, renderer, self.context)
+            finally:
+                if error is not None and (is_sampled or is_urgent):
+                    self._record_exception(recorders, renderer, error)
+
+    def _record_verdict(
+        self,
+        report: ActionReport,
+        checks: Sequence[RenderedCheck],
+        renderer: ValueRenderer,
+        error: BaseException | None,
+    ) -> None:
+        is_own = self._span is not self._framework_span
+        record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
+
+    def _record_exception(
+        self, recorders: Instruments, renderer: ValueRenderer, error: BaseException
+    ) -> None:
+        if self._framework_span is not None or ending_of(error) is not None:
+            return  # the framework records what its tool raised
+        tool = self._names.action if self._is_tool else None
+        has_content = renderer.is_full
+        record_exception(self._span, recorders.logger, self.context, error, tool, has_content=has_content)
+
+
+def _worst_last(checks: Sequence[RenderedCheck]) -> Sequence[RenderedCheck]:
+    """Return checks with the failed ones last. A span drops its oldest events if there are too many."""
+    return checks if len(checks) == 1 else sorted(checks, key=lambda each: SEVERITY[each.check.outcome])
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from deltaspan import semconv
 from deltaspan._config import Settings
-from deltaspan._guard import class_name, describe
+from deltaspan._guard import safe_str
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label, wire
 
@@ -82,14 +82,14 @@ class ValueRenderer:
         return str(wire(text, self._max_chars))
 
     def status(self, report: ActionReport, error: BaseException | None) -> str:
-        """Return the description of an ERROR status: the explanation or the exception."""
+        """Return the description of an ERROR status: the explanation or the message of the exception."""
         if report.outcome == "fail":
             if self.is_full:
                 return self.text(report.explanation)
             return "; ".join(_verdict(check) for check in report.failed)
         if error is None:
             return ""
-        return self.text(describe(error) if self.is_full else class_name(type(error)))
+        return self.text(safe_str(error, "")) if self.is_full else ""
 
 
 @lru_cache(maxsize=8)

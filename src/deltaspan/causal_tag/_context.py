@@ -41,6 +41,7 @@ LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 # context with one entry, so that tag and baggage are set in one copy.
 [BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
+_NO_VALUES: Final[Mapping[str, object]] = {}
 _TAG_KEYS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
@@ -150,14 +151,19 @@ def attempt_of(tag: CausalTag, action: str) -> int:
     return next(counters.get(action) or counters.setdefault(action, count(1)))
 
 
-def context_with(tag: CausalTag, context: Context) -> Context:
+def context_with(tag: CausalTag, context: Context, values: Mapping[str, object] = _NO_VALUES) -> Context:
     """Return `context` with `tag` in it, as an object and as baggage.
 
     The context is not attached.
+
+    Args:
+        tag: the tag of the run.
+        context: the context to copy.
+        values: further values of the context.
     """
     pairs: Any = context.get(BAGGAGE_KEY) or {}
     pairs = _with_tag_first(tag.id, tag.root_id, pairs) if settings().propagate else without_tag(pairs)
-    return Context(context, **{LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
+    return Context(context, **{LOCAL_KEY: tag, BAGGAGE_KEY: pairs}, **values)
 
 
 def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, object]) -> Context:
