@@ -16,7 +16,7 @@ from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
-from deltaspan._telemetry._events import ALWAYS_LOGGED, add_span_events, emit_log_events, log_events_enabled
+from deltaspan._telemetry._events import add_span_events, checks_to_log, emit_log_events
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_lost_baggage
@@ -225,21 +225,17 @@ class RunTelemetry:
     ) -> None:
         config = settings()
         is_recording = self._span.is_recording()
-        # A verdict against the action must not be lost because its trace was not sampled.
-        is_urgent = not is_recording and report.outcome in ALWAYS_LOGGED
-        to_log = (config.log_events or is_urgent) and log_events_enabled(recorders.logger, self.context)
-        if not is_recording and not to_log:
+        logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
+        if not is_recording and not logged:
             return
-        renderer = renderer_for(config)
-        checks = [renderer.render(check) for check in report.checks]
         try:
             if is_recording:
+                renderer = renderer_for(config)
+                checks = [renderer.render(check) for check in report.checks]
                 record_verdict(self._span, report, checks, renderer, error)
                 if config.span_events:
                     add_span_events(self._span, checks, renderer, report.claim)
         finally:
-            if to_log:
-                logged = (
-                    checks if config.log_events else [c for c in checks if c.check.outcome in ALWAYS_LOGGED]
-                )
-                emit_log_events(recorders.logger, report, logged, renderer, self.context)
+            if logged:
+                log_renderer = renderer_for(config, is_structured=True)
+                emit_log_events(recorders.logger, report, logged, log_renderer, self.context)

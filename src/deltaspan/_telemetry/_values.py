@@ -15,7 +15,7 @@ from deltaspan import semconv
 from deltaspan._config import Settings
 from deltaspan._guard import class_name, describe
 from deltaspan._reports import ActionReport, CheckReport
-from deltaspan._state.render import label, wire
+from deltaspan._state.render import label, structured, wire
 
 __all__ = ["RenderedCheck", "ValueRenderer", "renderer_for", "type_name"]
 
@@ -45,13 +45,18 @@ class RenderedCheck(NamedTuple):
 class ValueRenderer:
     """Renders states and sentences as attribute values, according to the settings.
 
+    Args:
+        settings: how much of a state leaves, and its longest text.
+        is_structured: whether collections are maps and arrays, and not JSON.
+
     Attributes:
         is_full: whether states leave with their content.
     """
 
-    __slots__ = ("_is_summary", "_max_chars", "is_full")
+    __slots__ = ("_is_structured", "_is_summary", "_max_chars", "is_full")
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, is_structured: bool = False) -> None:
+        self._is_structured = is_structured
         self.is_full = settings.capture_state == "full"
         self._is_summary = settings.capture_state == "summary"
         self._max_chars = settings.max_state_chars
@@ -74,7 +79,8 @@ class ValueRenderer:
 
     def _state(self, state: object) -> Any:
         if self.is_full:
-            return wire(state, self._max_chars)
+            write = structured if self._is_structured else wire
+            return write(state, self._max_chars)
         return _kind_of(state) if self._is_summary else _NOT_CAPTURED
 
     def text(self, text: str) -> str:
@@ -93,9 +99,9 @@ class ValueRenderer:
 
 
 @lru_cache(maxsize=8)
-def renderer_for(settings: Settings) -> ValueRenderer:
+def renderer_for(settings: Settings, *, is_structured: bool = False) -> ValueRenderer:
     """Return the renderer for these settings. It is cached."""
-    return ValueRenderer(settings)
+    return ValueRenderer(settings, is_structured=is_structured)
 
 
 def type_name(qualified_name: str) -> str:
