@@ -285,9 +285,11 @@ def make_plan(
     needed = {name for plan in plans for bound in plan.bounds for name in bound.names}
     needed.update(() if claim is None else claim.names)
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
-    names = ActionNames(
-        action, function, {plan.check.metric: plan.claims_change for plan in plans}, claims=claim is not None
-    )
+    metrics = {
+        plan.check.metric: None if isinstance(plan.check.expectation, NoClaim) else plan.claims_change
+        for plan in plans
+    }
+    names = ActionNames(action, function, metrics, claims=claim is not None)
     return Plan(
         action,
         plans,

@@ -11,6 +11,7 @@ from opentelemetry.trace import INVALID_SPAN, set_span_in_context
 from deltaspan import semconv
 from deltaspan._state.render import label
 from deltaspan._telemetry._instruments import Instruments, is_proxy
+from deltaspan._telemetry._window_names import OTHER, has_too_many_names
 from deltaspan.typing import Claim, Origin, Outcome, Reason
 
 __all__ = ["ActionNames"]
@@ -34,13 +35,16 @@ class ActionNames:
     Args:
         action: the action's or window's name.
         function: module and qualified name of its function; None for a window.
-        metrics: the metric of each check, in order. The value tells whether the check claims a change.
+        metrics: the metric of each check, in order. The value tells whether the check claims a change. None
+            if it makes no claim.
         claims: whether the action reports its own success or failure.
     """
 
     __slots__ = (
         "_by_check",
         "_by_outcome",
+        "_is_folded",
+        "_is_window",
         "_runs",
         "_tried_provider",
         "action",
@@ -49,21 +53,26 @@ class ActionNames:
         "identity",
         "is_tool",
         "metrics",
+        "name_in_metrics",
         "span_name",
         "zeroed_instruments",
     )
 
     def __init__(
-        self, action: str, function: str | None, metrics: Mapping[str, bool], *, claims: bool
+        self, action: str, function: str | None, metrics: Mapping[str, bool | None], *, claims: bool
     ) -> None:
         action = label(action)
         self.action = action
         self.metrics = metrics
         self.claims: tuple[Claim | None, ...] = ("success", "failure") if claims else (None,)
         self.is_tool = function is not None
+        self._is_window = function is None
+        self._is_folded = self._is_window and has_too_many_names(action, metrics)
+        name = OTHER if self._is_folded else action
+        self.name_in_metrics = {semconv.ACTION_NAME: name}
         self.action_attributes = {semconv.ACTION_NAME: action}
         self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
-        self.span_name = f"{semconv.SPAN_WINDOW} {action}"
+        self.span_name = f"{semconv.SPAN_WINDOW} {name}"
         if function is not None:
             self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
             self.identity |= {
@@ -91,8 +100,8 @@ class ActionNames:
         attributes = self._by_check.get(series)
         if attributes is None:
             attributes = {
-                semconv.ACTION_NAME: self.action,
-                semconv.CHECK_METRIC: metric,
+                **self.name_in_metrics,
+                semconv.CHECK_METRIC: OTHER if self._is_folded else metric,
                 semconv.CHECK_OUTCOME: outcome,
             }
             if reason is not None:
@@ -108,14 +117,15 @@ class ActionNames:
         """Return the attributes of one series of the action's duration."""
         attributes = self._by_outcome.get(outcome)
         if attributes is None:
-            attributes = {**self.action_attributes, semconv.ACTION_OUTCOME: outcome}
+            attributes = {**self.name_in_metrics, semconv.ACTION_OUTCOME: outcome}
             self._by_outcome[outcome] = attributes
         return attributes
 
     def start_at_zero(self, instruments: Instruments) -> None:
-        """Start the series of pass and fail at zero, once per meter provider.
+        """Start the series of an action's claims at zero, once per meter provider.
 
         Without a first zero `increase()` misses a first failure, and a ratio of failures is empty, not 0.
+        A window has no zeros, because its name may be another in each run.
         """
         # Without an SDK zeros are lost, so they are recorded again: in each of the first runs, then in every
         # 64th, because the lookup of the provider costs as much as the rest of a run's metrics.
@@ -128,7 +138,11 @@ class ActionNames:
         self._tried_provider = provider
         if not is_proxy(provider):
             self.zeroed_instruments = instruments
+        if self._is_window:
+            return
         for metric, claims_change in self.metrics.items():
+            if claims_change is None:
+                continue
             for outcome, origin in _STARTED_AT_ZERO[claims_change]:
                 for claim in self.claims:
                     series = self.check_series(metric, outcome, None, origin, claim)

@@ -24,4 +24,4 @@ def record_metrics(
         outcome, reason, _, _ = check.verdict
         add(1, names.check_series(check.metric, outcome, reason, check.origin, claim), context)
     instruments.action_duration.record(report.action_seconds, names.outcome_series(report.outcome), context)
-    instruments.verification_duration.record(report.verification_seconds, names.action_attributes, context)
+    instruments.verification_duration.record(report.verification_seconds, names.name_in_metrics, context)

@@ -131,6 +131,73 @@ def test_an_observed_check_counts_without_reason(recorded):
     assert values(recorded)[of("observed", "depth", "w")] == 1
 
 
+def test_an_observed_check_has_no_zeros(recorded):
+    expects(observe("depth", count))(creating())()
+
+    assert [
+        dict(key)["delta.check.outcome"] for key in values(recorded) if ("delta.check.metric", "depth") in key
+    ] == ["observed"]
+
+
+def test_a_window_has_no_zeros(recorded):
+    with window("w", change("active_flows", count).by(1)):
+        flows.append("new")
+
+    assert values(recorded) == {of("pass", action="w", **MADE): 1}
+
+
+def import_rows(number, metric="active_flows"):
+    with window(f"import-{number}", change(metric, count).by(1)) as opened:
+        flows.append("new")
+    return opened.report
+
+
+@pytest.mark.parametrize(
+    "name_of", [lambda i: (i, "active_flows"), lambda i: (0, f"rows-{i}")], ids=["window", "metric"]
+)
+def test_names_that_keep_changing_leave_room_for_a_failure(recorded, caplog, name_of):
+    for i in range(1100):
+        import_rows(*name_of(i))
+    creating(lying=True)()
+
+    names = {dict(key)["delta.action.name"] + dict(key)["delta.check.metric"] for key in values(recorded)}
+    assert len(names) == 100 + len({"_OTHER_OTHER", "create_flowactive_flows"})
+    assert values(recorded)[of("pass", "_OTHER", "_OTHER", **MADE)] == 1000
+    assert values(recorded)[of("fail")] == 1
+    assert len([record for record in caplog.records if "more than 100 names" in record.message]) == 1
+
+
+def test_a_name_beyond_the_limit_is_other_in_durations_and_the_span_name(recorded):
+    reports = [import_rows(i) for i in range(101)]
+    *_, last = recorded.spans
+    durations = {
+        name: {point.attributes["delta.action.name"] for point in recorded.points(name)}
+        for name in ("delta.action.duration", "delta.verification.duration")
+    }
+
+    assert [(len(names), "_OTHER" in names, "import-100" in names) for names in durations.values()] == [
+        (101, True, False)
+    ] * 2
+    assert (last.name, last.attributes["delta.action.name"]) == ("delta.window _OTHER", "import-100")
+    assert reports[-1].action == "import-100"
+
+
+def test_each_call_site_has_names_of_its_own(recorded):
+    for i in range(101):
+        import_rows(i)
+    with window("another place", observe("depth", count)):
+        pass
+
+    assert values(recorded)[of("observed", "depth", "another place")] == 1
+
+
+def test_a_name_within_the_limit_stays_after_others_were_folded(recorded):
+    for i in (*range(150), 7):
+        import_rows(i)
+
+    assert values(recorded)[of("pass", action="import-7", **MADE)] == 2
+
+
 def test_zeros_are_recorded_again_for_a_provider_that_came_later(record):
     action = creating(lying=True)
     record()

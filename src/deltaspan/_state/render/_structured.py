@@ -1,4 +1,4 @@
-"""Frozen states as the maps and arrays of telemetry, within a number of characters and levels."""
+"""Frozen states as maps and arrays, within a number of characters and levels."""
 
 from __future__ import annotations
 
