@@ -50,6 +50,8 @@ EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
 """`span` (default), `log` or `both`: the signals that carry the `delta.check` event."""
 PROPAGATE: Final = "DELTASPAN_PROPAGATE"
 """`off` keeps the causal tag out of baggage and of `causal_headers()`. `on` by default."""
+SAMPLING_KEY: Final = "DELTASPAN_SAMPLING_KEY"
+"""A secret that the processes of a run share, so that `sampled` checks are read in all of them or in none."""
 
 _SMALLEST_STATE_CHARS: Final = 16
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
@@ -69,6 +71,7 @@ class Settings:
         max_state_chars: bound of one state on the wire, in characters.
         event_signal: how the events of checks leave.
         propagate: whether the causal tag leaves the process in baggage.
+        sampling_key: decides with the root which runs `sampled` checks read. Without it each process decides.
         shows_content: whether the content that ready-made probes read leaves. `full` must be set explicitly.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
@@ -82,6 +85,7 @@ class Settings:
     max_state_chars: int = 1024
     event_signal: EventSignal = "span"
     propagate: bool = True
+    sampling_key: str | None = field(default=None, repr=False)
     shows_content: bool = False
     span_events: bool = field(init=False)
     log_events: bool = field(init=False)
@@ -120,15 +124,19 @@ class _Setting(NamedTuple):
         variable: its environment variable.
         words: the allowed texts. Empty for a number or a switch.
         is_number: whether it is a number.
+        is_secret: whether it is a text that must not be shown.
     """
 
     variable: str
     words: tuple[str, ...] = ()
     is_number: bool = False
+    is_secret: bool = False
 
     def parse(self, text: str) -> Any:
         """Parse the text of a variable. Raise ValueError if it is invalid."""
         word = text.lower()
+        if self.is_secret:
+            return text
         if self.is_number:
             return self.validate(int(text))
         if self.words:
@@ -139,7 +147,10 @@ class _Setting(NamedTuple):
 
     def validate(self, value: Any) -> Any:
         """Return a value. Raise ValueError with what to write instead if it is invalid."""
-        if self.is_number:
+        if self.is_secret:
+            if not isinstance(value, str) or not value:
+                raise ValueError("write a string that is not empty")
+        elif self.is_number:
             if type(value) is not int or value < _SMALLEST_STATE_CHARS:
                 raise ValueError(f"write {_SMALLEST_STATE_CHARS} or more")
         elif not self.words:
@@ -159,6 +170,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "max_state_chars": _Setting(MAX_STATE_CHARS, is_number=True),
     "event_signal": _Setting(EVENT_SIGNAL, get_args(EventSignal)),
     "propagate": _Setting(PROPAGATE),
+    "sampling_key": _Setting(SAMPLING_KEY, is_secret=True),
 }
 _STRICT: Final = {"on_failure": "raise", "on_inconclusive": "raise"}
 _LENIENT: Final = {"on_failure": "record", "on_inconclusive": "record"}
@@ -242,6 +254,7 @@ def configure(
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
     propagate: bool | None = None,
+    sampling_key: str | None = None,
 ) -> None:
     """Set settings for the whole process. They override the environment.
 
@@ -257,6 +270,8 @@ def configure(
         max_state_chars: characters of one state on the wire, 16 or more (`DELTASPAN_MAX_STATE_CHARS`).
         event_signal: `span`, `log` or `both` (`DELTASPAN_EVENT_SIGNAL`).
         propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
+        sampling_key: a secret that the processes of a run share, so that `sampled` checks are read in all of
+            them or in none (`DELTASPAN_SAMPLING_KEY`).
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -275,6 +290,7 @@ def configure(
         max_state_chars=max_state_chars,
         event_signal=event_signal,
         propagate=propagate,
+        sampling_key=sampling_key,
     )
     lenient = _LENIENT if strict is False and _process.configured.get("strict") else {}
     _process.configured = {**_process.configured, **lenient, **chosen}
@@ -292,6 +308,7 @@ def override(
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
     propagate: bool | None = None,
+    sampling_key: str | None = None,
 ) -> AbstractContextManager[None]:
     """Set settings for a block, and for tasks that are started in it.
 
@@ -308,6 +325,7 @@ def override(
         max_state_chars: as for `configure`.
         event_signal: as for `configure`.
         propagate: as for `configure`.
+        sampling_key: as for `configure`.
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -333,6 +351,7 @@ def override(
             max_state_chars=max_state_chars,
             event_signal=event_signal,
             propagate=propagate,
+            sampling_key=sampling_key,
         )
     )
 
@@ -368,7 +387,8 @@ def _validate(name: str, value: Any) -> None:
     try:
         _SETTINGS[name].validate(value)
     except ValueError as error:
-        raise DefinitionValueError(f"{name}={value!r} is not understood: {error}") from None
+        given = f"<{type(value).__name__}>" if _SETTINGS[name].is_secret else repr(value)
+        raise DefinitionValueError(f"{name}={given} is not understood: {error}") from None
 
 
 def _read(environ: Mapping[str, str]) -> dict[str, Any]:

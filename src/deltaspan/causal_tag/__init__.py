@@ -24,6 +24,7 @@ from deltaspan._process import on_reset
 from deltaspan.causal_tag._context import (
     BAGGAGE_KEY,
     LOCAL_KEY,
+    AdoptedTag,
     CausalTag,
     attempt_of,
     context_with,
@@ -237,7 +238,7 @@ def _extract(headers: Any, context: Context) -> Context:
     if pairs:
         known = without_tag({**baggage.get_all(context), **pairs})
         context = Context({**context, BAGGAGE_KEY: within_limits(known, _LONGEST_TAG)})
-    return context if ids is None else context_with(CausalTag(*ids), context)
+    return context if ids is None else context_with(AdoptedTag(*ids), context)
 
 
 def _span_in(context: Context) -> trace.SpanContext:
