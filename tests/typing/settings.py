@@ -11,6 +11,7 @@ configure(
     max_state_chars=64,
     event_signal="both",
     propagate=False,
+    sampling_key="of the fleet",
 )
 with override(strict=True), override(capture_state="none"):
     pass

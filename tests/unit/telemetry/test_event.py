@@ -8,7 +8,8 @@ import pytest
 from opentelemetry import trace
 from opentelemetry._logs import SeverityNumber
 from opentelemetry.sdk._logs import LogRecordProcessor
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, Sampler, SamplingResult
+from opentelemetry.sdk.trace import SpanProcessor
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, StaticSampler
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 from deltaspan import change, collect_reports, expects, observe, unchanged, window
@@ -48,6 +49,16 @@ def unverifiable():
 @expects(change("rows", count).by(2), unchanged("users", lambda: 7), observe("depth", count))
 def several():
     flows.append("new")
+
+
+class Ended(SpanProcessor):
+    """Remembers the spans that ended."""
+
+    def __init__(self):
+        self.spans = []
+
+    def on_end(self, span):
+        self.spans.append(span)
 
 
 def without_cost(attributes):
@@ -309,30 +320,14 @@ def test_as_log_without_a_logger_nothing_breaks(record, environ):
     assert recorded.events == []
 
 
+@pytest.mark.parametrize("sampler", [ALWAYS_OFF, StaticSampler(Decision.RECORD_ONLY)], ids=["drop", "record"])
 @pytest.mark.parametrize(("action", "outcome"), [(lie, "fail"), (unverifiable, "inconclusive")])
-def test_a_verdict_against_an_unsampled_action_leaves_as_log(record, action, outcome):
-    recorded = record(ALWAYS_OFF)
+def test_a_verdict_against_an_unsampled_action_leaves_as_log(record, action, outcome, sampler):
+    recorded = record(sampler)
     action()
 
+    assert recorded.spans == []
     assert recorded.log.attributes["delta.check.outcome"] == outcome
-
-
-class _RecordOnly(Sampler):
-    """Records each span and samples none."""
-
-    def should_sample(self, *_, **__):
-        return SamplingResult(Decision.RECORD_ONLY)
-
-    def get_description(self):
-        return "record only"
-
-
-@pytest.mark.parametrize(("action", "outcome"), [(lie, "fail"), (unverifiable, "inconclusive")])
-def test_a_verdict_against_an_action_that_is_only_recorded_leaves_as_log(record, action, outcome):
-    recorded = record(_RecordOnly())
-    action()
-
-    assert (recorded.spans, recorded.log.attributes["delta.check.outcome"]) == ([], outcome)
 
 
 def test_a_verdict_against_an_action_without_a_tracer_leaves_as_log(record):
@@ -343,6 +338,14 @@ def test_a_verdict_against_an_action_without_a_tracer_leaves_as_log(record):
         lie()
 
     assert (recorded.log.attributes["delta.check.outcome"], recorded.log.trace_id) == ("fail", 1)
+
+
+def test_a_span_that_records_without_being_sampled_has_the_verdict_for_its_processors(record):
+    ended = Ended()
+    record(StaticSampler(Decision.RECORD_ONLY), [ended])
+    lie()
+
+    assert ended.spans[0].attributes["delta.action.outcome"] == "fail"
 
 
 def test_a_log_event_of_an_unsampled_span_has_its_trace(record):
