@@ -17,6 +17,7 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Policy
 
 __all__ = [
+    "ActionDuration",
     "CaptureState",
     "EventSignal",
     "Settings",
@@ -30,6 +31,7 @@ _log = logging.getLogger("deltaspan")
 F = TypeVar("F", bound="Callable[..., Any]")
 CaptureState = Literal["full", "summary", "none"]
 EventSignal = Literal["span", "log", "both"]
+ActionDuration = Literal["windows", "all"]
 
 ENABLED: Final = "DELTASPAN_ENABLED"
 """`false` runs actions bare; windows report `skipped`."""
@@ -48,6 +50,8 @@ MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters. 1024 by default, at least 16."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
 """`span` (default), `log` or `both`: the signals that carry the `delta.check` event."""
+ACTION_DURATION: Final = "DELTASPAN_ACTION_DURATION"
+"""`windows` (default) or `all`: the actions whose durations `delta.action.duration` has."""
 PROPAGATE: Final = "DELTASPAN_PROPAGATE"
 """`off` keeps the causal tag out of baggage and of `causal_headers()`. `on` by default."""
 SAMPLING_KEY: Final = "DELTASPAN_SAMPLING_KEY"
@@ -70,6 +74,8 @@ class Settings:
         capture_state: how much of a state leaves in telemetry.
         max_state_chars: bound of one state on the wire, in characters.
         event_signal: how the events of checks leave.
+        action_duration: the actions whose durations `delta.action.duration` has. Those of tools are in
+            `gen_ai.execute_tool.duration`.
         propagate: whether the causal tag leaves the process in baggage.
         sampling_key: decides with the root which runs `sampled` checks read. Without it each process decides.
         shows_content: whether the content that ready-made probes read leaves. `full` must be set explicitly.
@@ -84,6 +90,7 @@ class Settings:
     capture_state: CaptureState = "full"
     max_state_chars: int = 1024
     event_signal: EventSignal = "span"
+    action_duration: ActionDuration = "windows"
     propagate: bool = True
     sampling_key: str | None = field(default=None, repr=False)
     shows_content: bool = False
@@ -169,6 +176,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "capture_state": _Setting(CAPTURE_STATE, get_args(CaptureState)),
     "max_state_chars": _Setting(MAX_STATE_CHARS, is_number=True),
     "event_signal": _Setting(EVENT_SIGNAL, get_args(EventSignal)),
+    "action_duration": _Setting(ACTION_DURATION, get_args(ActionDuration)),
     "propagate": _Setting(PROPAGATE),
     "sampling_key": _Setting(SAMPLING_KEY, is_secret=True),
 }
@@ -253,6 +261,7 @@ def configure(
     capture_state: CaptureState | None = None,
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
+    action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
     sampling_key: str | None = None,
 ) -> None:
@@ -269,6 +278,7 @@ def configure(
         capture_state: `full`, `summary` or `none` (`DELTASPAN_CAPTURE_STATE`).
         max_state_chars: characters of one state on the wire, 16 or more (`DELTASPAN_MAX_STATE_CHARS`).
         event_signal: `span`, `log` or `both` (`DELTASPAN_EVENT_SIGNAL`).
+        action_duration: `windows` or `all` (`DELTASPAN_ACTION_DURATION`).
         propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
         sampling_key: a secret that the processes of a run share, so that `sampled` checks are read in all of
             them or in none (`DELTASPAN_SAMPLING_KEY`).
@@ -289,6 +299,7 @@ def configure(
         capture_state=capture_state,
         max_state_chars=max_state_chars,
         event_signal=event_signal,
+        action_duration=action_duration,
         propagate=propagate,
         sampling_key=sampling_key,
     )
@@ -307,6 +318,7 @@ def override(
     capture_state: CaptureState | None = None,
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
+    action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
     sampling_key: str | None = None,
 ) -> AbstractContextManager[None]:
@@ -324,6 +336,7 @@ def override(
         capture_state: as for `configure`.
         max_state_chars: as for `configure`.
         event_signal: as for `configure`.
+        action_duration: as for `configure`.
         propagate: as for `configure`.
         sampling_key: as for `configure`.
 
@@ -350,6 +363,7 @@ def override(
             capture_state=capture_state,
             max_state_chars=max_state_chars,
             event_signal=event_signal,
+            action_duration=action_duration,
             propagate=propagate,
             sampling_key=sampling_key,
         )

@@ -42,10 +42,10 @@ class ActionNames:
 
     __slots__ = (
         "_by_check",
-        "_by_outcome",
         "_is_folded",
         "_is_window",
         "_runs",
+        "_tool_without_error",
         "_tried_provider",
         "action",
         "action_attributes",
@@ -70,6 +70,10 @@ class ActionNames:
         self._is_folded = self._is_window and has_too_many_names(action, metrics)
         name = OTHER if self._is_folded else action
         self.name_in_metrics = {semconv.ACTION_NAME: name}
+        self._tool_without_error = {
+            semconv.GEN_AI_TOOL_NAME: action,
+            semconv.GEN_AI_TOOL_TYPE: semconv.GEN_AI_TOOL_TYPE_FUNCTION,
+        }
         self.action_attributes = {semconv.ACTION_NAME: action}
         self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
         self.span_name = f"{semconv.SPAN_WINDOW} {name}"
@@ -85,7 +89,6 @@ class ActionNames:
         self._runs = 0
         # The attribute sets of metrics recur in every run. There are as many as the action has series.
         self._by_check: dict[_Series, dict[str, str]] = {}
-        self._by_outcome: dict[Outcome, dict[str, str]] = {}
 
     def check_series(
         self,
@@ -113,13 +116,16 @@ class ActionNames:
             self._by_check[series] = attributes
         return attributes
 
-    def outcome_series(self, outcome: Outcome) -> dict[str, str]:
+    def outcome_series(self, outcome: Outcome, error_type: str | None) -> dict[str, str]:
         """Return the attributes of one series of the action's duration."""
-        attributes = self._by_outcome.get(outcome)
-        if attributes is None:
-            attributes = {**self.name_in_metrics, semconv.ACTION_OUTCOME: outcome}
-            self._by_outcome[outcome] = attributes
-        return attributes
+        attributes = {**self.name_in_metrics, semconv.ACTION_OUTCOME: outcome}
+        return attributes if error_type is None else {**attributes, semconv.ERROR_TYPE: error_type}
+
+    def tool_series(self, error_type: str | None) -> dict[str, str]:
+        """Return the attributes of one series of the tool's duration."""
+        if error_type is None:
+            return self._tool_without_error
+        return {**self._tool_without_error, semconv.ERROR_TYPE: error_type}
 
     def start_at_zero(self, instruments: Instruments) -> None:
         """Start the series of an action's claims at zero, once per meter provider.

@@ -21,7 +21,7 @@ from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_lost_baggage
 from deltaspan._telemetry._span import framework_tool_span, identity_of, record_verdict
-from deltaspan._telemetry._values import renderer_for
+from deltaspan._telemetry._values import error_type_of, renderer_for
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
     CausalTag,
@@ -71,6 +71,7 @@ class RunTelemetry:
     __slots__ = (
         "_inner_context",
         "_instruments",
+        "_is_enriched",
         "_links",
         "_names",
         "_owns_span",
@@ -98,6 +99,7 @@ class RunTelemetry:
         self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
+        self._is_enriched = False  # the span of the action is a framework's
         self._inner_context: Context | None = (
             None  # the context of a suspended generator's body, perhaps with a span of its own
         )
@@ -110,7 +112,7 @@ class RunTelemetry:
         framework_span = framework_tool_span(names.action, outer) if names.is_tool else None
         if framework_span is not None:
             framework_span.set_attributes(identity)
-            self._span = framework_span
+            self._span, self._is_enriched = framework_span, True
         else:
             # The context has the tag's baggage, so that baggage processors stamp this span with it.
             self._span = recorders.tracer.start_span(
@@ -212,7 +214,16 @@ class RunTelemetry:
         if recorders is None:
             return
         try:
-            record_metrics(recorders, self._names, report, self.context)
+            is_tool = self._names.is_tool
+            record_metrics(
+                recorders,
+                self._names,
+                report,
+                error_type_of(report, error),
+                self.context,
+                is_own_tool=is_tool and not self._is_enriched,
+                has_action_duration=not is_tool or settings().action_duration == "all",
+            )
         finally:
             try:
                 self._record_checks(recorders, report, error)

@@ -10,9 +10,8 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode
 
 from deltaspan import semconv
-from deltaspan._guard import qualified_name
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of
 from deltaspan.causal_tag import CausalTag
 
 __all__ = ["MOST_DETAILED_CHECKS", "framework_tool_span", "identity_of", "record_verdict"]
@@ -89,13 +88,11 @@ def record_verdict(
             attributes[semconv.EXPECTED_DELTA_PREFIX + metric] = expected_delta
             if actual_delta is not None:
                 attributes[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
-    is_refuted = report.outcome == "fail"
-    if error is not None:
-        attributes[semconv.ERROR_TYPE] = type_name(qualified_name(type(error)))
-    elif is_refuted:
-        attributes[semconv.ERROR_TYPE] = semconv.ERROR_TYPE_CHECK_FAILED
+    error_type = error_type_of(report, error)
+    if error_type is not None:
+        attributes[semconv.ERROR_TYPE] = error_type
     span.set_attributes(attributes)
-    if (is_refuted or error is not None) and _status_is_unset(span):
+    if error_type is not None and _status_is_unset(span):
         span.set_status(Status(StatusCode.ERROR, renderer.status(report, error)))
 
 

@@ -22,7 +22,11 @@ def test_traces_metrics_and_logs_arrive_at_exit(protocol):
 
     assert (program.status, program.err) == (0, "")
     assert received.span_names == ["execute_tool create_flow"]
-    assert received.metric_names == {"delta.checks", "delta.action.duration", "delta.verification.duration"}
+    assert received.metric_names == {
+        "delta.checks",
+        "gen_ai.execute_tool.duration",
+        "delta.verification.duration",
+    }
     assert received.log_names == ["delta.check"]
     assert received.protocol == protocol.partition("/")[0]
 
