@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 SCOPE_NAME: Final = "deltaspan"
-SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.37.0"
+SCHEMA_URL: Final = "https://deltaspan.dev/schemas/0.1.0"
 
 # Spans --------------------------------------------------------------------------------------------
 SPAN_EXECUTE_TOOL: Final = "execute_tool"

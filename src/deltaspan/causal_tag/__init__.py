@@ -150,7 +150,8 @@ def adopt(headers: Mapping[Any, Any]) -> Iterator[None]:
     are ignored silently.
 
     Args:
-        headers: any mapping of names to text or bytes; names in any case, also the environment itself.
+        headers: any mapping of names to text or bytes, with names in any case. It may be `os.environ`, of
+            which only names in upper case are read.
 
     Raises:
         DefinitionTypeError: it is not a mapping.
