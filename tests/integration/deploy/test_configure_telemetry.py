@@ -288,6 +288,22 @@ def test_a_disabled_sdk_sets_up_nothing():
     assert program.seconds < 4
 
 
+@pytest.mark.parametrize("content", ["file_format: '1.0'\ndisabled: true\n", "file_format: '1.0'\n"])
+def test_a_configuration_file_of_opentelemetry_stands_above(tmp_path, content):
+    path = tmp_path / "otel.yaml"
+    path.write_text(content)
+    body = ONE_ACTION + "print(telemetry, signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)"
+    with http_receiver() as (endpoint, received):
+        program = Program(
+            body, **environ(endpoint, OTEL_CONFIG_FILE=str(path), OTEL_TRACES_EXPORTER="not installed")
+        ).end()
+
+    assert program.out.strip() == "Telemetry(configured=False) True"
+    (line,) = program.err.splitlines()
+    assert f"OTEL_CONFIG_FILE={path} configures OpenTelemetry, so configure_telemetry sets up nothing" in line
+    assert (received.span_names, received.log_names) == ([], [])
+
+
 def test_a_sampler_is_read_from_the_environment():
     with http_receiver() as (endpoint, received):
         Program(ONE_ACTION, **environ(endpoint, OTEL_TRACES_SAMPLER="always_off")).end()
