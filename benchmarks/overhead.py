@@ -134,7 +134,8 @@ class HandWritten:
                 },
             )
         action = {"delta.action.name": "act"}
-        instruments.action_duration.record(seconds, {**action, "delta.action.outcome": outcome})
+        tool = {"gen_ai.tool.name": "act", "gen_ai.tool.type": "function"}
+        instruments.execute_tool_duration.record(seconds, tool)
         instruments.verification_duration.record(time.perf_counter() - began - seconds, action)
         if recording:
             attributes |= {

@@ -73,7 +73,7 @@ def series(metrics: Any) -> int:
     for resource in metrics.resource_metrics:
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
-                if not metric.name.startswith("delta."):
+                if not metric.name.startswith(("delta.", "gen_ai.")):
                     continue  # some SDKs count themselves
                 total += len(metric.sum.data_points)
                 total += sum(len(p.bucket_counts) + 2 for p in metric.histogram.data_points)

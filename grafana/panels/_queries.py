@@ -17,6 +17,7 @@ JAEGER = DataSourceRef(type_val="jaeger", uid="jaeger")
 JOBS = 'job=~"$job"'
 ACTION = f'{JOBS}, delta_action_name="$action"'
 CHECK = f'{ACTION}, delta_check_metric=~"$metric"'
+TOOL = f'{JOBS}, gen_ai_tool_name="$action"'
 """Selectors that use the variables of a dashboard."""
 
 LATEST = 20
@@ -90,10 +91,16 @@ def by_name(label: str, series: str, missing: str) -> str:
     return f'label_replace({peak(series, by=label)}, "{label}", "{missing}", "{label}", "")'
 
 
-def quantile(level: float, histogram: str, selector: str, *, by: str = "") -> str:
-    """Return a quantile from the raw buckets, which carry the exemplars."""
+def quantile(level: float, *buckets: str, by: str = "") -> str:
+    """Return a quantile from the raw buckets of one or more histograms, which carry the exemplars.
+
+    Args:
+        level: from 0 to 1.
+        buckets: the series of the histograms with their selectors. Their boundaries are the same.
+        by: the label to group by; all series are one group by default.
+    """
     labels = f"le, {by}" if by else "le"
-    rates = f"rate({histogram}_bucket{{{selector}}}[$__rate_interval])"
+    rates = " or ".join(f"rate({each}[$__rate_interval])" for each in buckets)
     return f"histogram_quantile({level}, sum by ({labels}) ({rates}))"
 
 

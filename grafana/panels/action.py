@@ -5,7 +5,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from panels import _links as links
 from panels._page import action, agents, chosen, metric, page, service
 from panels._parts import CLAIMS, NO_DURATIONS, ORIGINS, counts, curves, found, limits, number, spans
-from panels._queries import ACTION, CHECK, by_name, count, peak, quantile, share
+from panels._queries import ACTION, CHECK, TOOL, by_name, count, peak, quantile, share
 
 FAILURES = f"check:failures:increase5m{{{CHECK}}}"
 CHECKS = f"check:delta_checks:increase5m{{{CHECK}}}"
@@ -15,7 +15,7 @@ INCONCLUSIVE = f'check:delta_checks:increase5m{{{CHECK}, delta_check_outcome="in
 EVALUATED = f"check:evaluated:increase5m{{{CHECK}}}"
 VERIFICATIONS = f'action:delta_verification_duration_seconds_bucket:increase5m{{{ACTION}, le="+Inf"}}'
 VERIFYING = f"action:delta_verification_duration_seconds_sum:increase5m{{{ACTION}}}"
-ACTING = f"action:delta_action_duration_seconds_sum:increase5m{{{ACTION}}}"
+ACTING = f"action:duration_seconds_sum:increase5m{{{ACTION}}}"
 OF_THIS_ACTION = 'delta.action.name="$action"'
 
 
@@ -147,7 +147,10 @@ def _durations() -> list[object]:
             "Action duration",
             "Median and 95th percentile of the action without verification. Dots are single runs; each links "
             "to its trace. A run that is suddenly much faster often did nothing.",
-            _quantiles("delta_action_duration_seconds"),
+            _quantiles(
+                f"gen_ai_execute_tool_duration_seconds_bucket{{{TOOL}}}",
+                f"delta_action_duration_seconds_bucket{{{ACTION}}}",
+            ),
             unit="s",
             exemplars=True,
             empty=NO_DURATIONS,
@@ -156,7 +159,7 @@ def _durations() -> list[object]:
             "Verification duration",
             "Median and 95th percentile of reading the probes, polling and judging. Dots are single runs. "
             "The alert fires above the line. Make the probe cheaper, or sample the check.",
-            _quantiles("delta_verification_duration_seconds"),
+            _quantiles(f"delta_verification_duration_seconds_bucket{{{ACTION}}}"),
             unit="s",
             exemplars=True,
             empty=NO_DURATIONS,
@@ -187,5 +190,5 @@ def _runs() -> list[object]:
     ]
 
 
-def _quantiles(histogram: str) -> dict[str, str]:
-    return {"median": quantile(0.5, histogram, ACTION), "95th percentile": quantile(0.95, histogram, ACTION)}
+def _quantiles(*buckets: str) -> dict[str, str]:
+    return {"median": quantile(0.5, *buckets), "95th percentile": quantile(0.95, *buckets)}

@@ -14,7 +14,7 @@ JUDGED = f"check:judged:increase5m{{{JOBS}}}"
 INCONCLUSIVE = f'check:delta_checks:increase5m{{{JOBS}, delta_check_outcome="inconclusive"}}'
 EVALUATED = f"check:evaluated:increase5m{{{JOBS}}}"
 VERIFYING = f"action:delta_verification_duration_seconds_sum:increase5m{{{JOBS}}}"
-ACTING = f"action:delta_action_duration_seconds_sum:increase5m{{{JOBS}}}"
+ACTING = f"action:duration_seconds_sum:increase5m{{{JOBS}}}"
 REPORTING = f"job:delta_checks:reporting{{{JOBS}}}"
 OF_A_CHECK = ("job", "delta_action_name", "delta_check_metric")
 BY_CHECK = ", ".join(OF_A_CHECK)
@@ -192,7 +192,9 @@ def _cost() -> object:
         "probe cheaper, or sample the check.",
         {
             "{{delta_action_name}}": quantile(
-                0.95, "delta_verification_duration_seconds", JOBS, by="job, delta_action_name"
+                0.95,
+                f"delta_verification_duration_seconds_bucket{{{JOBS}}}",
+                by="job, delta_action_name",
             )
         },
         unit="s",

@@ -12,7 +12,7 @@ EVALUATED = f"check:evaluated:increase5m{{{JOBS}}}"
 JUDGED = f"check:judged:increase5m{{{JOBS}}}"
 VERIFICATIONS = f'action:delta_verification_duration_seconds_bucket:increase5m{{{JOBS}, le="+Inf"}}'
 VERIFYING = f"action:delta_verification_duration_seconds_sum:increase5m{{{JOBS}}}"
-ACTING = f"action:delta_action_duration_seconds_sum:increase5m{{{JOBS}}}"
+ACTING = f"action:duration_seconds_sum:increase5m{{{JOBS}}}"
 REPORTING = f"job:delta_checks:reporting{{{JOBS}}}"
 HEARD = f"last_over_time({REPORTING}[$__range])"
 OF_AN_ACTION = ("job", "delta_action_name")
@@ -109,8 +109,12 @@ def _verdicts() -> list[object]:
             "The time of the actions, and the additional time of their verification. Dots are single runs; "
             "each links to its trace.",
             {
-                "action": quantile(0.95, "delta_action_duration_seconds", JOBS),
-                "verification": quantile(0.95, "delta_verification_duration_seconds", JOBS),
+                "action": quantile(
+                    0.95,
+                    f"gen_ai_execute_tool_duration_seconds_bucket{{{JOBS}}}",
+                    f"delta_action_duration_seconds_bucket{{{JOBS}}}",
+                ),
+                "verification": quantile(0.95, f"delta_verification_duration_seconds_bucket{{{JOBS}}}"),
             },
             unit="s",
             exemplars=True,

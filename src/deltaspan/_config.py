@@ -17,6 +17,7 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Policy
 
 __all__ = [
+    "ActionDuration",
     "CaptureState",
     "EventSignal",
     "Settings",
@@ -30,6 +31,7 @@ _log = logging.getLogger("deltaspan")
 F = TypeVar("F", bound="Callable[..., Any]")
 CaptureState = Literal["full", "summary", "none"]
 EventSignal = Literal["span", "log", "both"]
+ActionDuration = Literal["windows", "all"]
 
 ENABLED: Final = "DELTASPAN_ENABLED"
 """`false` runs actions bare; windows report `skipped`."""
@@ -48,10 +50,14 @@ MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters. 1024 by default, at least 16."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
 """`span` (default), `log` or `both`: the signals that carry the `delta.check` event."""
+ACTION_DURATION: Final = "DELTASPAN_ACTION_DURATION"
+"""`windows` (default) or `all`: the actions whose durations `delta.action.duration` has."""
 PROPAGATE: Final = "DELTASPAN_PROPAGATE"
 """`off` keeps the causal tag out of baggage and of `causal_headers()`. `on` by default."""
 PROBE_SPANS: Final = "DELTASPAN_PROBE_SPANS"
 """`on` gives each read of a probe a span `read {metric}`. `off` by default: reads have no spans."""
+SAMPLING_KEY: Final = "DELTASPAN_SAMPLING_KEY"
+"""A secret that the processes of a run share, so that `sampled` checks are read in all of them or in none."""
 
 _SMALLEST_STATE_CHARS: Final = 16
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
@@ -70,8 +76,11 @@ class Settings:
         capture_state: how much of a state leaves in telemetry.
         max_state_chars: bound of one state on the wire, in characters.
         event_signal: how the events of checks leave.
+        action_duration: the actions whose durations `delta.action.duration` has. Those of tools are in
+            `gen_ai.execute_tool.duration`.
         propagate: whether the causal tag leaves the process in baggage.
         probe_spans: whether each read of a probe has a span.
+        sampling_key: decides with the root which runs `sampled` checks read. Without it each process decides.
         shows_content: whether the content that ready-made probes read leaves. `full` must be set explicitly.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
@@ -84,8 +93,10 @@ class Settings:
     capture_state: CaptureState = "full"
     max_state_chars: int = 1024
     event_signal: EventSignal = "span"
+    action_duration: ActionDuration = "windows"
     propagate: bool = True
     probe_spans: bool = False
+    sampling_key: str | None = field(default=None, repr=False)
     shows_content: bool = False
     span_events: bool = field(init=False)
     log_events: bool = field(init=False)
@@ -124,15 +135,19 @@ class _Setting(NamedTuple):
         variable: its environment variable.
         words: the allowed texts. Empty for a number or a switch.
         is_number: whether it is a number.
+        is_secret: whether it is a text that must not be shown.
     """
 
     variable: str
     words: tuple[str, ...] = ()
     is_number: bool = False
+    is_secret: bool = False
 
     def parse(self, text: str) -> Any:
         """Parse the text of a variable. Raise ValueError if it is invalid."""
         word = text.lower()
+        if self.is_secret:
+            return text
         if self.is_number:
             return self.validate(int(text))
         if self.words:
@@ -143,7 +158,10 @@ class _Setting(NamedTuple):
 
     def validate(self, value: Any) -> Any:
         """Return a value. Raise ValueError with what to write instead if it is invalid."""
-        if self.is_number:
+        if self.is_secret:
+            if not isinstance(value, str) or not value:
+                raise ValueError("write a string that is not empty")
+        elif self.is_number:
             if type(value) is not int or value < _SMALLEST_STATE_CHARS:
                 raise ValueError(f"write {_SMALLEST_STATE_CHARS} or more")
         elif not self.words:
@@ -162,8 +180,10 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "capture_state": _Setting(CAPTURE_STATE, get_args(CaptureState)),
     "max_state_chars": _Setting(MAX_STATE_CHARS, is_number=True),
     "event_signal": _Setting(EVENT_SIGNAL, get_args(EventSignal)),
+    "action_duration": _Setting(ACTION_DURATION, get_args(ActionDuration)),
     "propagate": _Setting(PROPAGATE),
     "probe_spans": _Setting(PROBE_SPANS),
+    "sampling_key": _Setting(SAMPLING_KEY, is_secret=True),
 }
 _STRICT: Final = {"on_failure": "raise", "on_inconclusive": "raise"}
 _LENIENT: Final = {"on_failure": "record", "on_inconclusive": "record"}
@@ -246,8 +266,10 @@ def configure(
     capture_state: CaptureState | None = None,
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
+    action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
     probe_spans: bool | None = None,
+    sampling_key: str | None = None,
 ) -> None:
     """Set settings for the whole process. They override the environment.
 
@@ -262,8 +284,11 @@ def configure(
         capture_state: `full`, `summary` or `none` (`DELTASPAN_CAPTURE_STATE`).
         max_state_chars: characters of one state on the wire, 16 or more (`DELTASPAN_MAX_STATE_CHARS`).
         event_signal: `span`, `log` or `both` (`DELTASPAN_EVENT_SIGNAL`).
+        action_duration: `windows` or `all` (`DELTASPAN_ACTION_DURATION`).
         propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
         probe_spans: whether each read of a probe has a span (`DELTASPAN_PROBE_SPANS`).
+        sampling_key: a secret that the processes of a run share, so that `sampled` checks are read in all of
+            them or in none (`DELTASPAN_SAMPLING_KEY`).
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -281,8 +306,10 @@ def configure(
         capture_state=capture_state,
         max_state_chars=max_state_chars,
         event_signal=event_signal,
+        action_duration=action_duration,
         propagate=propagate,
         probe_spans=probe_spans,
+        sampling_key=sampling_key,
     )
     lenient = _LENIENT if strict is False and _process.configured.get("strict") else {}
     _process.configured = {**_process.configured, **lenient, **chosen}
@@ -299,8 +326,10 @@ def override(
     capture_state: CaptureState | None = None,
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
+    action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
     probe_spans: bool | None = None,
+    sampling_key: str | None = None,
 ) -> AbstractContextManager[None]:
     """Set settings for a block, and for tasks that are started in it.
 
@@ -316,8 +345,10 @@ def override(
         capture_state: as for `configure`.
         max_state_chars: as for `configure`.
         event_signal: as for `configure`.
+        action_duration: as for `configure`.
         propagate: as for `configure`.
         probe_spans: as for `configure`.
+        sampling_key: as for `configure`.
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -342,8 +373,10 @@ def override(
             capture_state=capture_state,
             max_state_chars=max_state_chars,
             event_signal=event_signal,
+            action_duration=action_duration,
             propagate=propagate,
             probe_spans=probe_spans,
+            sampling_key=sampling_key,
         )
     )
 
@@ -379,7 +412,8 @@ def _validate(name: str, value: Any) -> None:
     try:
         _SETTINGS[name].validate(value)
     except ValueError as error:
-        raise DefinitionValueError(f"{name}={value!r} is not understood: {error}") from None
+        given = f"<{type(value).__name__}>" if _SETTINGS[name].is_secret else repr(value)
+        raise DefinitionValueError(f"{name}={given} is not understood: {error}") from None
 
 
 def _read(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 SCOPE_NAME: Final = "deltaspan"
-SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.37.0"
+SCHEMA_URL: Final = "https://deltaspan.dev/schemas/0.1.0"
 
 # Spans --------------------------------------------------------------------------------------------
 SPAN_EXECUTE_TOOL: Final = "execute_tool"
@@ -25,7 +25,8 @@ GEN_AI_OPERATION_NAME: Final = "gen_ai.operation.name"
 GEN_AI_TOOL_NAME: Final = "gen_ai.tool.name"
 """string; The name of the action."""
 GEN_AI_TOOL_TYPE: Final = "gen_ai.tool.type"
-"""string; `function`."""
+"""string; `function`, for every action."""
+GEN_AI_TOOL_TYPE_FUNCTION: Final = "function"
 GEN_AI_TOOL_DESCRIPTION: Final = "gen_ai.tool.description"
 """string; The first line of the documentation of the action's function."""
 CODE_FUNCTION_NAME: Final = "code.function.name"
@@ -126,32 +127,54 @@ METRIC_CHECKS: Final = "delta.checks"
 """counter; Delta checks that were evaluated, by outcome."""
 METRIC_CHECKS_UNIT: Final = "{check}"
 METRIC_CHECKS_DESCRIPTION: Final = "Delta checks that were evaluated, by outcome."
-METRIC_ACTION_DURATION: Final = "delta.action.duration"
-"""histogram; How long the action alone took."""
-METRIC_ACTION_DURATION_UNIT: Final = "s"
-METRIC_ACTION_DURATION_DESCRIPTION: Final = "How long the action alone took."
-METRIC_ACTION_DURATION_BUCKETS: Final = (
-    0.001,
-    0.0025,
-    0.005,
+METRIC_GEN_AI_EXECUTE_TOOL_DURATION: Final = "gen_ai.execute_tool.duration"
+"""histogram; How long a tool took, if deltaspan made its span."""
+METRIC_GEN_AI_EXECUTE_TOOL_DURATION_UNIT: Final = "s"
+METRIC_GEN_AI_EXECUTE_TOOL_DURATION_DESCRIPTION: Final = "How long a tool took, if deltaspan made its span."
+METRIC_GEN_AI_EXECUTE_TOOL_DURATION_BUCKETS: Final = (
     0.01,
-    0.025,
-    0.05,
-    0.1,
-    0.25,
-    0.5,
-    1.0,
-    2.5,
-    5.0,
-    10.0,
-    30.0,
-    60.0,
+    0.02,
+    0.04,
+    0.08,
+    0.16,
+    0.32,
+    0.64,
+    1.28,
+    2.56,
+    5.12,
+    10.24,
+    20.48,
+    40.96,
+    81.92,
+)
+METRIC_ACTION_DURATION: Final = "delta.action.duration"
+"""histogram; How long the action alone took. Of tools on request alone."""
+METRIC_ACTION_DURATION_UNIT: Final = "s"
+METRIC_ACTION_DURATION_DESCRIPTION: Final = "How long the action alone took. Of tools on request alone."
+METRIC_ACTION_DURATION_BUCKETS: Final = (
+    0.01,
+    0.02,
+    0.04,
+    0.08,
+    0.16,
+    0.32,
+    0.64,
+    1.28,
+    2.56,
+    5.12,
+    10.24,
+    20.48,
+    40.96,
+    81.92,
 )
 METRIC_VERIFICATION_DURATION: Final = "delta.verification.duration"
 """histogram; What checking cost: probes, settling, evaluating."""
 METRIC_VERIFICATION_DURATION_UNIT: Final = "s"
 METRIC_VERIFICATION_DURATION_DESCRIPTION: Final = "What checking cost: probes, settling, evaluating."
 METRIC_VERIFICATION_DURATION_BUCKETS: Final = (
+    0.0001,
+    0.00025,
+    0.0005,
     0.001,
     0.0025,
     0.005,

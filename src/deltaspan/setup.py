@@ -78,8 +78,8 @@ class Telemetry:
     """A handle on the SDK that `configure_telemetry` set up.
 
     Attributes:
-        configured: False if nothing was set up, because an SDK was set up already or `OTEL_SDK_DISABLED` is
-            true.
+        configured: False if nothing was set up, because an SDK was set up already, `OTEL_SDK_DISABLED` is
+            true, or `OTEL_CONFIG_FILE` names a file.
     """
 
     def __init__(self, pipelines: tuple[_Pipeline, ...] = (), outage: Outage | None = None) -> None:
@@ -141,7 +141,8 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
     `opentelemetry-exporter-otlp-json-http`), `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`,
     `OTEL_LOGS_EXPORTER` (`otlp`, `console` or `none`, whatever an installed package offers, such as
     `otlp_json_file` or `prometheus`, or several with commas between), `OTEL_SERVICE_NAME`,
-    `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED`.
+    `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED`. If `OTEL_CONFIG_FILE` names a
+    file, that file configures OpenTelemetry instead of these variables, and nothing is set up here.
 
     If `opentelemetry-processor-baggage` is installed (`deltaspan[baggage]`), every span and log record inside
     an action carries its causal tag. Otherwise only the action's span does.
@@ -169,6 +170,15 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
         return Telemetry()
     if _sdk_is_set_up():
         _log.info("an OpenTelemetry SDK is set up already; configure_telemetry leaves it alone")
+        return Telemetry()
+    config_file = os.environ.get("OTEL_CONFIG_FILE", "").strip()
+    if config_file:
+        # That file may disable the SDK or send elsewhere, and only OpenTelemetry's configurator reads it.
+        _log.warning(
+            "OTEL_CONFIG_FILE=%s configures OpenTelemetry, so configure_telemetry sets up nothing; run the "
+            "program under opentelemetry-instrument, which reads that file",
+            config_file,
+        )
         return Telemetry()
     chosen = exporters()
     resource = _resource(service_name)

@@ -398,7 +398,8 @@ def window(
     """Verify what a block changes.
 
     Args:
-        name: the window's name in telemetry and reports.
+        name: the window's name in telemetry and reports. It stands for a kind of window and is not an id. If
+            one call site uses more than 100 names, the further ones are `_OTHER` in metrics and span names.
         checks: one or more of `change(...)`, `unchanged(...)`, `observe(...)`; each metric once.
         args: values that probes and expected values may name, like the parameters of an action.
         on_failure: as for `expects`; `raise` raises when the block ends.

@@ -31,7 +31,11 @@ def metric(name: str, unit: str, *, counter: bool = False) -> str:
 CHECKS = metric(semconv.METRIC_CHECKS, semconv.METRIC_CHECKS_UNIT, counter=True)
 HISTOGRAMS = tuple(
     metric(name, semconv.METRIC_ACTION_DURATION_UNIT)
-    for name in (semconv.METRIC_ACTION_DURATION, semconv.METRIC_VERIFICATION_DURATION)
+    for name in (
+        semconv.METRIC_GEN_AI_EXECUTE_TOOL_DURATION,
+        semconv.METRIC_ACTION_DURATION,
+        semconv.METRIC_VERIFICATION_DURATION,
+    )
 )
 METRICS = {CHECKS, *(f"{name}_{part}" for name in HISTOGRAMS for part in ("bucket", "sum", "count"))}
 LABELS = {
@@ -44,6 +48,9 @@ LABELS = {
         semconv.CHECK_ORIGIN,
         semconv.CHECK_OUTCOME,
         semconv.CHECK_REASON,
+        semconv.GEN_AI_TOOL_NAME,
+        semconv.GEN_AI_TOOL_TYPE,
+        semconv.ERROR_TYPE,
     )
 }
 """The labels of our series, beside `job`, `instance` and `le`."""

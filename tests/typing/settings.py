@@ -10,7 +10,9 @@ configure(
     capture_state="summary",
     max_state_chars=64,
     event_signal="both",
+    action_duration="all",
     propagate=False,
+    sampling_key="of the fleet",
 )
 with override(strict=True), override(capture_state="none"):
     pass

@@ -19,6 +19,7 @@ from deltaspan._engine._call import Call
 from deltaspan._engine._plan import CheckPlan
 from deltaspan._engine._read_spans import probe_in_span
 from deltaspan._engine._reads import NO_READ, Read
+from deltaspan._engine._sampling import is_sampled
 from deltaspan._reports import outline, redact_state
 from deltaspan._state.diff import without_contents
 from deltaspan._verdicts import NotLocked, Raised, Verdict, inconclusive
@@ -27,7 +28,6 @@ from deltaspan.causal_tag import DescendantTracker, start_tracking, stop_trackin
 __all__ = ["SAMPLED_OUT", "CheckRun"]
 
 SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
-_SHARES: Final = 2**32
 
 
 class CheckRun:
@@ -35,7 +35,7 @@ class CheckRun:
 
     Args:
         plan: the check.
-        call: the start of the run. The root of its tag decides whether the check is sampled.
+        call: the start of the run. Its tag decides whether the check is sampled.
         batch: the baselines that are read together.
 
     Attributes:
@@ -87,8 +87,8 @@ class CheckRun:
         self.pre = Read(self._probe, call.values, batch, plan.limit)
         self.post = NO_READ
         rate = plan.check.modifiers.sample_rate
-        is_sampled = rate >= 1 or int(call.tag.root_id[:8], 16) < rate * _SHARES
-        self.early_verdict: Verdict | None = None if is_sampled else SAMPLED_OUT
+        is_read = rate >= 1 or is_sampled(call.tag, rate)
+        self.early_verdict: Verdict | None = None if is_read else SAMPLED_OUT
         self.is_polled = False
         self.attempts = 1
         self.earlier_probe_seconds = 0.0

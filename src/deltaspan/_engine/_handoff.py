@@ -104,8 +104,9 @@ class WindowRun(Run):
                 read = check.pre
                 read.value, read.error, read.seconds = baseline.state, baseline.error, baseline.seconds
                 check.overlap, check.descendants = baseline.overlap, baseline.descendants
-                if baseline.state is UNREAD and baseline.error is None:
-                    check.early_verdict = SAMPLED_OUT
+                # The process that captured the baselines has decided which checks are sampled.
+                was_read = baseline.state is not UNREAD or baseline.error is not None
+                check.early_verdict = None if was_read else SAMPLED_OUT
             self._open()
             self._telemetry.begin_action()
             self._action_started_at = perf_counter() - self._age_seconds()

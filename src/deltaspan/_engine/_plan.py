@@ -291,10 +291,14 @@ def make_plan(
     needed = {name for plan in plans for bound in plan.bounds for name in bound.names}
     needed.update(() if claim is None else claim.names)
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
+    metrics = {
+        plan.check.metric: None if isinstance(plan.check.expectation, NoClaim) else plan.claims_change
+        for plan in plans
+    }
     names = ActionNames(
         action,
         function,
-        {plan.check.metric: plan.claims_change for plan in plans},
+        metrics,
         claims=claim is not None,
         description=description,
         tool=options.tool,

@@ -11,6 +11,7 @@ from opentelemetry.trace import INVALID_SPAN, set_span_in_context
 from deltaspan import semconv
 from deltaspan._state.render import label
 from deltaspan._telemetry._instruments import Instruments, is_proxy
+from deltaspan._telemetry._window_names import OTHER, has_too_many_names
 from deltaspan.typing import Claim, Origin, Outcome, Reason
 
 __all__ = ["ActionNames"]
@@ -26,8 +27,6 @@ _STARTED_AT_ZERO: Final[dict[bool, tuple[tuple[Outcome, Origin | None], ...]]] =
 _Series: TypeAlias = tuple[str, Outcome, Reason | None, Origin | None, Claim | None]
 
 _EAGER_RUNS: Final = 64
-_FUNCTION: Final = "function"
-"""The type of a tool that runs where the agent does."""
 
 
 class ActionNames:
@@ -36,7 +35,8 @@ class ActionNames:
     Args:
         action: the action's or window's name.
         function: module and qualified name of its function; None for a window.
-        metrics: the metric of each check, in order. The value tells whether the check claims a change.
+        metrics: the metric of each check, in order. The value tells whether the check claims a change. None
+            if it makes no claim.
         claims: whether the action reports its own success or failure.
         description: what its documentation says of it, or None.
         tool: whether it is a tool of an agent. None for a tool unless another tool calls it.
@@ -44,8 +44,9 @@ class ActionNames:
 
     __slots__ = (
         "_by_check",
-        "_by_outcome",
+        "_is_folded",
         "_runs",
+        "_tool_without_error",
         "_tried_provider",
         "action",
         "action_attributes",
@@ -55,6 +56,7 @@ class ActionNames:
         "is_function",
         "is_tool",
         "metrics",
+        "name_in_metrics",
         "span_name",
         "verify_span_name",
         "zeroed_instruments",
@@ -64,7 +66,7 @@ class ActionNames:
         self,
         action: str,
         function: str | None,
-        metrics: Mapping[str, bool],
+        metrics: Mapping[str, bool | None],
         *,
         claims: bool,
         description: str | None = None,
@@ -76,8 +78,15 @@ class ActionNames:
         self.claims: tuple[Claim | None, ...] = ("success", "failure") if claims else (None,)
         self.is_function = function is not None
         self.is_tool = tool if self.is_function else False
+        self._is_folded = not self.is_function and has_too_many_names(action, metrics)
+        name = OTHER if self._is_folded else action
+        self.name_in_metrics = {semconv.ACTION_NAME: name}
+        self._tool_without_error = {
+            semconv.GEN_AI_TOOL_NAME: action,
+            semconv.GEN_AI_TOOL_TYPE: semconv.GEN_AI_TOOL_TYPE_FUNCTION,
+        }
         self.action_attributes = {semconv.ACTION_NAME: action}
-        self.verify_span_name = f"{semconv.SPAN_VERIFY} {action}"
+        self.verify_span_name = f"{semconv.SPAN_VERIFY} {name}"
         self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
         self.helper_identity = dict(self.action_attributes)
         if function is not None:
@@ -86,7 +95,7 @@ class ActionNames:
             **self.helper_identity,
             semconv.GEN_AI_OPERATION_NAME: semconv.SPAN_EXECUTE_TOOL,
             semconv.GEN_AI_TOOL_NAME: action,
-            semconv.GEN_AI_TOOL_TYPE: _FUNCTION,
+            semconv.GEN_AI_TOOL_TYPE: semconv.GEN_AI_TOOL_TYPE_FUNCTION,
         }
         if description:
             self.identity[semconv.GEN_AI_TOOL_DESCRIPTION] = description
@@ -95,7 +104,6 @@ class ActionNames:
         self._runs = 0
         # The attribute sets of metrics recur in every run. There are as many as the action has series.
         self._by_check: dict[_Series, dict[str, str]] = {}
-        self._by_outcome: dict[Outcome, dict[str, str]] = {}
 
     def check_series(
         self,
@@ -110,8 +118,8 @@ class ActionNames:
         attributes = self._by_check.get(series)
         if attributes is None:
             attributes = {
-                semconv.ACTION_NAME: self.action,
-                semconv.CHECK_METRIC: metric,
+                **self.name_in_metrics,
+                semconv.CHECK_METRIC: OTHER if self._is_folded else metric,
                 semconv.CHECK_OUTCOME: outcome,
             }
             if reason is not None:
@@ -123,18 +131,22 @@ class ActionNames:
             self._by_check[series] = attributes
         return attributes
 
-    def outcome_series(self, outcome: Outcome) -> dict[str, str]:
+    def outcome_series(self, outcome: Outcome, error_type: str | None) -> dict[str, str]:
         """Return the attributes of one series of the action's duration."""
-        attributes = self._by_outcome.get(outcome)
-        if attributes is None:
-            attributes = {**self.action_attributes, semconv.ACTION_OUTCOME: outcome}
-            self._by_outcome[outcome] = attributes
-        return attributes
+        attributes = {**self.name_in_metrics, semconv.ACTION_OUTCOME: outcome}
+        return attributes if error_type is None else {**attributes, semconv.ERROR_TYPE: error_type}
+
+    def tool_series(self, error_type: str | None) -> dict[str, str]:
+        """Return the attributes of one series of the tool's duration."""
+        if error_type is None:
+            return self._tool_without_error
+        return {**self._tool_without_error, semconv.ERROR_TYPE: error_type}
 
     def start_at_zero(self, instruments: Instruments) -> None:
-        """Start the series of pass and fail at zero, once per meter provider.
+        """Start the series of an action's claims at zero, once per meter provider.
 
         Without a first zero `increase()` misses a first failure, and a ratio of failures is empty, not 0.
+        A window has no zeros, because its name may be another in each run.
         """
         # Without an SDK zeros are lost, so they are recorded again: in each of the first runs, then in every
         # 64th, because the lookup of the provider costs as much as the rest of a run's metrics.
@@ -147,7 +159,11 @@ class ActionNames:
         self._tried_provider = provider
         if not is_proxy(provider):
             self.zeroed_instruments = instruments
+        if not self.is_function:
+            return
         for metric, claims_change in self.metrics.items():
+            if claims_change is None:
+                continue
             for outcome, origin in _STARTED_AT_ZERO[claims_change]:
                 for claim in self.claims:
                     series = self.check_series(metric, outcome, None, origin, claim)

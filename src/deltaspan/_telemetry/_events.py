@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import time_ns
 from typing import Any, Final
 
 from opentelemetry._logs import Logger, SeverityNumber
@@ -10,15 +11,16 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from deltaspan import semconv
-from deltaspan._reports import ActionReport
+from deltaspan._config import Settings
+from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan._verdicts import Raised, Timing
 from deltaspan.typing import Claim, Outcome
 
-__all__ = ["ALWAYS_LOGGED", "add_span_events", "emit_log_events", "log_events_enabled"]
+__all__ = ["add_span_events", "checks_to_log", "emit_log_events", "is_exported"]
 
-ALWAYS_LOGGED: Final[tuple[Outcome, ...]] = ("fail", "inconclusive")
+_ALWAYS_LOGGED: Final[tuple[Outcome, ...]] = ("fail", "inconclusive")
 """Outcomes that leave as log events even when the span is not sampled."""
 
 _SEVERITY: Final[dict[Outcome, SeverityNumber]] = {
@@ -42,10 +44,37 @@ def add_span_events(
         span.add_event(semconv.EVENT_CHECK, _attributes(check, renderer, claim))
 
 
+def checks_to_log(
+    logger: Logger, span: Span, report: ActionReport, config: Settings, context: Context
+) -> Sequence[CheckReport]:
+    """Return the checks that leave as log events, which may be none.
+
+    Args:
+        logger: the logger to emit with.
+        span: the span of the run.
+        report: the finished run.
+        config: the settings in effect.
+        context: the context of the run's span.
+    """
+    if config.log_events:
+        checks: Sequence[CheckReport] = report.checks
+    elif report.outcome in _ALWAYS_LOGGED and not is_exported(span):
+        checks = [check for check in report.checks if check.outcome in _ALWAYS_LOGGED]
+    else:
+        return ()
+    return [check for check in checks if _is_enabled(logger, check.outcome, context)]
+
+
+def is_exported(span: Span) -> bool:
+    """Return whether a span reaches an exporter."""
+    # A sampler may record a span without sampling it. Without an SDK the span has the flags of its parent.
+    return span.is_recording() and span.get_span_context().trace_flags.sampled
+
+
 def emit_log_events(
     logger: Logger,
     report: ActionReport,
-    checks: Sequence[RenderedCheck],
+    checks: Sequence[CheckReport],
     renderer: ValueRenderer,
     context: Context,
 ) -> None:
@@ -54,27 +83,35 @@ def emit_log_events(
     Args:
         logger: the logger to emit with.
         report: the finished run.
-        checks: the checks to emit, rendered.
-        renderer: renders the message of an exception.
+        checks: the checks to emit.
+        renderer: renders states as maps and arrays.
         context: the context of the run's span, for the trace and span id.
     """
+    emitted_at = time_ns()
     identity: dict[str, Any] = {semconv.ACTION_NAME: label(report.action)}
     if report.causal_tag is not None:
         identity |= {semconv.CAUSAL_TAG_ID: report.causal_tag, semconv.CAUSAL_TAG_ROOT_ID: report.root_tag}
-    for rendered in checks:
+    for check in checks:
+        rendered = renderer.render(check)
         logger.emit(
+            timestamp=emitted_at,
             context=context,
-            severity_number=_SEVERITY.get(rendered.check.outcome, SeverityNumber.INFO),
+            severity_number=_severity(check.outcome),
             body=rendered.explanation,
             attributes={**_attributes(rendered, renderer, report.claim), **identity},
             event_name=semconv.EVENT_CHECK,
         )
 
 
-def log_events_enabled(logger: Logger, context: Context) -> bool:
-    """Return whether the logger accepts log-based events."""
+def _is_enabled(logger: Logger, outcome: Outcome, context: Context) -> bool:
     is_enabled = getattr(logger, "enabled", None)  # OpenTelemetry 1.45 and newer
-    return is_enabled is None or bool(is_enabled(context=context, event_name=semconv.EVENT_CHECK))
+    return is_enabled is None or bool(
+        is_enabled(context=context, severity_number=_severity(outcome), event_name=semconv.EVENT_CHECK)
+    )
+
+
+def _severity(outcome: Outcome) -> SeverityNumber:
+    return _SEVERITY.get(outcome, SeverityNumber.DEBUG)
 
 
 def _attributes(rendered: RenderedCheck, renderer: ValueRenderer, claim: Claim | None) -> dict[str, Any]:

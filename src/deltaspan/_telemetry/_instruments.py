@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opentelemetry import metrics, trace
 from opentelemetry._logs import LoggerProvider, get_logger_provider
 
@@ -23,7 +25,15 @@ class Instruments:
         logger_provider: creates the logger. The global one by default.
     """
 
-    __slots__ = ("_meter_provider", "action_duration", "checks", "logger", "tracer", "verification_duration")
+    __slots__ = (
+        "_meter_provider",
+        "action_duration",
+        "checks",
+        "execute_tool_duration",
+        "logger",
+        "tracer",
+        "verification_duration",
+    )
 
     def __init__(
         self,
@@ -39,22 +49,40 @@ class Instruments:
         self.checks = meter.create_counter(
             semconv.METRIC_CHECKS, semconv.METRIC_CHECKS_UNIT, semconv.METRIC_CHECKS_DESCRIPTION
         )
-        self.action_duration = meter.create_histogram(
+        self.execute_tool_duration = _histogram(
+            meter,
+            semconv.METRIC_GEN_AI_EXECUTE_TOOL_DURATION,
+            semconv.METRIC_GEN_AI_EXECUTE_TOOL_DURATION_UNIT,
+            semconv.METRIC_GEN_AI_EXECUTE_TOOL_DURATION_DESCRIPTION,
+            semconv.METRIC_GEN_AI_EXECUTE_TOOL_DURATION_BUCKETS,
+        )
+        self.action_duration = _histogram(
+            meter,
             semconv.METRIC_ACTION_DURATION,
             semconv.METRIC_ACTION_DURATION_UNIT,
             semconv.METRIC_ACTION_DURATION_DESCRIPTION,
-            explicit_bucket_boundaries_advisory=semconv.METRIC_ACTION_DURATION_BUCKETS,
+            semconv.METRIC_ACTION_DURATION_BUCKETS,
         )
-        self.verification_duration = meter.create_histogram(
+        self.verification_duration = _histogram(
+            meter,
             semconv.METRIC_VERIFICATION_DURATION,
             semconv.METRIC_VERIFICATION_DURATION_UNIT,
             semconv.METRIC_VERIFICATION_DURATION_DESCRIPTION,
-            explicit_bucket_boundaries_advisory=semconv.METRIC_VERIFICATION_DURATION_BUCKETS,
+            semconv.METRIC_VERIFICATION_DURATION_BUCKETS,
         )
 
     def meter_provider(self) -> metrics.MeterProvider:
         """Return the current provider of the instruments. An SDK replaces the global proxy."""
         return self._meter_provider or metrics.get_meter_provider()
+
+
+def _histogram(
+    meter: metrics.Meter, name: str, unit: str, description: str, bounds: Sequence[float]
+) -> metrics.Histogram:
+    try:
+        return meter.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=bounds)
+    except TypeError:  # a meter of another SDK may not know bounds
+        return meter.create_histogram(name, unit, description)
 
 
 def is_proxy(provider: metrics.MeterProvider) -> bool:

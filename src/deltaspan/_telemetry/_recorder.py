@@ -25,13 +25,12 @@ from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
-from deltaspan._telemetry._events import ALWAYS_LOGGED, add_span_events, emit_log_events, log_events_enabled
+from deltaspan._telemetry._events import add_span_events, checks_to_log, emit_log_events, is_exported
 from deltaspan._telemetry._exception import record_exception
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_cut_tags, notice_lost_baggage
 from deltaspan._telemetry._span import (
-    ending_of,
     framework_tool_span,
     identity_of,
     ids_of,
@@ -39,7 +38,7 @@ from deltaspan._telemetry._span import (
     wall_time_of,
 )
 from deltaspan._telemetry._suppression import SUPPRESSED, is_suppressed
-from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, renderer_for
+from deltaspan._telemetry._values import RenderedCheck, error_type_of, is_error, renderer_for
 from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
@@ -346,7 +345,15 @@ class RunTelemetry:
     def _record(self, recorders: Instruments, report: ActionReport, error: BaseException | None) -> None:
         # Each step runs even if the one before raises. The log then shows all exceptions.
         try:
-            record_metrics(recorders, self._names, report, self.context)
+            record_metrics(
+                recorders,
+                self._names,
+                report,
+                error_type_of(report, error),
+                self.context,
+                is_own_tool=self._is_tool and self._framework_span is None,
+                has_action_duration=not self._is_tool or settings().action_duration == "all",
+            )
         finally:
             self._record_checks(recorders, report, error)
 
@@ -358,50 +365,28 @@ class RunTelemetry:
     ) -> None:
         config = settings()
         is_recording = self._span.is_recording()
-        # A verdict against the action must not be lost because its trace was not sampled. A span may record
-        # and still not be sampled: its processors see it, and no exporter does.
-        is_sampled = self._span.get_span_context().trace_flags.sampled
-        is_urgent = not is_sampled and report.outcome in ALWAYS_LOGGED
-        to_log = (config.log_events or is_urgent) and log_events_enabled(recorders.logger, self.context)
-        if not is_recording and not to_log and error is None:
-            return
-        renderer = renderer_for(config)
-        checks = [renderer.render(check) for check in report.checks] if is_recording or to_log else []
+        logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
         try:
             if is_recording:
-                self._record_verdict(report, checks, renderer, error)
+                renderer = renderer_for(config)
+                checks = [renderer.render(check) for check in report.checks]
+                is_own = self._span is not self._framework_span
+                record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
                 if config.span_events:
                     add_span_events(self._span, _worst_last(checks), renderer, report.claim)
         finally:
             try:
-                if to_log:
-                    logged = (
-                        checks
-                        if config.log_events
-                        else [c for c in checks if c.check.outcome in ALWAYS_LOGGED]
-                    )
-                    emit_log_events(recorders.logger, report, logged, renderer, self.context)
+                if logged:
+                    log_renderer = renderer_for(config, is_structured=True)
+                    emit_log_events(recorders.logger, report, logged, log_renderer, self.context)
             finally:
-                if error is not None and (is_sampled or is_urgent):
-                    self._record_exception(recorders, renderer, error)
+                if error is not None and (logged or is_exported(self._span)):
+                    self._record_exception(recorders, error, has_content=renderer_for(config).is_full)
 
-    def _record_verdict(
-        self,
-        report: ActionReport,
-        checks: Sequence[RenderedCheck],
-        renderer: ValueRenderer,
-        error: BaseException | None,
-    ) -> None:
-        is_own = self._span is not self._framework_span
-        record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
-
-    def _record_exception(
-        self, recorders: Instruments, renderer: ValueRenderer, error: BaseException
-    ) -> None:
-        if self._framework_span is not None or ending_of(error) is not None:
+    def _record_exception(self, recorders: Instruments, error: BaseException, *, has_content: bool) -> None:
+        if self._framework_span is not None or not is_error(error):
             return  # the framework records what its tool raised
         tool = self._names.action if self._is_tool else None
-        has_content = renderer.is_full
         record_exception(self._span, recorders.logger, self.context, error, tool, has_content=has_content)
 
 

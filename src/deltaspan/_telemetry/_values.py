@@ -5,6 +5,7 @@ Explanations quote states. If states do not leave in full, explanations do not l
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Set as AbstractSet
 from collections.abc import Sized
 from functools import lru_cache
@@ -13,11 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from deltaspan import semconv
 from deltaspan._config import Settings
-from deltaspan._guard import safe_str
+from deltaspan._guard import qualified_name, safe_str
 from deltaspan._reports import ActionReport, CheckReport
-from deltaspan._state.render import label, wire
+from deltaspan._state.render import label, structured, wire
 
-__all__ = ["RenderedCheck", "ValueRenderer", "renderer_for", "type_name"]
+__all__ = ["RenderedCheck", "ValueRenderer", "error_type_of", "is_error", "renderer_for", "type_name"]
 
 _NOT_CAPTURED: Final = "(not captured)"
 
@@ -45,13 +46,18 @@ class RenderedCheck(NamedTuple):
 class ValueRenderer:
     """Renders states and sentences as attribute values, according to the settings.
 
+    Args:
+        settings: how much of a state leaves, and its longest text.
+        is_structured: whether collections are maps and arrays, and not JSON.
+
     Attributes:
         is_full: whether states leave with their content.
     """
 
-    __slots__ = ("_is_summary", "_max_chars", "is_full")
+    __slots__ = ("_is_structured", "_is_summary", "_max_chars", "is_full")
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, is_structured: bool = False) -> None:
+        self._is_structured = is_structured
         self.is_full = settings.capture_state == "full"
         self._is_summary = settings.capture_state == "summary"
         self._max_chars = settings.max_state_chars
@@ -74,7 +80,8 @@ class ValueRenderer:
 
     def _state(self, state: object) -> Any:
         if self.is_full:
-            return wire(state, self._max_chars)
+            write = structured if self._is_structured else wire
+            return write(state, self._max_chars)
         return _kind_of(state) if self._is_summary else _NOT_CAPTURED
 
     def text(self, text: str) -> str:
@@ -93,14 +100,38 @@ class ValueRenderer:
 
 
 @lru_cache(maxsize=8)
-def renderer_for(settings: Settings) -> ValueRenderer:
+def renderer_for(settings: Settings, *, is_structured: bool = False) -> ValueRenderer:
     """Return the renderer for these settings. It is cached."""
-    return ValueRenderer(settings)
+    return ValueRenderer(settings, is_structured=is_structured)
 
 
 def type_name(qualified_name: str) -> str:
     """Return the name of an exception's class for `error.type` and `exception.type`."""
     return label(qualified_name.removeprefix("builtins."))
+
+
+def error_type_of(report: ActionReport, error: BaseException | None) -> str | None:
+    """Return `error.type` of a run's span and durations, or None if nothing is wrong.
+
+    Args:
+        report: the finished run.
+        error: the exception that the action raised, or None.
+    """
+    if error is not None and is_error(error):
+        return type_name(qualified_name(type(error)))
+    return semconv.ERROR_TYPE_CHECK_FAILED if report.outcome == "fail" else None
+
+
+def is_error(error: BaseException) -> bool:
+    """Return whether an exception means that something went wrong.
+
+    A cancellation by the caller does not, and neither do the end of a generator and an exit with success.
+    """
+    if isinstance(error, SystemExit):
+        return error.code not in (None, 0)
+    if isinstance(error, GeneratorExit | CancelledError):
+        return False
+    return qualified_name(type(error)) != "trio.Cancelled"
 
 
 def _verdict(check: CheckReport) -> str:

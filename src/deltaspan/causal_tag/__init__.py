@@ -24,6 +24,7 @@ from deltaspan._process import on_reset
 from deltaspan.causal_tag._context import (
     BAGGAGE_KEY,
     LOCAL_KEY,
+    AdoptedTag,
     CausalTag,
     attempt_of,
     context_of_verifier,
@@ -151,7 +152,8 @@ def adopt(headers: Mapping[Any, Any]) -> Iterator[None]:
     are ignored silently.
 
     Args:
-        headers: any mapping of names to text or bytes; names in any case, also the environment itself.
+        headers: any mapping of names to text or bytes, with names in any case. It may be `os.environ`, of
+            which only names in upper case are read.
 
     Raises:
         DefinitionTypeError: it is not a mapping.
@@ -239,7 +241,7 @@ def _extract(headers: Any, context: Context) -> Context:
     if pairs:
         known = without_tag({**baggage.get_all(context), **pairs})
         context = Context({**context, BAGGAGE_KEY: within_limits(known, _LONGEST_TAG)})
-    return context if ids is None else context_with(CausalTag(*ids), context)
+    return context if ids is None else context_with(AdoptedTag(*ids), context)
 
 
 def _span_in(context: Context) -> trace.SpanContext:

@@ -22,6 +22,7 @@ from deltaspan.causal_tag._ids import is_tag, new_tag
 __all__ = [
     "BAGGAGE_KEY",
     "LOCAL_KEY",
+    "AdoptedTag",
     "CausalTag",
     "attempt_of",
     "context_of_verifier",
@@ -91,6 +92,14 @@ class CausalTag:
             ids.append(tag.id)
         return tuple(ids) if tag.parent_id is None else (*ids, tag.parent_id)
 
+    @property
+    def local_root(self) -> CausalTag:
+        """The tag of the outermost run above this one that this process started."""
+        tag = self
+        while tag.parent is not None and not isinstance(tag.parent, AdoptedTag):
+            tag = tag.parent
+        return tag
+
     def __eq__(self, other: object) -> bool:
         return self.id == other.id if isinstance(other, CausalTag) else NotImplemented
 
@@ -107,7 +116,13 @@ class CausalTag:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CausalTag, (self.id, self.root_id, self.parent_id, self.parent)
+        return type(self), (self.id, self.root_id, self.parent_id, self.parent)
+
+
+class AdoptedTag(CausalTag):
+    """The identity of a run of another process, which comes from untrusted headers."""
+
+    __slots__ = ()
 
 
 _set_id: Final = CausalTag.__dict__["id"].__set__

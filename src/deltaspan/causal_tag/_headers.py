@@ -6,6 +6,7 @@ sender fill the log.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -19,6 +20,8 @@ BAGGAGE: Final = "baggage"
 _TRACESTATE: Final = "tracestate"
 _LONGEST: Final = {"traceparent": 512, _TRACESTATE: 8192, BAGGAGE: 8192}
 """The headers that carry a tag and its trace, and the most characters that are read of each."""
+_ENVIRONMENT: Final = type(os.environ)
+"""The class of an environment. By OpenTelemetry's specification it carries names in upper case alone."""
 _MOST_PAIRS: Final = 180
 _LONGEST_PAIR: Final = 4096
 _MOST_STATES: Final = 32
@@ -36,7 +39,8 @@ def carrier_headers(headers: Any) -> dict[str, str]:
     """Return the headers of a tag and its trace, by lower-case name.
 
     Args:
-        headers: any mapping of names to text or bytes; names in any case, also an environment.
+        headers: any mapping of names to text or bytes. Names of headers may be in any case. Those of
+            `os.environ` are in upper case, and any other variable is ignored.
 
     Raises:
         DefinitionTypeError: it is not a mapping.
@@ -47,7 +51,10 @@ def carrier_headers(headers: Any) -> dict[str, str]:
     """
     if not callable(getattr(headers, "items", None)):
         raise DefinitionTypeError(f"adopt takes a mapping of headers, not {type(headers).__name__}")
-    carriers = {key: text for key, text in _lower(headers.items()) if 0 < len(text) <= _LONGEST.get(key, 0)}
+    items = headers.items()
+    if isinstance(headers, _ENVIRONMENT):
+        items = [(name, value) for name, value in items if name.upper() == name]
+    carriers = {key: text for key, text in _lower(items) if 0 < len(text) <= _LONGEST.get(key, 0)}
     if _TRACESTATE in carriers:
         members = [member.strip(" \t") for member in carriers[_TRACESTATE].split(",")]
         carriers[_TRACESTATE] = ",".join(filter(_STATE.fullmatch, members[:_MOST_STATES]))

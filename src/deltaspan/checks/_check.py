@@ -302,7 +302,8 @@ class Check(Generic[S_co]):
 
         In the other runs the check is `skipped`.
 
-        The root tag decides, so that the runs of one agent task are all read or all skipped.
+        In one process the runs of one agent task are all read or all skipped. The same is true of several
+        processes that share `DELTASPAN_SAMPLING_KEY`.
 
         Args:
             rate: the share, from 0 (never) to 1 (always).

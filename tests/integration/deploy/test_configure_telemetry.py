@@ -22,7 +22,11 @@ def test_traces_metrics_and_logs_arrive_at_exit(protocol):
 
     assert (program.status, program.err) == (0, "")
     assert received.span_names == ["execute_tool create_flow"]
-    assert received.metric_names == {"delta.checks", "delta.action.duration", "delta.verification.duration"}
+    assert received.metric_names == {
+        "delta.checks",
+        "gen_ai.execute_tool.duration",
+        "delta.verification.duration",
+    }
     assert received.log_names == ["delta.check"]
     assert received.protocol == protocol.partition("/")[0]
 
@@ -282,6 +286,22 @@ def test_a_disabled_sdk_sets_up_nothing():
 
     assert (program.out.strip(), program.err) == ("Telemetry(configured=False) True", "")
     assert program.seconds < 4
+
+
+@pytest.mark.parametrize("content", ["file_format: '1.0'\ndisabled: true\n", "file_format: '1.0'\n"])
+def test_a_configuration_file_of_opentelemetry_stands_above(tmp_path, content):
+    path = tmp_path / "otel.yaml"
+    path.write_text(content)
+    body = ONE_ACTION + "print(telemetry, signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)"
+    with http_receiver() as (endpoint, received):
+        program = Program(
+            body, **environ(endpoint, OTEL_CONFIG_FILE=str(path), OTEL_TRACES_EXPORTER="not installed")
+        ).end()
+
+    assert program.out.strip() == "Telemetry(configured=False) True"
+    (line,) = program.err.splitlines()
+    assert f"OTEL_CONFIG_FILE={path} configures OpenTelemetry, so configure_telemetry sets up nothing" in line
+    assert (received.span_names, received.log_names) == ([], [])
 
 
 def test_a_sampler_is_read_from_the_environment():

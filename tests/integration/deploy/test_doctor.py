@@ -153,6 +153,7 @@ def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
         ({"DELTASPAN_CAPTURE_STATE": "none"}, "• DELTASPAN_CAPTURE_STATE is none"),
         ({"DELTASPAN_PROPAGATE": "off"}, "• DELTASPAN_PROPAGATE is off"),
         ({"OTEL_SDK_DISABLED": "true"}, "✗ OTEL_SDK_DISABLED is true"),
+        ({"OTEL_CONFIG_FILE": "otel.yaml"}, "• OTEL_CONFIG_FILE is set: that file configures"),
         ({"OTEL_METRICS_EXPORTER": "none"}, "• OTEL_METRICS_EXPORTER is none: the counts that alerts"),
         ({"OTEL_TRACES_EXPORTER": "none"}, "✗ OTEL_TRACES_EXPORTER is none"),
         ({"OTEL_TRACES_SAMPLER": "always_off"}, "✗ OTEL_TRACES_SAMPLER is always_off"),

@@ -167,6 +167,27 @@ def test_a_child_process_takes_up_no_trace_without_a_tag():
     assert child(TRACEPARENT=HEADERS["traceparent"]) == ["None", "None None", "1 1", "None"]
 
 
+def test_a_child_process_ignores_carriers_that_are_not_in_upper_case():
+    with adopt(HEADERS):
+        environ = causal_environ()
+
+    nothing = child()
+    for respell in (str.lower, str.title):
+        assert child(**{respell(name): value for name, value in environ.items()}) == nothing
+
+
+@pytest.mark.parametrize("change", [str.lower, str.title])
+def test_an_environment_that_is_adopted_has_carriers_in_upper_case_alone(monkeypatch, change):
+    for name, value in HEADERS.items():
+        monkeypatch.setenv(change(name), value)
+    with adopt(os.environ):
+        assert current_causal_tag() is None
+    for name, value in HEADERS.items():
+        monkeypatch.setenv(name.upper(), value)
+    with adopt(os.environ):
+        assert current_causal_tag() == TAG
+
+
 def test_a_child_process_ignores_an_environment_that_is_not_understood():
     assert child(TRACEPARENT="x", BAGGAGE="delta.causal_tag.id=me,=") == ["None", "None None", "1 1", "None"]
 

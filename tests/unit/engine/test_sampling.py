@@ -5,8 +5,11 @@ from contextvars import copy_context
 from uuid import UUID
 
 import pytest
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.context import attach, detach
 
-from deltaspan import adopt, change, collect_reports, expects, observe, window
+from deltaspan import Window, adopt, change, collect_reports, configure, expects, observe, override, window
+from deltaspan._config import Settings
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
 
@@ -51,19 +54,105 @@ def test_the_runs_of_one_root_are_all_read_or_all_skipped(rate):
         assert len({report["rows"].outcome for report in reports}) == 1
 
 
-@pytest.mark.parametrize(
-    ("root", "outcome"),
-    [
-        ("00000000-0000-4000-8000-000000000001", "observed"),
-        ("ffffffff-ffff-4fff-bfff-ffffffffffff", "skipped"),
-    ],
-)
-def test_a_root_of_another_process_decides_here_too(root, outcome):
-    headers = {"baggage": f"delta.causal_tag.id={UUID(int=7)},delta.causal_tag.root_id={root}"}
-    with collect_reports() as reports, adopt(headers):
-        expects(observe("rows", lambda: 3).sampled(0.5))(lambda: None)()
+def headers_of(root):
+    return {"baggage": f"delta.causal_tag.id={UUID(int=7)},delta.causal_tag.root_id={root}"}
 
-    assert reports[0]["rows"].outcome == outcome
+
+STRANGER = headers_of("ffffffff-ffff-4fff-bfff-ffffffffffff")
+
+
+def outcomes_for_a_stranger(rate, runs):
+    action = expects(observe("rows", lambda: 3).sampled(rate))(lambda: None)
+    with collect_reports() as reports:
+        for _ in range(runs):
+            with adopt(STRANGER):
+                action()
+    return [report["rows"].outcome for report in reports]
+
+
+def test_a_root_from_a_stranger_does_not_keep_checks_from_reading():
+    assert outcomes_for_a_stranger(0.99, 100).count("observed") >= 90
+
+
+def test_a_root_from_a_stranger_does_not_change_the_share():
+    assert 860 <= outcomes_for_a_stranger(0.25, 4000).count("observed") <= 1140
+
+
+def test_a_root_in_plain_baggage_does_not_keep_checks_from_reading():
+    action = expects(observe("rows", lambda: 3).sampled(0.99))(lambda: None)
+    with collect_reports() as reports:
+        for _ in range(100):
+            token = attach(W3CBaggagePropagator().extract(STRANGER))
+            action()
+            detach(token)
+
+    assert [report["rows"].outcome for report in reports].count("observed") >= 90
+
+
+def test_the_runs_below_a_stranger_are_all_read_or_all_skipped():
+    check = observe("rows", lambda: 3).sampled(0.5)
+    inner = expects(check, name="inner")(lambda: None)
+
+    @expects(check, name="outer")
+    def outer():
+        inner()
+        inner()
+
+    for _ in range(30):
+        with collect_reports() as reports, adopt(STRANGER):
+            outer()
+        assert len({report["rows"].outcome for report in reports}) == 1
+
+
+def test_with_a_key_the_root_of_another_process_decides(environ):
+    environ(DELTASPAN_SAMPLING_KEY="of the fleet")
+    action = expects(observe("rows", lambda: 3).sampled(0.5))(lambda: None)
+    outcomes = {}
+    for number in range(40):
+        headers = {
+            "baggage": f"delta.causal_tag.id={UUID(int=7)},delta.causal_tag.root_id={UUID(int=number + 1)}"
+        }
+        with collect_reports() as reports, adopt(headers):
+            action()
+            action()
+        outcomes[number] = {report["rows"].outcome for report in reports}
+
+    assert all(len(each) == 1 for each in outcomes.values())
+    assert {outcome for each in outcomes.values() for outcome in each} == {"observed", "skipped"}
+
+
+def test_another_key_reads_other_runs():
+    action = expects(observe("rows", lambda: 3).sampled(0.5))(lambda: None)
+
+    def outcomes(key):
+        with override(sampling_key=key), collect_reports() as reports:
+            for number in range(40):
+                with adopt(headers_of(UUID(int=number + 1))):
+                    action()
+        return [report["rows"].outcome for report in reports]
+
+    assert outcomes("one") == outcomes("one")
+    assert outcomes("one") != outcomes("two")
+
+
+@pytest.mark.parametrize("key", ["", b"secret", 7])
+def test_a_key_that_is_not_a_text_is_refused_without_showing_it(key):
+    with pytest.raises(DefinitionValueError, match="write a string that is not empty") as raised:
+        configure(sampling_key=key)
+    assert "secret" not in str(raised.value)
+
+
+def test_the_key_is_not_shown():
+    assert "of the fleet" not in repr(Settings(sampling_key="of the fleet"))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_window_that_was_handed_over_is_sampled_where_it_was_opened(first):
+    opened = window("load", change("rows", lambda: 3).by(0).sampled(first))
+    opened.capture_baseline()
+    reopened = Window.from_json(opened.to_json(), change("rows", lambda: 3).by(0).sampled(1 - first))
+
+    assert reopened.verify()["rows"].outcome == ("pass" if first else "skipped")
 
 
 def test_a_check_that_was_sampled_out_says_so():
@@ -108,7 +197,7 @@ def test_the_metrics_count_what_was_skipped(recorded):
         point.attributes["delta.check.outcome"]: point.value for point in recorded.points("delta.checks")
     }
 
-    assert counts == {"pass": 0, "fail": 0, "skipped": 1}
+    assert counts == {"skipped": 1}
 
 
 def test_threads_of_one_root_agree():

@@ -32,7 +32,9 @@ VALUES = {
     "capture_state": ("DELTASPAN_CAPTURE_STATE", "none", "none", "summary"),
     "max_state_chars": ("DELTASPAN_MAX_STATE_CHARS", "64", 64, 16),
     "event_signal": ("DELTASPAN_EVENT_SIGNAL", "log", "log", "both"),
+    "action_duration": ("DELTASPAN_ACTION_DURATION", "all", "all", "windows"),
     "propagate": ("DELTASPAN_PROPAGATE", "off", False, True),
+    "sampling_key": ("DELTASPAN_SAMPLING_KEY", "Of One Fleet", "Of One Fleet", "another"),
 }
 EACH = pytest.mark.parametrize(
     ("name", "variable", "text", "value", "other"),

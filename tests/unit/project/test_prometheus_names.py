@@ -8,7 +8,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import REGISTRY
 from prometheus_client.core import Metric
 
-from deltaspan import change, expects
+from deltaspan import change, expects, observe, window
 from deltaspan._telemetry import Instruments, install
 from support.prometheus_names import LABELS, METRICS
 
@@ -17,7 +17,7 @@ OF_THE_SCOPE = {"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"
 
 @pytest.fixture
 def scraped():
-    """Return what a scrape would show, after a failed and an inconclusive check of a claimed success."""
+    """Return what a scrape would show, after a failed and an inconclusive check of a tool and of a window."""
     provider = MeterProvider([PrometheusMetricReader()])
     install(Instruments(meter_provider=provider))
 
@@ -26,7 +26,10 @@ def scraped():
         return None
 
     order()
-    yield [family for family in REGISTRY.collect() if isinstance(family, Metric) and "delta" in family.name]
+    with window("restock", observe("rows", lambda: 0)):
+        pass
+    ours = ("delta_", "gen_ai_")
+    yield [each for each in REGISTRY.collect() if isinstance(each, Metric) and each.name.startswith(ours)]
     provider.shutdown()
 
 

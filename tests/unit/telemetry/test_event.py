@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from time import time_ns
+
 import pytest
+from opentelemetry import trace
 from opentelemetry._logs import SeverityNumber
+from opentelemetry.sdk._logs import LogRecordProcessor
 from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, StaticSampler
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 from deltaspan import change, collect_reports, expects, observe, unchanged, window
+from deltaspan._telemetry import Instruments, install
 
 flows: list[str] = []
 
@@ -240,7 +246,7 @@ def test_a_log_event_has_the_explanation_as_body(recorded, environ):
 @pytest.mark.parametrize(
     ("action", "severity"),
     [
-        (create_flow, SeverityNumber.INFO),
+        (create_flow, SeverityNumber.DEBUG),
         (lie, SeverityNumber.ERROR),
         (unverifiable, SeverityNumber.WARN),
     ],
@@ -252,11 +258,58 @@ def test_a_log_event_is_as_severe_as_its_outcome(recorded, environ, action, seve
     assert recorded.log.severity_number is severity
 
 
-def test_a_log_event_has_a_time(recorded, environ):
+def test_a_log_event_has_the_time_of_its_verdict(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="log")
-    create_flow()
+    began = time_ns()
+    several()
 
-    assert recorded.log.timestamp or recorded.log.observed_timestamp
+    assert all(began <= record.timestamp <= time_ns() for record in recorded.logs)
+
+
+def test_a_log_event_has_states_as_maps_and_arrays(recorded, environ):
+    environ(DELTASPAN_EVENT_SIGNAL="log")
+    document = {"names": ("a", "b"), "owner": {"address": {"city": {"code": 1}}}, "none": None}
+    with window("w", observe("document", lambda: document)):
+        pass
+
+    assert recorded.log.attributes["delta.check.pre_state"] == {
+        "names": ("a", "b"),
+        "owner": {"address": {"city": '{"code":1}'}},
+        "none": None,
+    }
+
+
+class _FromError(LogRecordProcessor):
+    """Takes errors alone."""
+
+    asked: list
+
+    def __init__(self):
+        self.asked = []
+
+    def on_emit(self, log_record):
+        pass
+
+    def enabled(self, *, severity_number=None, event_name=None, **_):
+        self.asked.append((severity_number, event_name))
+        return severity_number is SeverityNumber.ERROR
+
+    def shutdown(self):
+        pass
+
+    def force_flush(self, timeout_millis=30_000):
+        return True
+
+
+def test_a_logger_that_filters_by_severity_is_asked_with_it(record, environ):
+    environ(DELTASPAN_EVENT_SIGNAL="log")
+    recorded = record(logs=False)
+    processor = _FromError()
+    recorded.logger_provider.add_log_record_processor(processor)
+    create_flow()
+    lie()
+
+    assert processor.asked == [(SeverityNumber.DEBUG, "delta.check"), (SeverityNumber.ERROR, "delta.check")]
 
 
 def test_as_log_without_a_logger_nothing_breaks(record, environ):
@@ -275,6 +328,16 @@ def test_a_verdict_against_an_unsampled_action_leaves_as_log(record, action, out
 
     assert recorded.spans == []
     assert recorded.log.attributes["delta.check.outcome"] == outcome
+
+
+def test_a_verdict_against_an_action_without_a_tracer_leaves_as_log(record):
+    recorded = record()
+    install(Instruments(trace.NoOpTracerProvider(), recorded.meter_provider, recorded.logger_provider))
+    sampled_caller = NonRecordingSpan(SpanContext(1, 2, is_remote=True, trace_flags=TraceFlags(1)))
+    with trace.use_span(sampled_caller):
+        lie()
+
+    assert (recorded.log.attributes["delta.check.outcome"], recorded.log.trace_id) == ("fail", 1)
 
 
 def test_a_span_that_records_without_being_sampled_has_the_verdict_for_its_processors(record):

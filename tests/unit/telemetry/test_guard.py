@@ -143,7 +143,7 @@ FAULTS = [
     on_the_span("is_recording"),
     on_the_span("end"),
     in_instrument("checks", "add"),
-    in_instrument("action_duration", "record"),
+    in_instrument("execute_tool_duration", "record"),
     in_instrument("verification_duration", "record"),
     in_logger,
     in_logger_enabled,
@@ -243,7 +243,7 @@ def test_a_broken_exporter_is_the_sdks_to_log(record, monkeypatch):
 def test_a_fault_that_began_later_is_said(record, monkeypatch, caplog):
     recorded = record()
     create_flow("new")
-    monkeypatch.setattr(recorded.instruments.action_duration, "record", fault)
+    monkeypatch.setattr(recorded.instruments.execute_tool_duration, "record", fault)
     create_flow("new")
 
     assert [entry.levelname for entry in caplog.records] == ["WARNING"]
@@ -278,7 +278,7 @@ def test_a_broken_log_event_does_not_lose_the_verdict_on_the_span(record, monkey
     assert recorded.span.attributes.get("delta.action.outcome") == "fail"
 
 
-@pytest.mark.parametrize("name", ["checks", "action_duration", "verification_duration"])
+@pytest.mark.parametrize("name", ["checks", "execute_tool_duration", "verification_duration"])
 def test_a_broken_instrument_does_not_lose_the_span(record, monkeypatch, name):
     recorded = record()
     instrument = getattr(recorded.instruments, name)

@@ -1,13 +1,22 @@
-"""The three metrics: attributes, initial zeros, and exemplars."""
+"""The metrics: attributes, initial zeros, and exemplars."""
 
 from __future__ import annotations
 
 import pytest
+from opentelemetry.sdk.metrics import Meter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from deltaspan import change, collect_reports, expects, observe, unchanged, window
+from deltaspan._telemetry import Instruments, install
 
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+BOUNDS_OF_ACTIONS = (
+    *(0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64),
+    *(1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92),
+)
+BOUNDS_OF_VERIFICATION = (
+    *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05),
+    *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
+)
 flows: list[str] = []
 
 
@@ -62,7 +71,7 @@ def test_a_run_records_these_metrics_and_units(recorded):
 
     assert {name: metric.unit for name, metric in recorded.metrics().items()} == {
         "delta.checks": "{check}",
-        "delta.action.duration": "s",
+        "gen_ai.execute_tool.duration": "s",
         "delta.verification.duration": "s",
     }
 
@@ -131,6 +140,73 @@ def test_an_observed_check_counts_without_reason(recorded):
     assert values(recorded)[of("observed", "depth", "w")] == 1
 
 
+def test_an_observed_check_has_no_zeros(recorded):
+    expects(observe("depth", count))(creating())()
+
+    assert [
+        dict(key)["delta.check.outcome"] for key in values(recorded) if ("delta.check.metric", "depth") in key
+    ] == ["observed"]
+
+
+def test_a_window_has_no_zeros(recorded):
+    with window("w", change("active_flows", count).by(1)):
+        flows.append("new")
+
+    assert values(recorded) == {of("pass", action="w", **MADE): 1}
+
+
+def import_rows(number, metric="active_flows"):
+    with window(f"import-{number}", change(metric, count).by(1)) as opened:
+        flows.append("new")
+    return opened.report
+
+
+@pytest.mark.parametrize(
+    "name_of", [lambda i: (i, "active_flows"), lambda i: (0, f"rows-{i}")], ids=["window", "metric"]
+)
+def test_names_that_keep_changing_leave_room_for_a_failure(recorded, caplog, name_of):
+    for i in range(1100):
+        import_rows(*name_of(i))
+    creating(lying=True)()
+
+    names = {dict(key)["delta.action.name"] + dict(key)["delta.check.metric"] for key in values(recorded)}
+    assert len(names) == 100 + len({"_OTHER_OTHER", "create_flowactive_flows"})
+    assert values(recorded)[of("pass", "_OTHER", "_OTHER", **MADE)] == 1000
+    assert values(recorded)[of("fail")] == 1
+    assert len([record for record in caplog.records if "more than 100 names" in record.message]) == 1
+
+
+def test_a_name_beyond_the_limit_is_other_in_durations_and_the_span_name(recorded):
+    reports = [import_rows(i) for i in range(101)]
+    *_, last = recorded.spans
+    durations = {
+        name: {point.attributes["delta.action.name"] for point in recorded.points(name)}
+        for name in ("delta.action.duration", "delta.verification.duration")
+    }
+
+    assert [(len(names), "_OTHER" in names, "import-100" in names) for names in durations.values()] == [
+        (101, True, False)
+    ] * 2
+    assert (last.name, last.attributes["delta.action.name"]) == ("verify _OTHER", "import-100")
+    assert reports[-1].action == "import-100"
+
+
+def test_each_call_site_has_names_of_its_own(recorded):
+    for i in range(101):
+        import_rows(i)
+    with window("another place", observe("depth", count)):
+        pass
+
+    assert values(recorded)[of("observed", "depth", "another place")] == 1
+
+
+def test_a_name_within_the_limit_stays_after_others_were_folded(recorded):
+    for i in (*range(150), 7):
+        import_rows(i)
+
+    assert values(recorded)[of("pass", action="import-7", **MADE)] == 2
+
+
 def test_zeros_are_recorded_again_for_a_provider_that_came_later(record):
     action = creating(lying=True)
     record()
@@ -148,14 +224,68 @@ def test_zeros_have_no_exemplars(recorded):
     assert list(series(recorded)[of("fail")].exemplars) == []
 
 
-def test_the_duration_of_an_action_has_action_and_outcome(recorded):
+TOOL = {"gen_ai.tool.name": "create_flow", "gen_ai.tool.type": "function"}
+
+
+def test_the_duration_of_a_tool_has_its_name_and_type(recorded):
+    creating()()
+    (point,) = recorded.points("gen_ai.execute_tool.duration")
+
+    assert (dict(point.attributes), point.count) == (TOOL, 1)
+
+
+def test_the_duration_of_a_tool_has_the_error_of_its_span(recorded):
+    creating(lying=True)()
+    (point,) = recorded.points("gen_ai.execute_tool.duration")
+
+    assert dict(point.attributes) == {**TOOL, "error.type": "delta_check_failed"}
+    assert recorded.span.attributes["error.type"] == "delta_check_failed"
+
+
+def test_the_duration_of_a_tool_that_raised_has_the_class_of_the_exception(recorded):
+    @expects(change("active_flows", count).by(1))
+    def create_flow():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        create_flow()
+    (point,) = recorded.points("gen_ai.execute_tool.duration")
+
+    assert dict(point.attributes) == {**TOOL, "error.type": "ValueError"}
+
+
+def test_the_duration_of_a_window_has_action_and_outcome(recorded):
+    with window("w", change("active_flows", count).by(1)):
+        flows.append("new")
+    (point,) = recorded.points("delta.action.duration")
+
+    assert dict(point.attributes) == {"delta.action.name": "w", "delta.action.outcome": "pass"}
+    assert recorded.points("gen_ai.execute_tool.duration") == []
+
+
+def test_the_duration_of_a_window_has_the_error_of_its_span(recorded):
+    with pytest.raises(ValueError, match="no"), window("w", observe("active_flows", count)):
+        raise ValueError("no")
+    (point,) = recorded.points("delta.action.duration")
+
+    assert point.attributes["error.type"] == "ValueError"
+
+
+def test_on_request_the_duration_of_a_tool_has_action_and_outcome_too(recorded, environ):
+    environ(DELTASPAN_ACTION_DURATION="all")
     creating()()
     (point,) = recorded.points("delta.action.duration")
 
-    assert (dict(point.attributes), point.count) == (
-        {"delta.action.name": "create_flow", "delta.action.outcome": "pass"},
-        1,
-    )
+    assert dict(point.attributes) == {"delta.action.name": "create_flow", "delta.action.outcome": "pass"}
+    assert len(recorded.points("gen_ai.execute_tool.duration")) == 1
+
+
+def test_a_framework_records_the_duration_of_its_own_span(recorded):
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "create_flow"}
+    with recorded.tracer.start_as_current_span("execute_tool create_flow", attributes=attributes):
+        creating()()
+
+    assert {*recorded.metrics()} == {"delta.checks", "delta.verification.duration"}
 
 
 def test_the_duration_of_verification_has_the_action_alone(recorded):
@@ -165,26 +295,48 @@ def test_the_duration_of_verification_has_the_action_alone(recorded):
     assert (dict(point.attributes), point.count) == ({"delta.action.name": "create_flow"}, 1)
 
 
-@pytest.mark.parametrize("name", ["delta.action.duration", "delta.verification.duration"])
-def test_durations_have_buckets_of_seconds(recorded, name):
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [
+        ("gen_ai.execute_tool.duration", BOUNDS_OF_ACTIONS),
+        ("delta.action.duration", BOUNDS_OF_ACTIONS),
+        ("delta.verification.duration", BOUNDS_OF_VERIFICATION),
+    ],
+)
+def test_durations_have_bounds_that_resolve_what_they_measure(recorded, environ, name, bounds):
+    environ(DELTASPAN_ACTION_DURATION="all")
     creating()()
     (point,) = recorded.points(name)
 
-    assert tuple(point.explicit_bounds) == SECONDS
+    assert tuple(point.explicit_bounds) == bounds
+
+
+def test_a_meter_that_takes_no_bounds_still_records(recorded, monkeypatch):
+    create = Meter.create_histogram
+    monkeypatch.setattr(
+        Meter, "create_histogram", lambda self, name, unit, about: create(self, name, unit, about)
+    )
+    install(Instruments(recorded.tracer_provider, recorded.meter_provider, recorded.logger_provider))
+    creating()()
+
+    assert [point.count for point in recorded.points("gen_ai.execute_tool.duration")] == [1]
 
 
 def test_durations_are_those_of_the_report(recorded):
     with collect_reports() as reports:
         creating()()
-    (action,) = recorded.points("delta.action.duration")
+    (action,) = recorded.points("gen_ai.execute_tool.duration")
     (checking,) = recorded.points("delta.verification.duration")
 
     assert (action.sum, checking.sum) == (reports[0].action_seconds, reports[0].verification_seconds)
 
 
-@pytest.mark.parametrize("name", ["delta.action.duration", "delta.verification.duration", "delta.checks"])
-def test_exemplars_lead_to_the_span_of_the_run(recorded, name):
-    creating()()
+@pytest.mark.parametrize("is_lying", [False, True])
+@pytest.mark.parametrize(
+    "name", ["gen_ai.execute_tool.duration", "delta.verification.duration", "delta.checks"]
+)
+def test_exemplars_lead_to_the_span_of_the_run(recorded, name, is_lying):
+    creating(lying=is_lying)()
     context = recorded.span.context
     exemplars = [exemplar for point in recorded.points(name) for exemplar in point.exemplars]
 
@@ -197,7 +349,7 @@ def test_exemplars_lead_to_a_frameworks_span_that_was_enriched(recorded):
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "create_flow"}
     with recorded.tracer.start_as_current_span("execute_tool create_flow", attributes=attributes) as span:
         creating()()
-    (point,) = recorded.points("delta.action.duration")
+    (point,) = recorded.points("delta.verification.duration")
 
     assert [exemplar.span_id for exemplar in point.exemplars] == [span.get_span_context().span_id]
 
@@ -214,7 +366,7 @@ def test_an_unsampled_run_has_no_exemplars(record):
     recorded = record(ALWAYS_OFF)
     creating()()
 
-    assert [list(point.exemplars) for point in recorded.points("delta.action.duration")] == [[]]
+    assert [list(point.exemplars) for point in recorded.points("delta.verification.duration")] == [[]]
 
 
 def test_a_run_that_raised_is_recorded(recorded):
@@ -227,13 +379,14 @@ def test_a_run_that_raised_is_recorded(recorded):
     assert values(recorded)[of("inconclusive", **{"delta.check.reason": "action_failed"})] == 1
 
 
-def test_no_tag_state_or_argument_is_ever_an_attribute(recorded):
+def test_no_tag_state_or_argument_is_ever_an_attribute(recorded, environ):
+    environ(DELTASPAN_ACTION_DURATION="all")
     action = creating()
     for name in ("first-flow", "second-flow"):
         action(name)
     names = {
         name: {key for point in recorded.points(name) for key in point.attributes}
-        for name in ("delta.checks", "delta.action.duration", "delta.verification.duration")
+        for name in recorded.metrics()
     }
 
     assert names == {
@@ -243,6 +396,7 @@ def test_no_tag_state_or_argument_is_ever_an_attribute(recorded):
             "delta.check.outcome",
             "delta.check.origin",
         },
+        "gen_ai.execute_tool.duration": {"gen_ai.tool.name", "gen_ai.tool.type"},
         "delta.action.duration": {"delta.action.name", "delta.action.outcome"},
         "delta.verification.duration": {"delta.action.name"},
     }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 from opentelemetry import trace
 from opentelemetry.processor.baggage import ALLOW_ALL_BAGGAGE_KEYS, BaggageSpanProcessor
 from opentelemetry.sdk.trace import SpanProcessor
@@ -14,6 +17,10 @@ from deltaspan._version import __version__
 from deltaspan.exceptions import DefinitionTypeError
 
 flows: list[str] = []
+
+MANIFEST = yaml.safe_load(
+    (Path(__file__).parents[3] / "telemetry" / "model" / "manifest.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +101,9 @@ def test_the_scope_is_deltaspan_with_version_and_schema(recorded):
     scope = recorded.span.instrumentation_scope
 
     assert (scope.name, scope.version) == ("deltaspan", __version__)
-    assert scope.schema_url.startswith("https://opentelemetry.io/schemas/")
+    # OpenTelemetry's own schema knows none of the names of deltaspan.
+    assert scope.schema_url == MANIFEST["schema_url"]
+    assert not scope.schema_url.startswith("https://opentelemetry.io/")
 
 
 def test_a_span_processor_sees_the_whole_identity_at_start(record):

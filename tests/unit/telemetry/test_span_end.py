@@ -168,15 +168,29 @@ def test_a_sampled_span_renders_by_the_same_spy(record, monkeypatch):
     assert {3, 4, 1} <= set(rendered)
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, asyncio.CancelledError])
-def test_the_span_ends_when_the_action_raises(recorded, error):
+@pytest.mark.parametrize(
+    ("error", "error_type"),
+    [
+        (ValueError("no"), "ValueError"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (SystemExit(2), "SystemExit"),
+        (SystemExit(0), None),
+        (SystemExit(), None),
+        (asyncio.CancelledError(), None),
+    ],
+    ids=repr,
+)
+def test_the_span_ends_when_the_action_raises(recorded, error, error_type):
     @expects(observe("flows", count))
     def action():
         raise error
 
-    with pytest.raises(error):
+    with pytest.raises(type(error)):
         action()
-    assert recorded.span.attributes["delta.action.outcome"] == "observed"
+    (duration,) = recorded.points("gen_ai.execute_tool.duration")
+    assert recorded.span.attributes.get("error.type") == error_type
+    assert duration.attributes.get("error.type") == error_type
+    assert recorded.span.status.is_unset == (error_type is None)
 
 
 @pytest.mark.parametrize("interrupted_read", [1, 2])

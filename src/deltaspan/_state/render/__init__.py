@@ -13,6 +13,7 @@ from deltaspan._state.render._render import (
     wire,
     with_noun,
 )
+from deltaspan._state.render._structured import structured
 
 __all__ = [
     "MASK",
@@ -27,6 +28,7 @@ __all__ = [
     "secret_of",
     "show",
     "shown",
+    "structured",
     "transition",
     "whole",
     "wire",

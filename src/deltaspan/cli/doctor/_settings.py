@@ -53,6 +53,12 @@ def _sdk() -> Iterator[Diagnosis]:
     environ = {name: value.strip() for name, value in os.environ.items()}
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         yield Diagnosis("wrong", "OTEL_SDK_DISABLED is true: nothing is sent", "leave it out")
+    if environ.get("OTEL_CONFIG_FILE"):
+        yield Diagnosis(
+            "note",
+            "OTEL_CONFIG_FILE is set: that file configures OpenTelemetry, and other variables are ignored",
+            "run the program under opentelemetry-instrument, because configure_telemetry() sets up nothing",
+        )
     if environ.get("OTEL_TRACES_EXPORTER", "").lower() == "none":
         yield Diagnosis("wrong", "OTEL_TRACES_EXPORTER is none: spans are not sent", "leave it out")
     if environ.get("OTEL_METRICS_EXPORTER", "").lower() == "none":
