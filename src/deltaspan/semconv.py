@@ -32,12 +32,11 @@ GEN_AI_TOOL_DESCRIPTION: Final = "gen_ai.tool.description"
 CODE_FUNCTION_NAME: Final = "code.function.name"
 """string; Module and qualified name of the action's function."""
 ERROR_TYPE: Final = "error.type"
-"""string; The class of the action's exception, or `delta_check_failed`."""
+"""string; The class of an exception, or `delta_check_failed`. On a check it is the exception of its
+probe."""
 ERROR_TYPE_CHECK_FAILED: Final = "delta_check_failed"
 EXCEPTION_TYPE: Final = "exception.type"
-"""string; The class of the exception that left a check without a verdict."""
-EXCEPTION_MESSAGE: Final = "exception.message"
-"""string; The text of that exception."""
+"""string; The class of the exception that the action raised. The SDK adds its message and stack trace."""
 
 # Attributes of deltaspan --------------------------------------------------------------------------
 ACTION_NAME: Final = "delta.action.name"

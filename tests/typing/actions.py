@@ -112,6 +112,8 @@ def is_ok(result: dict[str, bool]) -> bool:
     return result["ok"]
 
 
+expects(change("x", count), tool=False)
+expects(change("x", count), tool="no")  # type: ignore[arg-type]
 expects(change("x", count), claim=is_ok)
 expects(change("x", count), claim=bool)
 expects(change("x", count), claim=True)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ configure(
     event_signal="both",
     action_duration="all",
     propagate=False,
+    probe_spans=True,
     sampling_key="of the fleet",
 )
 with override(strict=True), override(capture_state="none"):

@@ -15,7 +15,7 @@ from deltaspan._config import Settings
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
-from deltaspan._verdicts import Raised, Timing
+from deltaspan._verdicts import Timing
 from deltaspan.typing import Claim, Outcome
 
 __all__ = ["add_span_events", "checks_to_log", "emit_log_events", "is_exported"]
@@ -144,15 +144,9 @@ def _attributes(rendered: RenderedCheck, renderer: ValueRenderer, claim: Claim |
         attributes |= renderer.others_and_untagged(*parts)
     if check.timing is not None:
         attributes |= _timing(check.timing)
-    if fault is not None:
-        attributes |= _exception(fault, renderer)
-    return attributes
-
-
-def _exception(fault: Raised, renderer: ValueRenderer) -> dict[str, str]:
-    attributes = {semconv.EXCEPTION_TYPE: type_name(fault.qualified_name)}
-    if renderer.is_full:
-        attributes[semconv.EXCEPTION_MESSAGE] = renderer.text(fault.message)
+    # The exception of the action is recorded once for the run.
+    if fault is not None and reason != "action_failed":
+        attributes[semconv.ERROR_TYPE] = type_name(fault.qualified_name)
     return attributes
 
 

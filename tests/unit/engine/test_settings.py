@@ -34,6 +34,7 @@ VALUES = {
     "event_signal": ("DELTASPAN_EVENT_SIGNAL", "log", "log", "both"),
     "action_duration": ("DELTASPAN_ACTION_DURATION", "all", "all", "windows"),
     "propagate": ("DELTASPAN_PROPAGATE", "off", False, True),
+    "probe_spans": ("DELTASPAN_PROBE_SPANS", "on", True, False),
     "sampling_key": ("DELTASPAN_SAMPLING_KEY", "Of One Fleet", "Of One Fleet", "another"),
 }
 EACH = pytest.mark.parametrize(

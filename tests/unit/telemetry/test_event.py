@@ -124,8 +124,7 @@ def test_a_check_whose_probe_failed_has_reason_and_exception_and_no_states(recor
         "delta.check.explanation": (
             "active_flows: before the action the probe raised LookupError: no such table"
         ),
-        "exception.type": "LookupError",
-        "exception.message": "no such table",
+        "error.type": "LookupError",
     }
 
 
@@ -139,7 +138,18 @@ def test_the_exception_of_a_probe_names_its_module(recorded):
     with window("w", observe("rows", probe)):
         pass
 
-    assert recorded.event.attributes["exception.type"] == f"{__name__}.{TableError.__qualname__}"
+    assert recorded.event.attributes["error.type"] == f"{__name__}.{TableError.__qualname__}"
+
+
+def test_the_exception_of_the_action_is_not_on_its_checks(recorded):
+    def explode():
+        raise ValueError("token=secret")
+
+    with pytest.raises(ValueError, match="secret"):
+        expects(*[change(f"m{i}", count).by(1) for i in range(5)])(explode)()
+
+    assert not any("error.type" in event.attributes for event in recorded.events)
+    assert [log.attributes["exception.message"] for log in recorded.logs] == ["token=secret"]
 
 
 def test_a_probe_that_failed_after_the_action_leaves_its_baseline(recorded):
