@@ -7,13 +7,22 @@ the logger. `_span`, `_events` and `_metrics` record with them, one file a signa
 
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._instruments import Instruments, install, instruments
-from deltaspan._telemetry._propagation import is_baggage_carried, propagator_remedy
+from deltaspan._telemetry._propagation import (
+    OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT,
+    OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT,
+    TAG_LENGTH,
+    is_baggage_carried,
+    propagator_remedy,
+)
 from deltaspan._telemetry._recorder import ResumedRun, RunTelemetry
 from deltaspan._telemetry.sdk._baggage import add_baggage_processors
 from deltaspan._telemetry.sdk._exporters import SIGNALS, Outage, exporters, protocol_of
 
 __all__ = [
+    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
     "SIGNALS",
+    "TAG_LENGTH",
     "ActionNames",
     "Instruments",
     "Outage",

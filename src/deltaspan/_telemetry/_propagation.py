@@ -16,11 +16,21 @@ from deltaspan._concurrency import Once
 from deltaspan._config import PROPAGATE, settings
 from deltaspan._process import on_reset
 
-__all__ = ["is_baggage_carried", "notice_cut_tags", "notice_lost_baggage", "propagator_remedy"]
+__all__ = [
+    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "TAG_LENGTH",
+    "is_baggage_carried",
+    "notice_cut_tags",
+    "notice_lost_baggage",
+    "propagator_remedy",
+]
 
 _log = logging.getLogger("deltaspan")
 OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: Final = "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"
 OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT: Final = "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"
+TAG_LENGTH: Final = 36
+"""The number of characters of a causal tag."""
 _PROBE: Final = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
 _cut: Final = Once()
@@ -62,7 +72,7 @@ def notice_cut_tags(span: Span, tag: str) -> None:
             "set %s and %s to %d or more",
             OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT,
             OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT,
-            len(tag),
+            TAG_LENGTH,
         )
 
 

@@ -10,6 +10,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from deltaspan import _config
+from deltaspan._telemetry import (
+    OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT,
+    OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT,
+    TAG_LENGTH,
+)
 from deltaspan.cli.doctor._diagnosis import Diagnosis
 
 __all__ = ["settings_diagnoses"]
@@ -59,6 +64,11 @@ def _sdk() -> Iterator[Diagnosis]:
             "OTEL_CONFIG_FILE is set: that file configures OpenTelemetry, and other variables are ignored",
             "run the program under opentelemetry-instrument, because configure_telemetry() sets up nothing",
         )
+    for name in (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT):
+        limit = environ.get(name, "")
+        if limit.isdecimal() and int(limit) < TAG_LENGTH:
+            problem = f"{name} is {limit}: causal tags are cut, so that runs cannot be told apart"
+            yield Diagnosis("wrong", problem, f"set it to {TAG_LENGTH} or more")
     if environ.get("OTEL_TRACES_EXPORTER", "").lower() == "none":
         yield Diagnosis("wrong", "OTEL_TRACES_EXPORTER is none: spans are not sent", "leave it out")
     if environ.get("OTEL_METRICS_EXPORTER", "").lower() == "none":
