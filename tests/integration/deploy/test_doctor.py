@@ -157,6 +157,7 @@ def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
         ({"OTEL_METRICS_EXPORTER": "none"}, "• OTEL_METRICS_EXPORTER is none: the counts that alerts"),
         ({"OTEL_TRACES_EXPORTER": "none"}, "✗ OTEL_TRACES_EXPORTER is none"),
         ({"OTEL_TRACES_SAMPLER": "always_off"}, "✗ OTEL_TRACES_SAMPLER is always_off"),
+        ({"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "32"}, "✗ OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT is 32: causal"),
         ({"OTEL_SERVICE_NAME": ""}, "• no service name is set"),
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, "✗ the OTLP protocol 'http/json' of traces"),
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "udp"}, "✗ OTEL_EXPORTER_OTLP_PROTOCOL='udp' is not a protocol"),
