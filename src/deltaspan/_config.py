@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from deltaspan._process import on_reset
+from deltaspan._providers import LoggerProvider, MeterProvider, TracerProvider, use_providers
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Policy
 
@@ -238,13 +240,14 @@ def _forget() -> None:
 
 def _with_suggestions(function: F) -> F:
     """Make a function reject an unknown setting with the nearest name."""
+    known = list(inspect.signature(function).parameters)
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         for name in named:
-            if name not in _SETTINGS:
-                near = difflib.get_close_matches(name.lower().removeprefix("deltaspan_"), _SETTINGS, n=1)
-                meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(_SETTINGS)}"
+            if name not in known:
+                near = difflib.get_close_matches(name.lower().removeprefix("deltaspan_"), known, n=1)
+                meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
                 raise DefinitionTypeError(f"{function.__name__} knows no setting {name!r}; {meant}")
         return function(*args, **named)
 
@@ -264,6 +267,9 @@ def configure(
     action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
     sampling_key: str | None = None,
+    tracer_provider: TracerProvider | None = None,
+    meter_provider: MeterProvider | None = None,
+    logger_provider: LoggerProvider | None = None,
 ) -> None:
     """Set settings for the whole process. They override the environment.
 
@@ -282,9 +288,13 @@ def configure(
         propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
         sampling_key: a secret that the processes of a run share, so that `sampled` checks are read in all of
             them or in none (`DELTASPAN_SAMPLING_KEY`).
+        tracer_provider: the provider of OpenTelemetry that makes spans. The global one by default. A run
+            keeps the providers that it began with.
+        meter_provider: the same for metrics.
+        logger_provider: the same for log events.
 
     Raises:
-        DefinitionTypeError: a setting does not exist.
+        DefinitionTypeError: a setting does not exist, or something is not a provider.
         DefinitionValueError: a value is invalid, or `strict` contradicts a policy.
 
     Example:
@@ -302,6 +312,9 @@ def configure(
         action_duration=action_duration,
         propagate=propagate,
         sampling_key=sampling_key,
+    )
+    use_providers(
+        tracer_provider=tracer_provider, meter_provider=meter_provider, logger_provider=logger_provider
     )
     lenient = _LENIENT if strict is False and _process.configured.get("strict") else {}
     _process.configured = {**_process.configured, **lenient, **chosen}

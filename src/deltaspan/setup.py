@@ -141,8 +141,8 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
     `opentelemetry-exporter-otlp-json-http`), `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`,
     `OTEL_LOGS_EXPORTER` (`otlp`, `console` or `none`, whatever an installed package offers, such as
     `otlp_json_file` or `prometheus`, or several with commas between), `OTEL_SERVICE_NAME`,
-    `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED`. If `OTEL_CONFIG_FILE` names a file,
-    that file configures OpenTelemetry instead of these variables, and nothing is set up here.
+    `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED`. If `OTEL_CONFIG_FILE` names a
+    file, that file configures OpenTelemetry instead of these variables, and nothing is set up here.
 
     If `opentelemetry-processor-baggage` is installed (`deltaspan[baggage]`), every span and log record inside
     an action carries its causal tag. Otherwise only the action's span does.
