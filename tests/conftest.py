@@ -11,7 +11,7 @@ from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogR
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import Event, ReadableSpan, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace import Event, ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import Sampler
@@ -24,13 +24,18 @@ class Recorded:
     """An SDK into memory, and what deltaspan and a test recorded with it."""
 
     def __init__(
-        self, sampler: Sampler | None = None, processors: Sequence[SpanProcessor] = (), *, logs: bool = True
+        self,
+        sampler: Sampler | None = None,
+        processors: Sequence[SpanProcessor] = (),
+        *,
+        logs: bool = True,
+        limits: SpanLimits | None = None,
     ) -> None:
         self._spans = InMemorySpanExporter()
         self._reader = InMemoryMetricReader()
         self._logs = InMemoryLogRecordExporter()
         resource = Resource.get_empty()
-        self.tracer_provider = TracerProvider(sampler, resource, shutdown_on_exit=False)
+        self.tracer_provider = TracerProvider(sampler, resource, shutdown_on_exit=False, span_limits=limits)
         for processor in (*processors, SimpleSpanProcessor(self._spans)):
             self.tracer_provider.add_span_processor(processor)
         self.meter_provider = MeterProvider([self._reader], resource, shutdown_on_exit=False)
@@ -97,9 +102,9 @@ def record() -> Iterator[Callable[..., Recorded]]:
     made: list[Recorded] = []
 
     def start(
-        sampler: Sampler | None = None, processors: Sequence[SpanProcessor] = (), *, logs: bool = True
+        sampler: Sampler | None = None, processors: Sequence[SpanProcessor] = (), **options: Any
     ) -> Recorded:
-        recorded = Recorded(sampler, processors, logs=logs)
+        recorded = Recorded(sampler, processors, **options)
         made.append(recorded)
         install(recorded.instruments)
         return recorded

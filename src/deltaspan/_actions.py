@@ -20,6 +20,7 @@ __all__ = [
     "check_not_bare",
     "check_not_registered",
     "code_name_of",
+    "description_of",
     "function_of",
     "kind_of",
     "name_of",
@@ -71,6 +72,13 @@ def code_name_of(function: Any) -> str:
     if not hasattr(inner, "__qualname__"):
         inner = type(inner)
     return f"{inner.__module__}.{inner.__qualname__}"
+
+
+def description_of(function: Any) -> str | None:
+    """Return the first line of the documentation of an action, or None."""
+    documentation = getattr(_innermost(function), "__doc__", None)
+    lines = documentation.strip().splitlines() if isinstance(documentation, str) else []
+    return lines[0].strip() if lines else None
 
 
 def _innermost(function: Any) -> Any:

@@ -58,6 +58,8 @@ PROPAGATE: Final = "DELTASPAN_PROPAGATE"
 """`off` keeps the causal tag out of baggage and of `causal_headers()`. `on` by default."""
 SAMPLING_KEY: Final = "DELTASPAN_SAMPLING_KEY"
 """A secret that the processes of a run share, so that `sampled` checks are read in all of them or in none."""
+PROBE_SPANS: Final = "DELTASPAN_PROBE_SPANS"
+"""`on` gives each read of a probe a span `read {metric}`. `off` by default: reads have no spans."""
 
 _SMALLEST_STATE_CHARS: Final = 16
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
@@ -80,6 +82,7 @@ class Settings:
             `gen_ai.execute_tool.duration`.
         propagate: whether the causal tag leaves the process in baggage.
         sampling_key: decides with the root which runs `sampled` checks read. Without it each process decides.
+        probe_spans: whether each read of a probe has a span.
         shows_content: whether the content that ready-made probes read leaves. `full` must be set explicitly.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
@@ -95,6 +98,7 @@ class Settings:
     action_duration: ActionDuration = "windows"
     propagate: bool = True
     sampling_key: str | None = field(default=None, repr=False)
+    probe_spans: bool = False
     shows_content: bool = False
     span_events: bool = field(init=False)
     log_events: bool = field(init=False)
@@ -181,6 +185,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "action_duration": _Setting(ACTION_DURATION, get_args(ActionDuration)),
     "propagate": _Setting(PROPAGATE),
     "sampling_key": _Setting(SAMPLING_KEY, is_secret=True),
+    "probe_spans": _Setting(PROBE_SPANS),
 }
 _STRICT: Final = {"on_failure": "raise", "on_inconclusive": "raise"}
 _LENIENT: Final = {"on_failure": "record", "on_inconclusive": "record"}
@@ -267,6 +272,7 @@ def configure(
     action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
     sampling_key: str | None = None,
+    probe_spans: bool | None = None,
     tracer_provider: TracerProvider | None = None,
     meter_provider: MeterProvider | None = None,
     logger_provider: LoggerProvider | None = None,
@@ -288,6 +294,7 @@ def configure(
         propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
         sampling_key: a secret that the processes of a run share, so that `sampled` checks are read in all of
             them or in none (`DELTASPAN_SAMPLING_KEY`).
+        probe_spans: whether each read of a probe has a span (`DELTASPAN_PROBE_SPANS`).
         tracer_provider: the provider of OpenTelemetry that makes spans. The global one by default. A run
             keeps the providers that it began with.
         meter_provider: the same for metrics.
@@ -312,6 +319,7 @@ def configure(
         action_duration=action_duration,
         propagate=propagate,
         sampling_key=sampling_key,
+        probe_spans=probe_spans,
     )
     use_providers(
         tracer_provider=tracer_provider, meter_provider=meter_provider, logger_provider=logger_provider
@@ -334,6 +342,7 @@ def override(
     action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
     sampling_key: str | None = None,
+    probe_spans: bool | None = None,
 ) -> AbstractContextManager[None]:
     """Set settings for a block, and for tasks that are started in it.
 
@@ -352,6 +361,7 @@ def override(
         action_duration: as for `configure`.
         propagate: as for `configure`.
         sampling_key: as for `configure`.
+        probe_spans: as for `configure`.
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -379,6 +389,7 @@ def override(
             action_duration=action_duration,
             propagate=propagate,
             sampling_key=sampling_key,
+            probe_spans=probe_spans,
         )
     )
 

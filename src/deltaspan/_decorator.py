@@ -18,6 +18,7 @@ from deltaspan._actions import (
     check_not_bare,
     check_not_registered,
     code_name_of,
+    description_of,
     function_of,
     kind_of,
     name_of,
@@ -59,6 +60,7 @@ def expects(
     on_contention: Contention = "inconclusive",
     deferred: bool = False,
     claim: Callable[..., object] | None = None,
+    tool: bool | None = None,
 ) -> Callable[[F], F]:
     """Verify what an action changed.
 
@@ -93,12 +95,14 @@ def expects(
             `inconclusive`, or `ignore` the overlap. Use `ignore` if every other writer is known to write
             elsewhere.
         deferred: read each post-state once, return the action's result, and reach the verdict in the
-            background. It goes to a span `delta.verify {action}` of the same trace and to `on_report`; the
+            background. It goes to a span `verify {action}` of the same trace and to `on_report`; the
             process waits for it at exit. What `raise` would raise is logged.
         claim: returns whether the action says that it succeeded, such as `lambda result: result["ok"]`; it
             may name `result`, the action's parameters, `causal_tag` and, for a generator, `yielded`. It makes
             `claim` in reports and telemetry `success` or `failure`. An action that raised claims failure. If
             it raises itself, that is logged and there is no claim.
+        tool: whether the action is a tool of an agent, with a span `execute_tool {action}`. By default it is
+            one unless another tool calls it. The span of what is not a tool is `verify {action}`.
 
     Raises:
         DefinitionTypeError: at decoration; something is not a check, a probe names a parameter that the
@@ -118,7 +122,7 @@ def expects(
         >>> reports[0]["flows"].explanation
         'flows changed by 1, as expected (1 → 2)'
     """
-    options = Options(on_failure, on_inconclusive, on_report, deferred, on_contention, claim)
+    options = Options(on_failure, on_inconclusive, on_report, deferred, on_contention, claim, tool)
     check_not_bare(checks)
 
     def decorate(action: F) -> F:
@@ -133,6 +137,7 @@ def expects(
             checks,
             options,
             is_generator=kind.endswith("generator"),
+            description=description_of(function),
         )
         _check_can_await(plan, kind)
         call = _CALLS[kind](plan, binds_receiver=not hasattr(action, "__self__"))

@@ -52,13 +52,15 @@ _in_use = Providers()
 
 
 def on_providers(function: F) -> F:
-    """Register a function to be called with each new set of providers. Usable as a decorator."""
+    """Register a function to be called with each new set of providers."""
     _listeners.append(function)
     return function
 
 
 def use_providers(**chosen: Any) -> None:
-    """Use providers from now on. One that is None keeps that of an earlier call.
+    """Use providers from now on.
+
+    One that is None keeps that of an earlier call.
 
     Args:
         **chosen: providers by the name of the field of `Providers`.

@@ -106,7 +106,7 @@ def test_verdicts_errors_and_slow_traces_are_kept_and_the_rest_is_not(collector,
     kept = [
         agent.send("fail"),
         agent.send("inconclusive"),
-        agent.send("fail", name="delta.verify act"),
+        agent.send("fail", name="verify act"),
         agent.send(None, error="it broke"),
         agent.send("pass", seconds=6),
     ]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, TypeAlias
 
 from deltaspan._engine._plan import YIELDED
 from deltaspan.causal_tag import CausalTag
 from deltaspan.typing import Claim
 
-__all__ = ["Call", "Ending"]
+__all__ = ["Call", "Ending", "OpenReadSpan"]
+
+OpenReadSpan: TypeAlias = Callable[[str], AbstractContextManager[Any]]
+"""Opens a span for a read of the metric that it is given."""
 
 # Plain classes: every call makes one of each, and a NamedTuple takes half as long again to make.
 
@@ -20,13 +24,17 @@ class Call:
     Attributes:
         values: the arguments that checks name, and the causal tag if a check names it.
         tag: the causal tag of the run.
+        open_read_span: opens a span for a read of a metric. None if reads have no spans.
     """
 
-    __slots__ = ("tag", "values")
+    __slots__ = ("open_read_span", "tag", "values")
 
-    def __init__(self, values: Mapping[str, Any], tag: CausalTag) -> None:
+    def __init__(
+        self, values: Mapping[str, Any], tag: CausalTag, open_read_span: OpenReadSpan | None = None
+    ) -> None:
         self.values = values
         self.tag = tag
+        self.open_read_span = open_read_span
 
 
 class Ending:

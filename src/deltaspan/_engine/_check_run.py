@@ -17,6 +17,7 @@ from deltaspan._attribution import (
 from deltaspan._batches import ReadBatch
 from deltaspan._engine._call import Call
 from deltaspan._engine._plan import CheckPlan
+from deltaspan._engine._read_spans import probe_in_span
 from deltaspan._engine._reads import NO_READ, Read
 from deltaspan._engine._sampling import is_sampled
 from deltaspan._reports import outline, redact_state
@@ -60,6 +61,7 @@ class CheckRun:
 
     __slots__ = (
         "_entry",
+        "_probe",
         "attempts",
         "call",
         "descendants",
@@ -79,7 +81,10 @@ class CheckRun:
     def __init__(self, plan: CheckPlan, call: Call, batch: ReadBatch) -> None:
         self.plan = plan
         self.call = call
-        self.pre = Read(plan.probe, call.values, batch, plan.limit)
+        self._probe = plan.probe
+        if call.open_read_span is not None:
+            self._probe = probe_in_span(plan.probe, plan.check.metric, call.open_read_span)
+        self.pre = Read(self._probe, call.values, batch, plan.limit)
         self.post = NO_READ
         rate = plan.check.modifiers.sample_rate
         is_read = rate >= 1 or is_sampled(call.tag, rate)
@@ -140,8 +145,7 @@ class CheckRun:
 
     def new_post_read(self, batch: ReadBatch) -> Read:
         """Return the first read of the post-state, to be performed."""
-        plan = self.plan
-        self.post = Read(plan.probe, self.call.values, batch, plan.limit)
+        self.post = Read(self._probe, self.call.values, batch, self.plan.limit)
         return self.post
 
     def read_again(self, batch: ReadBatch) -> Read:

@@ -97,7 +97,7 @@ class WindowRun(Run):
         handoff = self._handoff
         assert handoff is not None  # noqa: S101  # only a window that was handed over is reopened
         self._captured_at = handoff.captured_at
-        self._telemetry.enter()
+        self._telemetry.enter_reading()
         try:
             for check in self._checks:
                 baseline = handoff.checks[check.plan.check.metric]
@@ -108,6 +108,7 @@ class WindowRun(Run):
                 was_read = baseline.state is not UNREAD or baseline.error is not None
                 check.early_verdict = None if was_read else SAMPLED_OUT
             self._open()
+            self._telemetry.begin_action()
             self._action_started_at = perf_counter() - self._age_seconds()
             self._opened_at = self._action_started_at - handoff.opening_seconds
         finally:

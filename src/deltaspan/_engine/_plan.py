@@ -71,6 +71,7 @@ class Options:
         deferred: whether verdicts are reached after the action has returned.
         on_contention: whether a delta that another action may have made is inconclusive, or judged as it is.
         claim: returns whether the action says that it succeeded. It may name values of the run.
+        tool: whether the action is a tool of an agent. None for a tool unless another tool calls it.
     """
 
     on_failure: Policy | None = None
@@ -79,6 +80,7 @@ class Options:
     deferred: bool = False
     on_contention: Contention = "inconclusive"
     claim: Callable[..., object] | None = None
+    tool: bool | None = None
 
     def __post_init__(self) -> None:
         if self.on_contention not in get_args(Contention):
@@ -88,6 +90,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and value not in get_args(Policy):
                 raise DefinitionValueError(f"{name}={value!r} is not one of {', '.join(get_args(Policy))}")
+        if self.tool is not None and type(self.tool) is not bool:
+            raise DefinitionTypeError(f"tool={self.tool!r} is not True, False or None")
         if self.deferred and "raise" in (self.on_failure, self.on_inconclusive):
             raise DefinitionValueError(
                 "deferred=True returns the action's result before the verdict, so 'raise' would raise "
@@ -258,6 +262,7 @@ def make_plan(
     options: Options,
     *,
     is_generator: bool = False,
+    description: str | None = None,
 ) -> Plan:
     """Bind checks to an action.
 
@@ -269,6 +274,7 @@ def make_plan(
         options: policies and the hook.
         is_generator: whether the action is a generator or an async one, whose expected values may name
             `yielded`.
+        description: the first line of what its documentation says, or None.
 
     Raises:
         DefinitionTypeError: something is not a check, or names a parameter that does not exist.
@@ -289,7 +295,14 @@ def make_plan(
         plan.check.metric: None if isinstance(plan.check.expectation, NoClaim) else plan.claims_change
         for plan in plans
     }
-    names = ActionNames(action, function, metrics, claims=claim is not None)
+    names = ActionNames(
+        action,
+        function,
+        metrics,
+        claims=claim is not None,
+        description=description,
+        tool=options.tool,
+    )
     return Plan(
         action,
         plans,

@@ -113,7 +113,11 @@ class Run:
         self._plan = plan
         self._telemetry = RunTelemetry(plan.names, resumed)
         tag = self._telemetry.tag
-        self._call = call = Call({**values, CAUSAL_TAG: tag.id} if plan.names_values else values, tag)
+        self._call = call = Call(
+            {**values, CAUSAL_TAG: tag.id} if plan.names_values else values,
+            tag,
+            self._telemetry.open_read_span,
+        )
         batch = ReadBatch()
         self._checks = [CheckRun(check, call, batch) for check in plan.checks]
         self._locks = Locks(tag, may_change_thread=plan.is_generator) if plan.has_locks else None
@@ -160,10 +164,11 @@ class Run:
     # Around a call ---------------------------------------------------------------------------------------
 
     def __enter__(self) -> Run:
-        self._telemetry.enter()
         if self._state is _PENDING:
+            self._telemetry.enter()
             self._state = _OPEN
             return self
+        self._telemetry.enter_reading()
         try:
             if self._locks is not None:
                 for check in self._checks:
@@ -172,7 +177,7 @@ class Run:
             for check in self._checks:
                 if check.early_verdict is None:
                     check.pre.perform()
-            self._action_started_at = perf_counter()
+            self._begin_action()
         except BaseException:
             self.abandon()
             raise
@@ -189,6 +194,7 @@ class Run:
             if self._must_close_elsewhere(error):
                 return
             error = self._failure_of(error)
+        self._telemetry.end_action()
         if self._is_deferrable(error):
             self._defer(ended_at, error)
             return
@@ -203,17 +209,18 @@ class Run:
 
     async def __aenter__(self) -> Run:
         self._collection_probe = watch(self)
-        self._telemetry.enter()
         if self._state is _PENDING:
+            self._telemetry.enter()
             self._state = _OPEN
             return self
+        self._telemetry.enter_reading()
         try:
             if self._locks is not None:
                 for check in self._checks:
                     await check.lock_async(self._locks)
             self._open()
             await perform_together([check.pre for check in self._checks if check.early_verdict is None])
-            self._action_started_at = perf_counter()
+            self._begin_action()
         except BaseException as error:
             ended_at = self._end_of_unclosed()
             if ended_at is not None:
@@ -229,6 +236,7 @@ class Run:
             if self._must_close_elsewhere(error):
                 return
             error = self._failure_of(error)
+        self._telemetry.end_action()
         if self._is_deferrable(error) and (self._plan.first_async_metric is None or is_loop_running()):
             await self._defer_async(ended_at, error)
             return
@@ -295,11 +303,11 @@ class Run:
         if baseline is None:
             self.__enter__()
         else:
-            self._telemetry.enter()
+            self._telemetry.enter_reading()
             self._open()
             for check in self._checks:
                 check.pre.value = baseline[check.plan.check.metric]
-            self._action_started_at = perf_counter()
+            self._begin_action()
         self._telemetry.leave()
 
     def verify(self) -> None:
@@ -338,6 +346,11 @@ class Run:
         action = self._plan.action
         for check in self._checks:
             check.open(action)
+
+    def _begin_action(self) -> None:
+        """Begin the action. Its baselines are read."""
+        self._telemetry.begin_action()
+        self._action_started_at = perf_counter()
 
     def _new_post_reads(self, error: BaseException | None) -> list[Read]:
         can_await = not self._is_interrupted(error)
@@ -398,6 +411,7 @@ class Run:
             verification_seconds,
             self._telemetry.attempt,
             claim,
+            *self._telemetry.span_ids(),
         )
         return self.report
 
@@ -433,19 +447,23 @@ class Run:
                 report = self._report_on(
                     [report_abandoned(check, reason) for check in self._checks], ended_at
                 )
-            self._telemetry.finish(report, error)
+            self._telemetry.record(report, error)
         finally:
             # If an export is interrupted, by Ctrl-C for example, this run must not stay current for ever.
             self._telemetry.leave()
             self._state = _ENDED
-            if self.report is not None:
-                self._publish(self.report)
+            try:
+                if self.report is not None:
+                    self._publish(self.report)
+            finally:
+                self._telemetry.end(ended_at)
 
     def _publish(self, report: ActionReport) -> None:
         publish_report(report)
         hook = self._plan.options.on_report
         if hook is not None:
-            guarded(f"the on_report hook of {report.action}", hook, report)
+            with self._telemetry.reporting():
+                guarded(f"the on_report hook of {report.action}", hook, report)
 
     def _apply_policy(self, error: BaseException | None) -> None:
         """Log or raise, as the policy for the outcome says.
@@ -515,22 +533,25 @@ class Run:
             with self._ended_if_interrupted(ended_at, error):
                 self._read_post_states(error)
                 self._retire()
-            self._let_caller_go_on()
-            defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
+            self._let_caller_go_on(ended_at)
+            with self._telemetry.reading():
+                defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
         else:
-            self._let_caller_go_on()
-            defer_async(self._read_and_poll_async(error, ended_at))
+            self._let_caller_go_on(ended_at)
+            with self._telemetry.reading():
+                defer_async(self._read_and_poll_async(error, ended_at))
 
     async def _defer_async(self, ended_at: float, error: BaseException | None) -> None:
         """Let the caller of an async action go on, as `_defer` does."""
         with self._ended_if_interrupted(ended_at, error):
             await perform_together(self._new_post_reads(error))
             self._retire()
-        self._let_caller_go_on()
-        if self._plan.first_async_metric is None:
-            defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
-        else:
-            defer_async(self._poll_async(error, ended_at))
+        self._let_caller_go_on(ended_at)
+        with self._telemetry.reading():
+            if self._plan.first_async_metric is None:
+                defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
+            else:
+                defer_async(self._poll_async(error, ended_at))
 
     @contextmanager
     def _ended_if_interrupted(self, ended_at: float, error: BaseException | None) -> Iterator[None]:
@@ -540,9 +561,9 @@ class Run:
             self._release_and_end(error, ended_at)
             raise
 
-    def _let_caller_go_on(self) -> None:
+    def _let_caller_go_on(self, ended_at: float) -> None:
         self._telemetry.leave()
-        self._telemetry.defer()
+        self._telemetry.defer(ended_at)
         self._cannot_raise = True
         self._state = _DEFERRED
 

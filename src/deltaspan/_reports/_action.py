@@ -31,6 +31,8 @@ class ActionReport:
             without a parent has number 1.
         claim: `success` or `failure`, as `claim=` derived it from the result; None if there is no claim. An
             action that raised claims failure.
+        trace_id: the trace of the span that carries the verdict, 32 hexadecimal digits; None without a span.
+        span_id: that span, 16 hexadecimal digits; None without a span.
         outcome: the worst outcome of its checks: fail > inconclusive > pass > observed > skipped.
     """
 
@@ -44,6 +46,8 @@ class ActionReport:
         "outcome",
         "parent_tag",
         "root_tag",
+        "span_id",
+        "trace_id",
         "verification_seconds",
     )
 
@@ -56,6 +60,8 @@ class ActionReport:
     verification_seconds: float
     attempt: int
     claim: Claim | None
+    trace_id: str | None
+    span_id: str | None
     outcome: Outcome
 
     def __init__(
@@ -69,6 +75,8 @@ class ActionReport:
         verification_seconds: float = 0.0,
         attempt: int = 1,
         claim: Claim | None = None,
+        trace_id: str | None = None,
+        span_id: str | None = None,
     ) -> None:
         # One is made for every run, and this takes half of what a generated __init__ takes.
         _set_action(self, action)
@@ -80,6 +88,8 @@ class ActionReport:
         _set_verification_seconds(self, verification_seconds)
         _set_attempt(self, attempt)
         _set_claim(self, claim)
+        _set_trace_id(self, trace_id)
+        _set_span_id(self, span_id)
         outcome: Outcome = checks[0].outcome
         for check in checks[1:]:
             if SEVERITY[check.outcome] > SEVERITY[outcome]:
@@ -133,6 +143,8 @@ class ActionReport:
             "attempt": self.attempt,
             "action_seconds": self.action_seconds,
             "verification_seconds": self.verification_seconds,
+            "trace_id": self.trace_id,
+            "span_id": self.span_id,
             "checks": [check.to_dict() for check in self.checks],
         }
 
@@ -179,6 +191,8 @@ _set_action_seconds: Final = ActionReport.__dict__["action_seconds"].__set__
 _set_verification_seconds: Final = ActionReport.__dict__["verification_seconds"].__set__
 _set_attempt: Final = ActionReport.__dict__["attempt"].__set__
 _set_claim: Final = ActionReport.__dict__["claim"].__set__
+_set_trace_id: Final = ActionReport.__dict__["trace_id"].__set__
+_set_span_id: Final = ActionReport.__dict__["span_id"].__set__
 _set_outcome: Final = ActionReport.__dict__["outcome"].__set__
 
 _HEADLINES: Final[dict[Outcome, str]] = {

@@ -27,6 +27,7 @@ _STARTED_AT_ZERO: Final[dict[bool, tuple[tuple[Outcome, Origin | None], ...]]] =
 _Series: TypeAlias = tuple[str, Outcome, Reason | None, Origin | None, Claim | None]
 
 _EAGER_RUNS: Final = 64
+"""The type of a tool that runs where the agent does."""
 
 
 class ActionNames:
@@ -38,36 +39,47 @@ class ActionNames:
         metrics: the metric of each check, in order. The value tells whether the check claims a change. None
             if it makes no claim.
         claims: whether the action reports its own success or failure.
+        description: what its documentation says of it, or None.
+        tool: whether it is a tool of an agent. None for a tool unless another tool calls it.
     """
 
     __slots__ = (
         "_by_check",
         "_is_folded",
-        "_is_window",
         "_runs",
         "_tool_without_error",
         "_tried_provider",
         "action",
         "action_attributes",
         "claims",
+        "helper_identity",
         "identity",
+        "is_function",
         "is_tool",
         "metrics",
         "name_in_metrics",
         "span_name",
+        "verify_span_name",
         "zeroed_instruments",
     )
 
     def __init__(
-        self, action: str, function: str | None, metrics: Mapping[str, bool | None], *, claims: bool
+        self,
+        action: str,
+        function: str | None,
+        metrics: Mapping[str, bool | None],
+        *,
+        claims: bool,
+        description: str | None = None,
+        tool: bool | None = None,
     ) -> None:
         action = label(action)
         self.action = action
         self.metrics = metrics
         self.claims: tuple[Claim | None, ...] = ("success", "failure") if claims else (None,)
-        self.is_tool = function is not None
-        self._is_window = function is None
-        self._is_folded = self._is_window and has_too_many_names(action, metrics)
+        self.is_function = function is not None
+        self.is_tool = tool if self.is_function else False
+        self._is_folded = not self.is_function and has_too_many_names(action, metrics)
         name = OTHER if self._is_folded else action
         self.name_in_metrics = {semconv.ACTION_NAME: name}
         self._tool_without_error = {
@@ -75,15 +87,19 @@ class ActionNames:
             semconv.GEN_AI_TOOL_TYPE: semconv.GEN_AI_TOOL_TYPE_FUNCTION,
         }
         self.action_attributes = {semconv.ACTION_NAME: action}
-        self.identity: dict[str, str] = {semconv.ACTION_NAME: action}
-        self.span_name = f"{semconv.SPAN_WINDOW} {name}"
+        self.verify_span_name = f"{semconv.SPAN_VERIFY} {name}"
+        self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
+        self.helper_identity = dict(self.action_attributes)
         if function is not None:
-            self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
-            self.identity |= {
-                semconv.GEN_AI_OPERATION_NAME: semconv.SPAN_EXECUTE_TOOL,
-                semconv.GEN_AI_TOOL_NAME: action,
-                semconv.CODE_FUNCTION_NAME: function,
-            }
+            self.helper_identity[semconv.CODE_FUNCTION_NAME] = function
+        self.identity = {
+            **self.helper_identity,
+            semconv.GEN_AI_OPERATION_NAME: semconv.SPAN_EXECUTE_TOOL,
+            semconv.GEN_AI_TOOL_NAME: action,
+            semconv.GEN_AI_TOOL_TYPE: semconv.GEN_AI_TOOL_TYPE_FUNCTION,
+        }
+        if description:
+            self.identity[semconv.GEN_AI_TOOL_DESCRIPTION] = description
         self.zeroed_instruments: Instruments | None = None  # the instruments that have this action's zeros
         self._tried_provider: Any = None  # the meter provider of the last attempt
         self._runs = 0
@@ -145,7 +161,7 @@ class ActionNames:
         self._tried_provider = provider
         if not is_proxy(provider):
             self.zeroed_instruments = instruments
-        if self._is_window:
+        if not self.is_function:
             return
         for metric, claims_change in self.metrics.items():
             if claims_change is None:

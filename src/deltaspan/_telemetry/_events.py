@@ -18,7 +18,7 @@ from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan._verdicts import Raised, Timing
 from deltaspan.typing import Claim, Outcome
 
-__all__ = ["add_span_events", "checks_to_log", "emit_log_events"]
+__all__ = ["add_span_events", "checks_to_log", "emit_log_events", "is_exported"]
 
 _ALWAYS_LOGGED: Final[tuple[Outcome, ...]] = ("fail", "inconclusive")
 """Outcomes that leave as log events even when the span is not sampled."""
@@ -58,14 +58,15 @@ def checks_to_log(
     """
     if config.log_events:
         checks: Sequence[CheckReport] = report.checks
-    elif report.outcome in _ALWAYS_LOGGED and not _is_exported(span):
+    elif report.outcome in _ALWAYS_LOGGED and not is_exported(span):
         checks = [check for check in report.checks if check.outcome in _ALWAYS_LOGGED]
     else:
         return ()
     return [check for check in checks if _is_enabled(logger, check.outcome, context)]
 
 
-def _is_exported(span: Span) -> bool:
+def is_exported(span: Span) -> bool:
+    """Return whether a span is recorded and sampled."""
     # A sampler may record a span without sampling it. Without an SDK the span has the flags of its parent.
     return span.is_recording() and span.get_span_context().trace_flags.sampled
 

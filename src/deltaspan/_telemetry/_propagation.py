@@ -12,14 +12,19 @@ from opentelemetry.environment_variables import OTEL_PROPAGATORS
 from opentelemetry.trace import INVALID_SPAN, Span
 
 from deltaspan import semconv
+from deltaspan._concurrency import Once
 from deltaspan._config import PROPAGATE, settings
 from deltaspan._process import on_reset
 
-__all__ = ["is_baggage_carried", "notice_lost_baggage", "propagator_remedy"]
+__all__ = ["is_baggage_carried", "notice_cut_tags", "notice_lost_baggage", "propagator_remedy"]
 
 _log = logging.getLogger("deltaspan")
+OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: Final = "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"
+OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT: Final = "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"
 _PROBE: Final = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
+_cut: Final = Once()
+on_reset(_cut.give_back)
 _is_noticed = False  # not a Once: it is looked at in each run
 
 
@@ -45,6 +50,19 @@ def notice_lost_baggage(span: Span) -> None:
             "%s, or %s=off to keep them here",
             propagator_remedy(),
             PROPAGATE,
+        )
+
+
+def notice_cut_tags(span: Span, tag: str) -> None:
+    """Log once that an SDK cuts causal tags, which no library can prevent."""
+    written = (getattr(span, "attributes", None) or {}).get(semconv.CAUSAL_TAG_ID, tag)
+    if written != tag and _cut.take():
+        _log.warning(
+            "the limit of attribute values cuts causal tags, so that runs cannot be told apart; "
+            "set %s and %s to %d or more",
+            OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT,
+            OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT,
+            len(tag),
         )
 
 

@@ -2,40 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import Token
 from functools import partial
 from threading import get_ident
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from opentelemetry.context import Context, attach, get_current
-from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind, get_current_span, set_span_in_context
+from opentelemetry.context import Context, attach, create_key, get_current
+from opentelemetry.trace import (
+    INVALID_SPAN,
+    Link,
+    Span,
+    SpanKind,
+    Tracer,
+    get_current_span,
+    set_span_in_context,
+)
 
 from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
-from deltaspan._telemetry._events import add_span_events, checks_to_log, emit_log_events
+from deltaspan._telemetry._events import add_span_events, checks_to_log, emit_log_events, is_exported
+from deltaspan._telemetry._exception import record_exception
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
-from deltaspan._telemetry._propagation import notice_lost_baggage
-from deltaspan._telemetry._span import framework_tool_span, identity_of, record_verdict
-from deltaspan._telemetry._values import error_type_of, renderer_for
+from deltaspan._telemetry._propagation import notice_cut_tags, notice_lost_baggage
+from deltaspan._telemetry._span import (
+    ending_of,
+    error_type_of,
+    framework_tool_span,
+    identity_of,
+    ids_of,
+    record_verdict,
+    wall_time_of,
+)
+from deltaspan._telemetry._suppression import SUPPRESSED, is_suppressed
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, renderer_for
+from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
     CausalTag,
     attempt_of,
+    context_of_verifier,
     context_with,
     context_without,
     continue_trace,
     effective_context,
     headers_of,
     mint,
+    untagged,
 )
 
 __all__ = ["ResumedRun", "RunTelemetry"]
 
+
+_IN_TOOL: Final = create_key("deltaspan-in-tool")
+_INSIDE: Final = {_IN_TOOL: True}
+"""Marks the context of a tool, so that an action that it calls is not counted as another tool."""
 
 _recording: Final[set[int]] = set()
 """The ids of the threads that are recording a run."""
@@ -66,19 +92,28 @@ class RunTelemetry:
         attempt: which run of the action below its parent it is, from 1.
         tag: the run's causal tag.
         context: the OpenTelemetry context that the action runs in.
+        open_read_span: opens a span for a read of a metric. None unless the settings ask for such spans.
     """
 
     __slots__ = (
+        "_ends_now",
+        "_entered",
+        "_framework_span",
+        "_has_begun",
+        "_identity",
         "_inner_context",
         "_instruments",
-        "_is_enriched",
+        "_is_silent",
+        "_is_tool",
         "_links",
         "_names",
         "_owns_span",
+        "_reading",
         "_span",
         "_token",
         "attempt",
         "context",
+        "open_read_span",
         "tag",
     )
 
@@ -94,39 +129,63 @@ class RunTelemetry:
             self.tag, self.attempt, headers = resumed
             here = get_current_span(outer).get_span_context()
             outer = continue_trace(headers, outer)
-            self._links = [Link(here)] if here.is_valid else None
-        self.context = context_with(self.tag, outer)
+            is_parent = here.span_id == get_current_span(outer).get_span_context().span_id
+            self._links = [Link(here)] if here.is_valid and not is_parent else None
         self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
-        self._is_enriched = False  # the span of the action is a framework's
+        self._has_begun = self._ends_now = False
+        self._framework_span: Span | None = None
+        self._identity: Mapping[str, str | int] = {}
         self._inner_context: Context | None = (
             None  # the context of a suspended generator's body, perhaps with a span of its own
         )
-        guarded("starting telemetry", self._start, outer)
+        # An action that a tool calls is a part of that tool, unless its definition says otherwise.
+        self._is_tool = (_IN_TOOL not in outer) if names.is_tool is None else names.is_tool
+        self.context = (
+            context_with(self.tag, outer, _INSIDE) if self._is_tool else context_with(self.tag, outer)
+        )
+        self._is_silent = is_suppressed(outer)
+        # Probes and locks are the verifier's. In this context their requests get no span and carry no tag.
+        self._reading = self._entered = context_of_verifier(self.tag, outer, SUPPRESSED)
+        self.open_read_span: Callable[[str], AbstractContextManager[Any]] | None = None
+        if settings().probe_spans:
+            self._read_in_spans()
 
-    def _start(self, outer: Context) -> None:
-        names, recorders = self._names, instruments()
-        self._instruments = recorders
-        identity = identity_of(names.identity, self.tag, self.attempt)
-        framework_span = framework_tool_span(names.action, outer) if names.is_tool else None
-        if framework_span is not None:
-            framework_span.set_attributes(identity)
-            self._span, self._is_enriched = framework_span, True
-        else:
-            # The context has the tag's baggage, so that baggage processors stamp this span with it.
-            self._span = recorders.tracer.start_span(
-                names.span_name, self.context, SpanKind.INTERNAL, identity, self._links
-            )
-            self._owns_span = True
-            self.context = set_span_in_context(self._span, self.context)
-        if names.zeroed_instruments is not recorders:
-            names.start_at_zero(recorders)
-            notice_lost_baggage(self._span)
+    def _read_in_spans(self) -> None:
+        """Start the span before the baselines, so that it encloses every read."""
+        self._begin_late()
+        if self._instruments is not None:
+            self._reading = self._entered = context_of_verifier(self.tag, self.context, SUPPRESSED)
+            of_reads = context_of_verifier(self.tag, self.context, {})
+            self.open_read_span = partial(_open_read_span, self._instruments.tracer, of_reads)
+
+    # The current context ---------------------------------------------------------------------------------
+
+    def enter_reading(self) -> None:
+        """Make the context current in which probes are read and locks are taken."""
+        self._entered = self._reading
+        self._token = attach(self._reading)
+
+    def begin_action(self) -> None:
+        """Start the span, and make tag and span current. The baselines are read."""
+        self._begin()
+        attach(self.context)  # `leave` restores what was current before `enter_reading`
+        self._entered = self.context
 
     def enter(self) -> None:
-        """Make tag and span current, for one step of the run."""
-        self._token = attach(self._inner_context or self.context)
+        """Make tag and span current, for one step of the action."""
+        self._entered = self._inner_context or self.context
+        self._token = attach(self._entered)
+
+    def end_action(self) -> None:
+        """Make the context of the probes current, in place of that of the action."""
+        if self._token is None or get_current() is not self._entered:
+            self.leave()
+            self.enter_reading()
+        else:
+            self._entered = self._reading
+            attach(self._reading)  # `leave` restores what was current before `enter`
 
     def suspend(self) -> None:
         """Undo `enter` between two steps, and keep the current context for the next."""
@@ -134,7 +193,7 @@ class RunTelemetry:
         self.leave()
 
     def leave(self) -> None:
-        """Undo `enter`. Do nothing in a context that did not enter.
+        """Undo `enter` or `enter_reading`. Do nothing in a context that did not enter.
 
         A generator or coroutine may be closed in another context than it was suspended in: by an event loop
         that shuts down, or by the garbage collector.
@@ -142,12 +201,12 @@ class RunTelemetry:
         token, self._token = self._token, None
         if token is None:
             return
-        current, entered = get_current(), self._inner_context or self.context
+        current, entered = get_current(), self._entered
         try:
             token.var.reset(token)  # OpenTelemetry's `detach` would log an error in another context
         except ValueError:
             return
-        if current is not entered:
+        if current is not entered and entered is not self._reading:
             self._keep(current)
 
     def _keep(self, inner: Context) -> None:
@@ -159,9 +218,70 @@ class RunTelemetry:
         if kept != outer:
             attach(kept)
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Make the context of the probes current within a block."""
+        with _attached(self._reading):
+            yield
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Make the context of the run current within a block, without the tag in its baggage."""
+        with _attached(untagged(self.context)):
+            yield
+
+    # The span --------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            if not self._is_silent:
+                guarded("starting telemetry", self._start)
+
+    def _begin_late(self) -> None:
+        """Start a span that does not end with the action, because it did not begin with it."""
+        if not self._has_begun:
+            self._ends_now = True
+            self._begin()
+
+    def _start(self) -> None:
+        names, recorders = self._names, instruments()
+        self._instruments = recorders
+        if names.is_tool is not False:
+            self._framework_span = framework_tool_span(names.action, self.context)
+        if self._framework_span is not None:
+            self._identity = identity_of(names.action_attributes, self.tag, self.attempt)
+            self._framework_span.set_attributes(self._identity)
+            self._span = self._framework_span
+        else:
+            own = names.identity if self._is_tool else names.helper_identity
+            self._identity = identity_of(own, self.tag, self.attempt)
+            # The context has the tag's baggage, so that baggage processors stamp this span with it.
+            self._span = recorders.tracer.start_span(
+                names.span_name if self._is_tool else names.verify_span_name,
+                self.context,
+                SpanKind.INTERNAL,
+                self._identity,
+                self._links,
+            )
+            if self._span is not INVALID_SPAN:  # as it is without an SDK
+                self.context = set_span_in_context(self._span, self.context)
+            self._owns_span = self._span.is_recording()  # if it does not record, `end` does nothing
+        if names.zeroed_instruments is not recorders:
+            names.start_at_zero(recorders)
+            notice_lost_baggage(self._span)
+            notice_cut_tags(self._span, self.tag.id)
+
     def headers(self) -> dict[str, str]:
         """Return the W3C headers, in lower case, that carry this run's tag."""
         return headers_of(self.context)
+
+    def span_ids(self) -> tuple[str | None, str | None]:
+        """Return the ids of the trace and of the span, as hexadecimal text, or None without a span."""
+        self._begin_late()
+        if self._span is INVALID_SPAN:  # without an SDK
+            return None, None
+        return guarded("reading the ids of a span", ids_of, self._span) or (None, None)
 
     def hand_over(self) -> None:
         """End the span without a verdict, because another process reaches it.
@@ -175,61 +295,72 @@ class RunTelemetry:
         if self._owns_span:
             self._span.end()
 
-    def defer(self) -> None:
-        """End the action's span, and start a linked one for the verdict."""
-        guarded("deferring telemetry", self._defer)
+    def defer(self, ended_at: float) -> None:
+        """End the span of the action, and start one below it for the verdict.
 
-    def _defer(self) -> None:
+        Args:
+            ended_at: when the action ended, by `time.perf_counter`.
+        """
+        guarded("deferring telemetry", self._defer, ended_at)
+
+    def _defer(self, ended_at: float) -> None:
         if self._instruments is None:
             return
+        self._identity = identity_of(self._names.action_attributes, self.tag, self.attempt)
         verifying = self._instruments.tracer.start_span(
-            f"{semconv.SPAN_VERIFY} {self._names.action}",
-            self.context,
-            SpanKind.INTERNAL,
-            identity_of(self._names.action_attributes, self.tag, self.attempt),
-            [Link(self._span.get_span_context())],
+            self._names.verify_span_name, self.context, SpanKind.INTERNAL, self._identity
         )
+        self._span.set_attribute(semconv.VERIFICATION_DEFERRED, True)
         if self._owns_span:
-            self._span.end()
-        self._span, self._owns_span = verifying, True
+            self._span.end(wall_time_of(ended_at))
+        self._span, self._owns_span, self._ends_now = verifying, True, True
         self.context = set_span_in_context(verifying, self.context)
 
-    def finish(self, report: ActionReport, error: BaseException | None) -> None:
-        """Record the report, end the span, and contain every fault."""
+    def record(self, report: ActionReport, error: BaseException | None) -> None:
+        """Record the report on the span and in metrics, and contain every fault."""
+        self._begin_late()
+        if self._instruments is not None:
+            self._perform(self._record, self._instruments, report, error)
+
+    def end(self, ended_at: float) -> None:
+        """End the span, and contain every fault.
+
+        Args:
+            ended_at: when the action ended, by `time.perf_counter`.
+        """
+        if self._owns_span:
+            self._perform(self._end, ended_at)
+
+    def _perform(self, step: Callable[..., None], *arguments: Any) -> None:
         thread = get_ident()
         if thread in _recording:
-            # A signal handler or a finalizer interrupted this method. This thread may hold a lock of the SDK.
+            # A signal handler or a finalizer interrupted a step. This thread may hold a lock of the SDK.
             start_background_thread()
-            run_in_background(partial(self.finish, report, error))
+            run_in_background(partial(self._perform, step, *arguments))
             return
         _recording.add(thread)
         try:
-            guarded("recording telemetry", self._finish, report, error)
+            guarded("recording telemetry", step, *arguments)
         finally:
             _recording.discard(thread)
 
-    def _finish(self, report: ActionReport, error: BaseException | None) -> None:
+    def _record(self, recorders: Instruments, report: ActionReport, error: BaseException | None) -> None:
         # Each step runs even if the one before raises. The log then shows all exceptions.
-        recorders = self._instruments
-        if recorders is None:
-            return
         try:
-            is_tool = self._names.is_tool
             record_metrics(
                 recorders,
                 self._names,
                 report,
                 error_type_of(report, error),
                 self.context,
-                is_own_tool=is_tool and not self._is_enriched,
-                has_action_duration=not is_tool or settings().action_duration == "all",
+                is_own_tool=self._is_tool and self._framework_span is None,
+                has_action_duration=not self._is_tool or settings().action_duration == "all",
             )
         finally:
-            try:
-                self._record_checks(recorders, report, error)
-            finally:
-                if self._owns_span:
-                    self._span.end()
+            self._record_checks(recorders, report, error)
+
+    def _end(self, ended_at: float) -> None:
+        self._span.end(None if self._ends_now else wall_time_of(ended_at))
 
     def _record_checks(
         self, recorders: Instruments, report: ActionReport, error: BaseException | None
@@ -237,16 +368,64 @@ class RunTelemetry:
         config = settings()
         is_recording = self._span.is_recording()
         logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
-        if not is_recording and not logged:
+        if not is_recording and not logged and error is None:
             return
+        renderer = renderer_for(config)
         try:
             if is_recording:
-                renderer = renderer_for(config)
                 checks = [renderer.render(check) for check in report.checks]
-                record_verdict(self._span, report, checks, renderer, error)
+                self._record_verdict(report, checks, renderer, error)
                 if config.span_events:
-                    add_span_events(self._span, checks, renderer, report.claim)
+                    add_span_events(self._span, _worst_last(checks), renderer, report.claim)
         finally:
-            if logged:
-                log_renderer = renderer_for(config, is_structured=True)
-                emit_log_events(recorders.logger, report, logged, log_renderer, self.context)
+            try:
+                if logged:
+                    structured = renderer_for(config, is_structured=True)
+                    emit_log_events(recorders.logger, report, logged, structured, self.context)
+            finally:
+                if error is not None and (logged or is_exported(self._span)):
+                    self._record_exception(recorders, renderer, error)
+
+    def _record_verdict(
+        self,
+        report: ActionReport,
+        checks: Sequence[RenderedCheck],
+        renderer: ValueRenderer,
+        error: BaseException | None,
+    ) -> None:
+        is_own = self._span is not self._framework_span
+        record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
+
+    def _record_exception(
+        self, recorders: Instruments, renderer: ValueRenderer, error: BaseException
+    ) -> None:
+        if self._framework_span is not None or ending_of(error) is not None:
+            return  # the framework records what its tool raised
+        tool = self._names.action if self._is_tool else None
+        has_content = renderer.is_full
+        record_exception(self._span, recorders.logger, self.context, error, tool, has_content=has_content)
+
+
+def _worst_last(checks: Sequence[RenderedCheck]) -> Sequence[RenderedCheck]:
+    """Return checks with the failed ones last. A span drops its oldest events if there are too many."""
+    return checks if len(checks) == 1 else sorted(checks, key=lambda each: SEVERITY[each.check.outcome])
+
+
+@contextmanager
+def _attached(context: Context) -> Iterator[None]:
+    token = attach(context)
+    try:
+        yield
+    finally:
+        token.var.reset(token)
+
+
+@contextmanager
+def _open_read_span(tracer: Tracer, context: Context, metric: str) -> Iterator[None]:
+    """Open a span for one read. It has no causal tag, so that the read is not an effect of the action."""
+    attributes = {semconv.CHECK_METRIC: metric}
+    with (
+        _attached(context),
+        tracer.start_as_current_span(f"{semconv.SPAN_READ} {metric}", attributes=attributes),
+    ):
+        yield

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from time import perf_counter, time_ns
 from typing import Any, Final
+from weakref import WeakSet
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, Status, StatusCode
+from opentelemetry.trace import Span, Status, StatusCode, format_span_id, format_trace_id
 
 from deltaspan import semconv
+from deltaspan._guard import qualified_name
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["MOST_DETAILED_CHECKS", "framework_tool_span", "identity_of", "record_verdict"]
+__all__ = [
+    "MOST_DETAILED_CHECKS",
+    "ending_of",
+    "error_type_of",
+    "framework_tool_span",
+    "identity_of",
+    "ids_of",
+    "record_verdict",
+    "wall_time_of",
+]
 
+_NANOSECONDS: Final = 1_000_000_000
 MOST_DETAILED_CHECKS: Final = 16
 """With more checks than this the details are in the events only. A span holds 128 attributes and drops the
 oldest, which are its identity."""
@@ -35,24 +49,88 @@ def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict
     return attributes
 
 
+def ids_of(span: Span) -> tuple[str | None, str | None]:
+    """Return the ids of trace and span as hexadecimal text, or None if there is no span."""
+    context = span.get_span_context()
+    if not context.is_valid or context.is_remote:
+        return None, None
+    return format_trace_id(context.trace_id), format_span_id(context.span_id)
+
+
+def wall_time_of(instant: float) -> int:
+    """Return an instant of `time.perf_counter` as nanoseconds since the epoch."""
+    return time_ns() - int((perf_counter() - instant) * _NANOSECONDS)
+
+
 def framework_tool_span(action: str, context: Context) -> Span | None:
     """Return the current span if an agent framework started it for this tool.
 
-    A framework's span has `execute_tool` and the tool's name in its attributes. If the framework sets these
-    only at the end, they are in the span's name. A span of deltaspan has them, too, but also has the name of
-    its action. So has a framework's span that an earlier run enriched.
+    It is returned once: a second call within it is a call of its own.
     """
     span = trace.get_current_span(context)
     if not span.is_recording():
         return None
-    sdk_span: Any = span  # an SDK's span has readable attributes and a name; the API declares neither
-    attributes = getattr(sdk_span, "attributes", None) or {}
-    if semconv.ACTION_NAME in attributes:
+    readable = _readable(span)
+    attributes = getattr(readable, "attributes", None) or {}
+    tool = _tool_of(readable, attributes)
+    if tool is None or not _is_same_tool(tool, action) or semconv.ACTION_NAME in attributes:
         return None
-    if getattr(sdk_span, "name", None) == f"{semconv.SPAN_EXECUTE_TOOL} {action}":
+    if span in _enriched:
+        return None
+    try:
+        _enriched.add(span)
+    except TypeError:  # it cannot be remembered, so a second call would be recorded on it, too
+        return None
+    return span
+
+
+_enriched: Final[WeakSet[Span]] = WeakSet()
+"""The spans of frameworks that have the verdict of a run."""
+
+_DIALECTS: Final = (
+    (semconv.GEN_AI_OPERATION_NAME, semconv.SPAN_EXECUTE_TOOL, semconv.GEN_AI_TOOL_NAME),
+    ("openinference.span.kind", "TOOL", "tool.name"),
+    ("traceloop.span.kind", "tool", "traceloop.entity.name"),
+)
+"""For each convention: the attribute that tells the kind of a span, its value for a tool, and the attribute
+that names the tool."""
+
+_SEPARATORS: Final = ("__", ".", "/", ":")
+
+
+def _readable(span: Span) -> Any:
+    """Return the span whose attributes and name can be read, which a wrapper may hold.
+
+    The API declares neither attributes nor a name. The spans of an SDK have both.
+    """
+    if hasattr(span, "attributes"):
         return span
-    of_a_tool = attributes.get(semconv.GEN_AI_OPERATION_NAME) == semconv.SPAN_EXECUTE_TOOL
-    return span if of_a_tool and attributes.get(semconv.GEN_AI_TOOL_NAME) == action else None
+    context = span.get_span_context()
+    for value in getattr(span, "__dict__", {}).values():
+        if isinstance(value, Span) and hasattr(value, "attributes") and value.get_span_context() == context:
+            return value
+    return span
+
+
+def _tool_of(span: Any, attributes: Mapping[str, Any]) -> str | None:
+    """Return the name of the tool that a span was started for, or None."""
+    name = str(getattr(span, "name", ""))
+    for kind, of_tools, tool in _DIALECTS:
+        if tool in attributes and attributes.get(kind, of_tools) == of_tools:
+            return str(attributes[tool])
+        if attributes.get(kind) == of_tools:
+            return name.removeprefix(f"{semconv.SPAN_EXECUTE_TOOL} ")
+    # Some frameworks set the attributes only at the end.
+    return name.removeprefix(_EXECUTES) if name.startswith(_EXECUTES) else None
+
+
+_EXECUTES: Final = f"{semconv.SPAN_EXECUTE_TOOL} "
+
+
+def _is_same_tool(tool: str, action: str) -> bool:
+    """Return whether two names differ at most by a namespace before one of them."""
+    longer, shorter = sorted((tool, action), key=len, reverse=True)
+    return longer == shorter or any(longer.endswith(f"{each}{shorter}") for each in _SEPARATORS)
 
 
 def record_verdict(
@@ -61,39 +139,81 @@ def record_verdict(
     checks: Sequence[RenderedCheck],
     renderer: ValueRenderer,
     error: BaseException | None,
+    identity: Mapping[str, Any],
+    *,
+    is_own: bool,
 ) -> None:
     """Set the verdict on a recording span: outcome, failed metrics, states, deltas, status.
 
     Args:
-        span: the run's span.
+        span: the span of the run, or of a framework.
         report: the finished run.
         checks: its checks, rendered.
         renderer: renders the status.
         error: the exception that the action raised, or None.
+        identity: the attributes that the span has from its start.
+        is_own: whether the span is ours. Status and error of a framework's span are the framework's.
     """
-    attributes: dict[str, Any] = {
-        semconv.ACTION_OUTCOME: report.outcome,
+    verdict: dict[str, Any] = {
         semconv.CHECKS_TOTAL: len(checks),
         semconv.CHECKS_FAILED: [each.check.metric for each in checks if each.check.verdict.outcome == "fail"],
+        semconv.VERIFICATION_DURATION: report.verification_seconds,
     }
     if report.claim is not None:
-        attributes[semconv.ACTION_CLAIM] = report.claim
-    if len(checks) <= MOST_DETAILED_CHECKS:
-        for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
-            metric = check.metric
-            if pre_state is not None:
-                attributes[semconv.PRE_STATE_PREFIX + metric] = pre_state
-            if post_state is not None:
-                attributes[semconv.POST_STATE_PREFIX + metric] = post_state
-            attributes[semconv.EXPECTED_DELTA_PREFIX + metric] = expected_delta
-            if actual_delta is not None:
-                attributes[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
-    error_type = error_type_of(report, error)
+        verdict[semconv.ACTION_CLAIM] = report.claim
+    if (ended := ending_of(error)) is not None:
+        verdict[semconv.ACTION_ENDED] = ended
+    error_type = error_type_of(report, error) if is_own else None
     if error_type is not None:
-        attributes[semconv.ERROR_TYPE] = error_type
-    span.set_attributes(attributes)
+        verdict[semconv.ERROR_TYPE] = error_type
+    verdict[semconv.ACTION_OUTCOME] = report.outcome
+    # A span drops its oldest attributes if there are too many. An attribute that is set again is the newest.
+    span.set_attributes({**_details(checks), **verdict})
+    if getattr(span, "dropped_attributes", 1):
+        span.set_attributes({**identity, **verdict})
     if error_type is not None and _status_is_unset(span):
         span.set_status(Status(StatusCode.ERROR, renderer.status(report, error)))
+
+
+def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:
+    details: dict[str, Any] = {}
+    if len(checks) > MOST_DETAILED_CHECKS:
+        return details
+    for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
+        metric = check.metric
+        if pre_state is not None:
+            details[semconv.PRE_STATE_PREFIX + metric] = pre_state
+        if post_state is not None:
+            details[semconv.POST_STATE_PREFIX + metric] = post_state
+        details[semconv.EXPECTED_DELTA_PREFIX + metric] = expected_delta
+        if actual_delta is not None:
+            details[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
+    return details
+
+
+def error_type_of(report: ActionReport, error: BaseException | None) -> str | None:
+    """Return the `error.type` of a run, or None if it did not fail."""
+    if error is not None and ending_of(error) is None:
+        return type_name(qualified_name(type(error)))
+    return semconv.ERROR_TYPE_CHECK_FAILED if report.outcome == "fail" else None
+
+
+def ending_of(error: BaseException | None) -> str | None:
+    """Return how an action ended that raised without an error, or None.
+
+    A cancellation by the caller is not an error, and neither is an exit with the code 0.
+    """
+    if error is None:
+        return None
+    kind = type(error)
+    if issubclass(kind, asyncio.CancelledError | GeneratorExit) or qualified_name(kind) in _CANCELLATIONS:
+        return "cancelled"
+    if isinstance(error, SystemExit) and error.code in (None, 0):
+        return "exited"
+    return None
+
+
+_CANCELLATIONS: Final = frozenset({"trio.Cancelled", "trio._core._exceptions.Cancelled"})
 
 
 def _status_is_unset(span: Span) -> bool:

@@ -25,6 +25,7 @@ __all__ = [
     "AdoptedTag",
     "CausalTag",
     "attempt_of",
+    "context_of_verifier",
     "context_with",
     "context_without",
     "ids_in",
@@ -41,6 +42,7 @@ LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 # context with one entry, so that tag and baggage are set in one copy.
 [BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
+_NO_VALUES: Final[Mapping[str, object]] = {}
 _TAG_KEYS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
@@ -164,14 +166,36 @@ def attempt_of(tag: CausalTag, action: str) -> int:
     return next(counters.get(action) or counters.setdefault(action, count(1)))
 
 
-def context_with(tag: CausalTag, context: Context) -> Context:
+def context_with(tag: CausalTag, context: Context, values: Mapping[str, object] = _NO_VALUES) -> Context:
     """Return `context` with `tag` in it, as an object and as baggage.
 
     The context is not attached.
+
+    Args:
+        tag: the tag of the run.
+        context: the context to copy.
+        values: further values of the context.
     """
     pairs: Any = context.get(BAGGAGE_KEY) or {}
     pairs = _with_tag_first(tag.id, tag.root_id, pairs) if settings().propagate else without_tag(pairs)
-    return Context({**context, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
+    return Context(context, **{LOCAL_KEY: tag, BAGGAGE_KEY: pairs}, **values)
+
+
+def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, object]) -> Context:
+    """Return `context` with `tag` as an object, and without any tag in baggage.
+
+    The requests of a probe are not those of the action, so no other process may credit them to it.
+
+    Args:
+        tag: the tag of the run.
+        context: the context to copy.
+        values: further values of the context.
+    """
+    pairs: Any = context.get(BAGGAGE_KEY)
+    values = {**values, LOCAL_KEY: tag}
+    if pairs:
+        values[BAGGAGE_KEY] = without_tag(pairs)
+    return Context(context, **values)
 
 
 def _with_tag_first(tag_id: str, root_id: str, pairs: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,13 +50,16 @@ def findings_of(
 
 
 def _runs_above(spans: Mapping[SpanId, Span]) -> dict[SpanId, SpanId | None]:
-    """Find the closest span of a run above each span."""
+    """Find the closest span of a run or of a read above each span.
+
+    What is below a read belongs to the verifier, and not to the run.
+    """
 
     def above(at: SpanId) -> SpanId | None:
         upper = SpanId(at.trace_id, spans[at].parent_span_id)
         return upper if upper in spans else None
 
-    return nearest_above(spans, above, lambda _, upper: spans[upper].is_action)
+    return nearest_above(spans, above, lambda _, upper: spans[upper].is_action or spans[upper].is_read)
 
 
 def _orphans(in_order: Iterable[MergedRun], runs: Mapping[str, MergedRun]) -> Iterator[Finding]:

@@ -241,6 +241,15 @@ class Span:
         """True for a run's own span, False for one that is only stamped."""
         return semconv.ACTION_NAME in self.attributes and self.tag is not None
 
+    @property
+    def is_read(self) -> bool:
+        """True for one read of a probe."""
+        return (
+            self.name.startswith(f"{semconv.SPAN_READ} ")
+            and semconv.CHECK_METRIC in self.attributes
+            and semconv.CAUSAL_TAG_ID not in self.attributes
+        )
+
     def tag_at(self, attribute: str) -> str | None:
         """Return the causal tag in an attribute, or None if missing or invalid."""
         value = self.attributes.get(attribute)

@@ -41,7 +41,7 @@ def test_sigterm_closes_the_open_window_and_sends_everything(protocol):
         program = terminated(Program(WAITING, **environ(endpoint, OTEL_EXPORTER_OTLP_PROTOCOL=protocol)))
 
     assert (program.status, program.err) == (143, "")
-    assert received.span_names == ["execute_tool create_flow", "delta.window nightly_import"]
+    assert received.span_names == ["execute_tool create_flow", "verify nightly_import"]
     assert "delta.checks" in received.metric_names
 
 

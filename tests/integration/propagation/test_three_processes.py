@@ -78,9 +78,9 @@ def test_the_act_and_the_verdict_are_children_of_the_half_that_captured(told):
     assert captured.get("parentSpanId", "") == ""
     assert [told.spans[name]["parentSpanId"] for name in ("worker", "verifier")] == [captured["spanId"]] * 2
     assert [told.spans[name]["name"] for name in PROCESSES] == [
-        "delta.window restock",
+        "verify restock",
         "execute_tool place_orders",
-        "delta.window restock",
+        "verify restock",
     ]
 
 

@@ -64,15 +64,17 @@ def test_the_baseline_is_still_read_before_the_action(rows):
     assert reports[0]["rows"].pre_state == 0
 
 
-def test_the_verdict_is_on_a_linked_span_of_the_same_trace(rows, recorded):
+def test_the_verdict_is_on_a_span_below_that_of_the_action(rows, recorded):
     expects(change("rows", lambda: len(rows)).by(2), name="load", deferred=True)(lambda: rows.append(1))()
     drained()
     action, verify = sorted(recorded.spans, key=lambda span: span.start_time)
 
-    assert (action.name, verify.name) == ("execute_tool load", "delta.verify load")
+    assert (action.name, verify.name) == ("execute_tool load", "verify load")
     assert verify.context.trace_id == action.context.trace_id
     assert verify.parent.span_id == action.context.span_id
-    assert [link.context.span_id for link in verify.links] == [action.context.span_id]
+    assert verify.links == ()
+    assert action.attributes["delta.verification.deferred"] is True
+    assert "delta.verification.deferred" not in verify.attributes
     assert verify.attributes["delta.action.outcome"] == "fail"
     assert verify.attributes["delta.causal_tag.id"] == action.attributes["delta.causal_tag.id"]
     assert [event.name for event in verify.events] == ["delta.check"]

@@ -35,6 +35,7 @@ VALUES = {
     "action_duration": ("DELTASPAN_ACTION_DURATION", "all", "all", "windows"),
     "propagate": ("DELTASPAN_PROPAGATE", "off", False, True),
     "sampling_key": ("DELTASPAN_SAMPLING_KEY", "Of One Fleet", "Of One Fleet", "another"),
+    "probe_spans": ("DELTASPAN_PROBE_SPANS", "on", True, False),
 }
 EACH = pytest.mark.parametrize(
     ("name", "variable", "text", "value", "other"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from opentelemetry.processor.baggage import ALLOW_ALL_BAGGAGE_KEYS, BaggageSpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-from opentelemetry.trace import StatusCode
+from opentelemetry.trace import Span, SpanKind, StatusCode, use_span
 
 from deltaspan import change, collect_reports, expects, observe, window
 
@@ -26,6 +26,11 @@ def create_flow():
 @expects(change("flows", count).by(1))
 def lie():
     return None
+
+
+@expects(observe("flows", count))
+def explode():
+    raise ZeroDivisionError
 
 
 @contextmanager
@@ -56,12 +61,12 @@ def test_the_frameworks_span_gets_identity_and_verdict(recorded):
     attributes = recorded.span.attributes
 
     assert {name: attributes[name] for name in attributes if not name.startswith(("gen_ai", "delta.p"))} == {
-        "code.function.name": f"{__name__}.create_flow",
         "delta.action.name": "create_flow",
         "delta.causal_tag.id": reports[0].causal_tag,
         "delta.causal_tag.root_id": reports[0].causal_tag,
         "delta.action.outcome": "pass",
         "delta.checks.total": 1,
+        "delta.verification.duration": reports[0].verification_seconds,
         "delta.checks.failed": (),
         "delta.expected_delta.flows": 1,
         "delta.actual_delta.flows": 1,
@@ -88,11 +93,31 @@ def test_the_frameworks_span_is_not_ended_by_us(recorded):
         assert span.is_recording()
 
 
-def test_a_failure_makes_the_frameworks_span_an_error(recorded):
-    with framework_span(recorded, "lie"):
+@pytest.mark.parametrize("action", [lie, explode])
+def test_the_error_and_the_status_of_the_frameworks_span_are_its_own(recorded, action):
+    with framework_span(recorded, action.__name__) as span:
+        with suppress(ZeroDivisionError):
+            action()
+        span.set_status(StatusCode.OK)
+
+    assert recorded.span.status.status_code is StatusCode.OK
+    assert "error.type" not in recorded.span.attributes
+    assert [event.name for event in recorded.events] == ["delta.check"]
+    assert recorded.logs == []
+
+
+def test_a_server_span_of_the_framework_stays_without_an_error(recorded):
+    attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "lie",
+        "mcp.method.name": "tools/call",
+    }
+    with recorded.tracer.start_as_current_span("tools/call lie", kind=SpanKind.SERVER, attributes=attributes):
         lie()
 
-    assert recorded.span.status.status_code is StatusCode.ERROR
+    assert recorded.span.status.status_code is StatusCode.UNSET
+    assert {name for name in recorded.span.attributes if not name.startswith("delta.")} == set(attributes)
+    assert recorded.span.attributes["delta.action.outcome"] == "fail"
 
 
 def test_a_second_call_within_the_frameworks_span_gets_a_span_of_its_own(recorded):
@@ -173,7 +198,7 @@ def test_a_framework_span_that_a_baggage_processor_stamped_is_enriched(record):
     ):
         create_flow()
 
-    assert [span.name for span in recorded.spans] == ["execute_tool create_flow", "delta.window agent_run"]
+    assert [span.name for span in recorded.spans] == ["execute_tool create_flow", "verify agent_run"]
     assert recorded.spans[0].attributes["delta.causal_tag.id"] == reports[0].causal_tag
 
 
@@ -197,3 +222,80 @@ def test_a_span_whose_name_tells_something_else_is_left_alone(recorded, name):
 
     assert scopes(recorded) == ["deltaspan", "a framework"]
     assert not recorded.spans[1].attributes
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [
+        ("lie", {"openinference.span.kind": "TOOL", "tool.name": "lie"}),
+        ("lie", {"openinference.span.kind": "TOOL"}),
+        ("tool", {"tool.name": "lie"}),  # an OpenInference tracer sets the kind at the end
+        ("lie.tool", {"traceloop.span.kind": "tool", "traceloop.entity.name": "lie"}),
+        ("tools/call lie", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ns__lie"}),
+        ("execute_tool mcp__server__lie", {}),
+        ("execute_tool server.lie", {}),
+        ("execute_tool server/lie", {}),
+        ("execute_tool server:lie", {}),
+    ],
+)
+def test_one_call_is_one_tool_span_in_every_dialect(recorded, name, attributes):
+    with recorded.tracer.start_as_current_span(name, attributes=attributes):
+        lie()
+
+    assert scopes(recorded) == ["a framework"]
+    assert recorded.span.attributes["delta.action.outcome"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [
+        ("lie", {"openinference.span.kind": "CHAIN"}),
+        ("lie", {"openinference.span.kind": "AGENT", "tool.name": "lie"}),
+        ("lie.task", {"traceloop.span.kind": "task", "traceloop.entity.name": "lie"}),
+        ("execute_tool believe", {}),
+        ("execute_tool be_lie", {}),
+    ],
+)
+def test_a_span_of_another_kind_is_left_alone_in_every_dialect(recorded, name, attributes):
+    with recorded.tracer.start_as_current_span(name, attributes=attributes):
+        lie()
+
+    assert scopes(recorded) == ["deltaspan", "a framework"]
+
+
+class WrappedSpan(Span):
+    """A span of a tracer that wraps those of an SDK, with the API's methods alone."""
+
+    def __init__(self, wrapped):
+        self.wrapped = wrapped
+
+
+def _relayed(name):
+    return lambda self, *args, **kwargs: getattr(self.wrapped, name)(*args, **kwargs)
+
+
+for _name in Span.__abstractmethods__:
+    setattr(WrappedSpan, _name, _relayed(_name))
+WrappedSpan.__abstractmethods__ = frozenset()
+
+
+def test_a_wrapped_span_is_enriched_once(recorded):
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "create_flow"}
+    span = WrappedSpan(recorded.tracer.start_span("tool", attributes=attributes))
+    with use_span(span, end_on_exit=True):
+        create_flow()
+        create_flow()
+
+    assert scopes(recorded) == ["deltaspan", "a framework"]
+    assert recorded.spans[1].attributes["delta.action.outcome"] == "pass"
+
+
+def test_the_tool_of_an_agent_that_is_a_tool_is_enriched(recorded):
+    def delegate():
+        with framework_span(recorded):
+            create_flow()
+
+    expects(observe("flows", count))(delegate)()
+
+    assert [span.name for span in recorded.spans] == ["execute_tool create_flow", "execute_tool delegate"]
+    assert scopes(recorded) == ["a framework", "deltaspan"]

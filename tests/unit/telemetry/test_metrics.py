@@ -187,7 +187,7 @@ def test_a_name_beyond_the_limit_is_other_in_durations_and_the_span_name(recorde
     assert [(len(names), "_OTHER" in names, "import-100" in names) for names in durations.values()] == [
         (101, True, False)
     ] * 2
-    assert (last.name, last.attributes["delta.action.name"]) == ("delta.window _OTHER", "import-100")
+    assert (last.name, last.attributes["delta.action.name"]) == ("verify _OTHER", "import-100")
     assert reports[-1].action == "import-100"
 
 

@@ -14,6 +14,7 @@ from opentelemetry.trace import SpanKind
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged, window
 from deltaspan._version import __version__
+from deltaspan.exceptions import DefinitionTypeError
 
 flows: list[str] = []
 
@@ -69,6 +70,7 @@ def identity(tag, name="create_flow"):
     return {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": name,
+        "gen_ai.tool.type": "function",
         "code.function.name": f"{__name__}.{name}",
         "delta.action.name": name,
         "delta.causal_tag.id": tag,
@@ -176,10 +178,11 @@ def test_the_span_is_a_child_of_the_callers(recorded):
 
 
 def test_a_passing_run_ends_with_the_whole_verdict(recorded):
-    tag = run(create_flow).causal_tag
+    report = run(create_flow)
 
     assert dict(recorded.span.attributes) == {
-        **identity(tag),
+        **identity(report.causal_tag),
+        "delta.verification.duration": report.verification_seconds,
         "delta.action.outcome": "pass",
         "delta.checks.total": 1,
         "delta.checks.failed": (),
@@ -284,7 +287,7 @@ def test_a_window_has_its_own_span_name(recorded):
     with window("nightly_import", change("active_flows", count).by(1)):
         flows.append("new")
 
-    assert recorded.span.name == "delta.window nightly_import"
+    assert recorded.span.name == "verify nightly_import"
 
 
 def test_a_window_is_no_tool(recorded):
@@ -299,3 +302,66 @@ def test_a_window_is_named_as_an_action(recorded):
         pass
 
     assert recorded.span.attributes["delta.action.name"] == "nightly_import"
+
+
+def test_a_tool_is_described_by_the_first_line_of_its_documentation(recorded):
+    @expects(observe("n", count))
+    def documented():
+        """
+        Create a flow.
+
+        More about flows.
+        """
+
+    documented()
+
+    assert recorded.span.attributes["gen_ai.tool.description"] == "Create a flow."
+
+
+def helper():
+    """Help."""
+
+
+def gen_ai(span):
+    return [name for name in span.attributes if name.startswith("gen_ai.")]
+
+
+def test_an_action_inside_a_tool_is_not_another_tool(recorded):
+    inner = expects(observe("n", count))(helper)
+    expects(observe("n", count), name="outer")(inner)()
+    inside, outside = recorded.spans
+
+    assert (inside.name, gen_ai(inside)) == ("verify helper", [])
+    assert inside.attributes["code.function.name"] == f"{__name__}.helper"
+    assert outside.name == "execute_tool outer"
+
+
+@pytest.mark.parametrize(("tool", "name"), [(True, "execute_tool helper"), (None, "verify helper")])
+def test_an_action_inside_a_tool_is_one_if_it_says_so(recorded, tool, name):
+    expects(observe("n", count))(expects(observe("n", count), tool=tool)(helper))()
+
+    assert recorded.spans[0].name == name
+
+
+def test_what_is_not_a_tool_has_no_attributes_of_one(recorded):
+    expects(observe("n", count), tool=False)(helper)()
+
+    assert (recorded.span.name, gen_ai(recorded.span)) == ("verify helper", [])
+
+
+@pytest.mark.parametrize("around", [lambda act: expects(observe("n", count), tool=False)(act)(), None])
+def test_an_action_inside_what_is_not_a_tool_is_a_tool(recorded, around):
+    act = expects(observe("n", count))(helper)
+    if around is None:
+        with window("w", observe("n", count)):
+            act()
+    else:
+        around(act)
+
+    assert recorded.spans[0].name == "execute_tool helper"
+
+
+@pytest.mark.parametrize("tool", ["yes", 1, 0])
+def test_tool_is_true_or_false(tool):
+    with pytest.raises(DefinitionTypeError, match="is not True, False or None"):
+        expects(observe("n", count), tool=tool)(helper)

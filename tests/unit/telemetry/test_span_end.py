@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import time
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.trace import SpanLimits
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import StatusCode
 
 from deltaspan import _workers as _background
-from deltaspan import change, expects, observe, unchanged, window
+from deltaspan import change, collect_reports, expects, observe, unchanged, window
+from deltaspan._engine import _deferred
 from deltaspan._telemetry import _values as _state
 
 flows: list[str] = []
@@ -97,7 +101,7 @@ def test_an_exception_of_the_action_is_an_error(recorded):
 
     assert (recorded.span.status.status_code, recorded.span.status.description) == (
         StatusCode.ERROR,
-        "ZeroDivisionError: division by zero",
+        "division by zero",
     )
 
 
@@ -187,6 +191,7 @@ def test_the_span_ends_when_the_action_raises(recorded, error, error_type):
     assert recorded.span.attributes.get("error.type") == error_type
     assert duration.attributes.get("error.type") == error_type
     assert recorded.span.status.is_unset == (error_type is None)
+    assert recorded.span.attributes["delta.action.outcome"] == "observed"
 
 
 @pytest.mark.parametrize("interrupted_read", [1, 2])
@@ -265,7 +270,7 @@ def test_a_window_opened_by_hand_ends_its_span_at_verify(recorded):
     open_spans = recorded.spans
     w.verify()
 
-    assert (open_spans, recorded.span.name) == ([], "delta.window import")
+    assert (open_spans, recorded.span.name) == ([], "verify import")
 
 
 def test_a_window_that_is_never_verified_ends_its_span_when_collected(recorded):
@@ -275,3 +280,187 @@ def test_a_window_that_is_never_verified_ends_its_span_when_collected(recorded):
     _background.drain()
 
     assert recorded.span.attributes["delta.action.outcome"] == "inconclusive"
+
+
+def slow_probe():
+    time.sleep(0.1)
+    return 0
+
+
+def act():
+    time.sleep(0.02)
+
+
+async def act_async():
+    await asyncio.sleep(0.02)
+
+
+def act_in_steps():
+    time.sleep(0.01)
+    yield 1
+    time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda checks: expects(*checks)(act)(),
+        lambda checks: expects(*checks, deferred=True)(act)(),
+        lambda checks: asyncio.run(expects(*checks)(act_async)()),
+        lambda checks: list(expects(*checks)(act_in_steps)()),
+    ],
+    ids=["sync", "deferred", "async", "generator"],
+)
+def test_the_span_lasts_as_long_as_the_action(recorded, call):
+    with collect_reports() as reports:
+        call([observe("n", slow_probe), change("m", lambda: 0).by(1).eventually(0.1, every=0.05)])
+        assert _deferred.drain(10)
+    span = recorded.spans[0]
+    seconds = (span.end_time - span.start_time) / 1e9
+
+    assert seconds == pytest.approx(reports[0].action_seconds, abs=0.005)
+    assert recorded.spans[-1].attributes["delta.verification.duration"] == reports[0].verification_seconds
+    assert reports[0].verification_seconds > 0.2
+
+
+def test_a_window_is_as_long_as_its_block(recorded):
+    with window("w", observe("n", slow_probe)):
+        act()
+
+    assert 0.02 <= (recorded.span.end_time - recorded.span.start_time) / 1e9 < 0.1
+
+
+def raising(error):
+    def act():
+        raise error
+
+    return act
+
+
+def run(action, *checks):
+    with pytest.raises(BaseException):  # noqa: B017, PT011  # the action's own, whatever it is
+        expects(*(checks or [observe("n", lambda: 0)]), name="act")(action)()
+
+
+@pytest.mark.parametrize(
+    ("error", "ended"),
+    [
+        (SystemExit(0), "exited"),
+        (SystemExit(None), "exited"),
+        (asyncio.CancelledError(), "cancelled"),
+        (GeneratorExit(), "cancelled"),
+    ],
+)
+def test_a_cancellation_and_an_exit_without_error_are_not_errors(recorded, error, ended):
+    run(raising(error))
+    attributes = recorded.span.attributes
+
+    assert recorded.span.status.status_code is StatusCode.UNSET
+    assert (attributes["delta.action.ended"], "error.type" in attributes) == (ended, False)
+    assert recorded.logs == []
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), SystemExit("no"), KeyboardInterrupt(), ValueError("no")])
+def test_what_is_an_error_is_not_said_to_have_ended(recorded, error):
+    run(raising(error))
+
+    assert recorded.span.status.status_code is StatusCode.ERROR
+    assert recorded.span.attributes["error.type"] == type(error).__name__
+    assert "delta.action.ended" not in recorded.span.attributes
+
+
+def test_an_error_of_a_library_about_cancelled_work_is_an_error(recorded):
+    run(raising(concurrent.futures.CancelledError()))
+
+    assert recorded.span.status.status_code is StatusCode.ERROR
+
+
+def test_a_failed_check_of_a_cancelled_action_is_still_an_error(recorded):
+    run(raising(asyncio.CancelledError()), change("n", iter([1, 2]).__next__).by(1).or_unchanged_on_error())
+
+    assert recorded.span.attributes["error.type"] == "delta_check_failed"
+
+
+def test_the_status_is_the_message_without_the_class(recorded):
+    run(raising(ValueError("no such flow")))
+
+    assert recorded.span.status.description == "no such flow"
+
+
+def test_the_exception_of_a_tool_is_one_log_event(recorded):
+    error = ValueError("no such flow")
+    run(raising(error), *[change(f"m{i}", lambda: 0).by(1) for i in range(5)])
+    attributes = recorded.log.attributes
+
+    assert (recorded.log.event_name, recorded.log.severity_text or recorded.log.severity_number.name) == (
+        "gen_ai.execute_tool.exception",
+        "WARN",
+    )
+    assert attributes["gen_ai.tool.name"] == "act"
+    assert (attributes["exception.type"], attributes["exception.message"]) == ("ValueError", "no such flow")
+    assert "raise error" in attributes["exception.stacktrace"]
+    assert recorded.log.span_id == recorded.span.context.span_id
+    assert "exception" not in [event.name for event in recorded.events]
+
+
+def test_the_exception_of_a_block_is_a_log_event_of_ours(recorded):
+    with pytest.raises(ValueError, match="no"), window("w", observe("n", lambda: 0)):
+        raise ValueError("no")
+
+    assert recorded.log.event_name == "delta.action.exception"
+
+
+def test_without_a_logger_the_exception_is_one_event_of_the_span(recorded, monkeypatch):
+    monkeypatch.setattr(type(recorded.instruments.logger), "enabled", lambda *_, **__: False)
+    run(raising(ValueError("no such flow")))
+    events = [event for event in recorded.events if event.name == "exception"]
+
+    assert [event.attributes["exception.message"] for event in events] == ["no such flow"]
+
+
+@pytest.mark.parametrize("capture", ["summary", "none"])
+@pytest.mark.parametrize("has_logger", [True, False])
+def test_without_capture_an_exception_is_its_type(recorded, environ, monkeypatch, capture, has_logger):
+    environ(DELTASPAN_CAPTURE_STATE=capture)
+    monkeypatch.setattr(type(recorded.instruments.logger), "enabled", lambda *_, **__: has_logger)
+    run(raising(ValueError("secret")))
+    records = [log.attributes for log in recorded.logs] + [event.attributes for event in recorded.events]
+
+    assert {attributes.get("exception.type") for attributes in records} == {"ValueError", None}
+    assert "secret" not in str([dict(attributes) for attributes in records])
+    assert not recorded.span.status.description
+
+
+def limited(record, **limits):
+    recorded = record(limits=SpanLimits(**limits))
+    checks = [change(f"m{i}", lambda: 0).by(1 if i == 0 else 0) for i in range(9)]
+    expects(*checks, name="act")(lambda: None)()
+    return recorded
+
+
+def test_identity_and_verdict_survive_a_limit_of_attributes(record):
+    span = limited(record, max_span_attributes=32).span
+
+    assert len(span.attributes) == 32
+    assert {
+        "gen_ai.tool.name",
+        "delta.action.name",
+        "delta.causal_tag.id",
+        "delta.causal_tag.root_id",
+        "delta.action.outcome",
+        "error.type",
+    } <= span.attributes.keys()
+
+
+def test_a_failed_check_survives_a_limit_of_events(record):
+    events = limited(record, max_events=2).events
+
+    assert [event.attributes["delta.check.outcome"] for event in events] == ["pass", "fail"]
+
+
+def test_a_limit_that_cuts_causal_tags_is_logged_once(record, caplog):
+    limited(record, max_span_attribute_length=32)
+    expects(observe("n", lambda: 0))(lambda: None)()
+
+    [message] = [each.message for each in caplog.records if "cuts causal tags" in each.message]
+    assert message.endswith("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT to 36 or more")

@@ -151,10 +151,10 @@ def test_what_a_real_run_sent_says_why(recorded):
     [run] = causal_tree(span for span in spans_in(document) if span is not None)
 
     assert [(each.metric, each.outcome, each.pre_state) for each in run.checks] == [
-        ("rows", "fail", 3),
         ("load", "observed", 0.5),
+        ("rows", "fail", 3),
     ]
-    assert run.checks[0].explanation == "expected rows to change by 1, but it changed by 0 (3 → 3)"
+    assert run.checks[1].explanation == "expected rows to change by 1, but it changed by 0 (3 → 3)"
     assert run.claim == "success"
 
 

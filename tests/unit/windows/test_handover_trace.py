@@ -60,7 +60,7 @@ def test_the_verdict_is_on_a_child_of_the_half_that_captured(recorded, rows):
     Window.from_json(opened(check).to_json(), check).verify()
     captured, verified = recorded.spans
 
-    assert [span.name for span in recorded.spans] == ["delta.window load"] * 2
+    assert [span.name for span in recorded.spans] == ["verify load"] * 2
     assert verified.parent.span_id == captured.context.span_id
     assert verified.context.trace_id == captured.context.trace_id
     assert attributes(captured)["delta.causal_tag.id"] == attributes(verified)["delta.causal_tag.id"]
