@@ -7,7 +7,7 @@ import functools
 import inspect
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from deltaspan.typing import Policy
 __all__ = [
     "ActionDuration",
     "CaptureState",
+    "EventKind",
     "EventSignal",
     "Settings",
     "configure",
@@ -33,6 +34,7 @@ _log = logging.getLogger("deltaspan")
 F = TypeVar("F", bound="Callable[..., Any]")
 CaptureState = Literal["full", "summary", "none"]
 EventSignal = Literal["span", "log", "both"]
+EventKind = Literal["check", "evaluation"]
 ActionDuration = Literal["windows", "all"]
 
 ENABLED: Final = "DELTASPAN_ENABLED"
@@ -52,6 +54,8 @@ MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters. 1024 by default, at least 16."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
 """`span` (default), `log` or `both`: the signals that carry the `delta.check` event."""
+EVENTS: Final = "DELTASPAN_EVENTS"
+"""`check` (default), `evaluation`, or both with a comma between: the events that a check leaves as."""
 ACTION_DURATION: Final = "DELTASPAN_ACTION_DURATION"
 """`windows` (default) or `all`: the actions whose durations `delta.action.duration` has."""
 PROPAGATE: Final = "DELTASPAN_PROPAGATE"
@@ -78,6 +82,7 @@ class Settings:
         capture_state: how much of a state leaves in telemetry.
         max_state_chars: bound of one state on the wire, in characters.
         event_signal: how the events of checks leave.
+        events: the events that a check leaves as: that of deltaspan, and the evaluation of OpenTelemetry.
         action_duration: the actions whose durations `delta.action.duration` has. Those of tools are in
             `gen_ai.execute_tool.duration`.
         propagate: whether the causal tag leaves the process in baggage.
@@ -86,6 +91,8 @@ class Settings:
         shows_content: whether the content that ready-made probes read leaves. `full` must be set explicitly.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
+        has_check_events: whether checks leave as events of deltaspan.
+        has_evaluations: whether checks leave as evaluations.
     """
 
     enabled: bool = True
@@ -95,6 +102,7 @@ class Settings:
     capture_state: CaptureState = "full"
     max_state_chars: int = 1024
     event_signal: EventSignal = "span"
+    events: tuple[EventKind, ...] = ("check",)
     action_duration: ActionDuration = "windows"
     propagate: bool = True
     sampling_key: str | None = field(default=None, repr=False)
@@ -102,9 +110,14 @@ class Settings:
     shows_content: bool = False
     span_events: bool = field(init=False)
     log_events: bool = field(init=False)
+    has_check_events: bool = field(init=False)
+    has_evaluations: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "span_events", self.event_signal in ("span", "both"))
+        has_checks = "check" in self.events
+        object.__setattr__(self, "has_check_events", has_checks)
+        object.__setattr__(self, "has_evaluations", "evaluation" in self.events)
+        object.__setattr__(self, "span_events", has_checks and self.event_signal in ("span", "both"))
         object.__setattr__(self, "log_events", self.event_signal in ("log", "both"))
 
     @classmethod
@@ -138,18 +151,22 @@ class _Setting(NamedTuple):
         words: the allowed texts. Empty for a number or a switch.
         is_number: whether it is a number.
         is_secret: whether it is a text that must not be shown.
+        is_list: whether it is a list of the allowed texts.
     """
 
     variable: str
     words: tuple[str, ...] = ()
     is_number: bool = False
     is_secret: bool = False
+    is_list: bool = False
 
     def parse(self, text: str) -> Any:
         """Parse the text of a variable. Raise ValueError if it is invalid."""
         word = text.lower()
         if self.is_secret:
             return text
+        if self.is_list:
+            return self.validate([each.strip() for each in word.split(",") if each.strip()])
         if self.is_number:
             return self.validate(int(text))
         if self.words:
@@ -163,6 +180,15 @@ class _Setting(NamedTuple):
         if self.is_secret:
             if not isinstance(value, str) or not value:
                 raise ValueError("write a string that is not empty")
+        elif self.is_list:
+            if (
+                isinstance(value, str)
+                or not isinstance(value, Collection)
+                or not value
+                or any(each not in self.words for each in value)
+            ):
+                raise ValueError(f"write one or more of {', '.join(self.words)}, as in {self.words[:1]}")
+            return tuple(word for word in self.words if word in value)
         elif self.is_number:
             if type(value) is not int or value < _SMALLEST_STATE_CHARS:
                 raise ValueError(f"write {_SMALLEST_STATE_CHARS} or more")
@@ -182,6 +208,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "capture_state": _Setting(CAPTURE_STATE, get_args(CaptureState)),
     "max_state_chars": _Setting(MAX_STATE_CHARS, is_number=True),
     "event_signal": _Setting(EVENT_SIGNAL, get_args(EventSignal)),
+    "events": _Setting(EVENTS, get_args(EventKind), is_list=True),
     "action_duration": _Setting(ACTION_DURATION, get_args(ActionDuration)),
     "propagate": _Setting(PROPAGATE),
     "sampling_key": _Setting(SAMPLING_KEY, is_secret=True),
@@ -269,6 +296,7 @@ def configure(
     capture_state: CaptureState | None = None,
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
+    events: Collection[EventKind] | None = None,
     action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
     sampling_key: str | None = None,
@@ -290,6 +318,8 @@ def configure(
         capture_state: `full`, `summary` or `none` (`DELTASPAN_CAPTURE_STATE`).
         max_state_chars: characters of one state on the wire, 16 or more (`DELTASPAN_MAX_STATE_CHARS`).
         event_signal: `span`, `log` or `both` (`DELTASPAN_EVENT_SIGNAL`).
+        events: `check`, `evaluation` or both: the events that a check leaves as (`DELTASPAN_EVENTS`).
+            Evaluations are log events `gen_ai.evaluation.result`.
         action_duration: `windows` or `all` (`DELTASPAN_ACTION_DURATION`).
         propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
         sampling_key: a secret that the processes of a run share, so that `sampled` checks are read in all of
@@ -316,6 +346,7 @@ def configure(
         capture_state=capture_state,
         max_state_chars=max_state_chars,
         event_signal=event_signal,
+        events=events,
         action_duration=action_duration,
         propagate=propagate,
         sampling_key=sampling_key,
@@ -339,6 +370,7 @@ def override(
     capture_state: CaptureState | None = None,
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
+    events: Collection[EventKind] | None = None,
     action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
     sampling_key: str | None = None,
@@ -358,6 +390,7 @@ def override(
         capture_state: as for `configure`.
         max_state_chars: as for `configure`.
         event_signal: as for `configure`.
+        events: as for `configure`.
         action_duration: as for `configure`.
         propagate: as for `configure`.
         sampling_key: as for `configure`.
@@ -386,6 +419,7 @@ def override(
             capture_state=capture_state,
             max_state_chars=max_state_chars,
             event_signal=event_signal,
+            events=events,
             action_duration=action_duration,
             propagate=propagate,
             sampling_key=sampling_key,
@@ -409,8 +443,7 @@ def _overriding(chosen: Mapping[str, Any]) -> Iterator[None]:
 def _validated(**values: Any) -> dict[str, Any]:
     """Return the settings that are given, and the policies that `strict` implies."""
     named = {name: value for name, value in values.items() if value is not None}
-    for name, value in named.items():
-        _validate(name, value)
+    named = {name: _validate(name, value) for name, value in named.items()}
     if not named.get("strict"):
         return named
     for name, policy in _STRICT.items():
@@ -421,9 +454,9 @@ def _validated(**values: Any) -> dict[str, Any]:
     return {**named, **_STRICT}
 
 
-def _validate(name: str, value: Any) -> None:
+def _validate(name: str, value: Any) -> Any:
     try:
-        _SETTINGS[name].validate(value)
+        return _SETTINGS[name].validate(value)
     except ValueError as error:
         given = f"<{type(value).__name__}>" if _SETTINGS[name].is_secret else repr(value)
         raise DefinitionValueError(f"{name}={given} is not understood: {error}") from None

@@ -38,6 +38,14 @@ EXCEPTION_TYPE: Final = "exception.type"
 """string; The class of the exception that left a check without a verdict."""
 EXCEPTION_MESSAGE: Final = "exception.message"
 """string; The text of that exception."""
+GEN_AI_EVALUATION_NAME: Final = "gen_ai.evaluation.name"
+"""string; The name of the check, `{metric}_delta`."""
+GEN_AI_EVALUATION_SCORE_LABEL: Final = "gen_ai.evaluation.score.label"
+"""string; `pass`, `fail` or `inconclusive`."""
+GEN_AI_EVALUATION_SCORE_VALUE: Final = "gen_ai.evaluation.score.value"
+"""double; 1.0 for `pass`, 0.0 for `fail`."""
+GEN_AI_EVALUATION_EXPLANATION: Final = "gen_ai.evaluation.explanation"
+"""string; One sentence that says what was expected and what happened."""
 
 # Attributes of deltaspan --------------------------------------------------------------------------
 ACTION_NAME: Final = "delta.action.name"
@@ -121,6 +129,8 @@ EVENT_GEN_AI_EXECUTE_TOOL_EXCEPTION: Final = "gen_ai.execute_tool.exception"
 """The exception of a tool. Without a logger it is an event `exception` of the span."""
 EVENT_ACTION_EXCEPTION: Final = "delta.action.exception"
 """The same for an action or a window that is not a tool."""
+EVENT_GEN_AI_EVALUATION_RESULT: Final = "gen_ai.evaluation.result"
+"""A verdict as an evaluation of the tool's span, if `DELTASPAN_EVENTS` has `evaluation`."""
 
 # Metrics ------------------------------------------------------------------------------------------
 METRIC_CHECKS: Final = "delta.checks"

@@ -14,6 +14,7 @@ configure(
     capture_state="summary",
     max_state_chars=64,
     event_signal="both",
+    events=("check", "evaluation"),
     action_duration="all",
     propagate=False,
     sampling_key="of the fleet",

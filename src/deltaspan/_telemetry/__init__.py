@@ -10,11 +10,13 @@ from deltaspan._telemetry._instruments import Instruments, install, instruments
 from deltaspan._telemetry._propagation import is_baggage_carried, propagator_remedy
 from deltaspan._telemetry._recorder import ResumedRun, RunTelemetry
 from deltaspan._telemetry.sdk._baggage import add_baggage_processors
+from deltaspan._telemetry.sdk._bridge import EvaluationBridge
 from deltaspan._telemetry.sdk._exporters import SIGNALS, Outage, exporters, protocol_of
 
 __all__ = [
     "SIGNALS",
     "ActionNames",
+    "EvaluationBridge",
     "Instruments",
     "Outage",
     "ResumedRun",

@@ -25,6 +25,7 @@ from deltaspan._config import settings
 from deltaspan._guard import guarded
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
+from deltaspan._telemetry._evaluations import emit_evaluations, evaluations_to_log
 from deltaspan._telemetry._events import add_span_events, checks_to_log, emit_log_events, is_exported
 from deltaspan._telemetry._exception import record_exception
 from deltaspan._telemetry._instruments import Instruments, instruments
@@ -368,7 +369,8 @@ class RunTelemetry:
         config = settings()
         is_recording = self._span.is_recording()
         logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
-        if not is_recording and not logged and error is None:
+        evaluated = evaluations_to_log(recorders.logger, self._span, report, config, self.context)
+        if not is_recording and not logged and not evaluated and error is None:
             return
         renderer = renderer_for(config)
         try:
@@ -382,8 +384,10 @@ class RunTelemetry:
                 if logged:
                     structured = renderer_for(config, is_structured=True)
                     emit_log_events(recorders.logger, report, logged, structured, self.context)
+                if evaluated:
+                    emit_evaluations(recorders.logger, report, evaluated, renderer, self.context)
             finally:
-                if error is not None and (logged or is_exported(self._span)):
+                if error is not None and (logged or evaluated or is_exported(self._span)):
                     self._record_exception(recorders, renderer, error)
 
     def _record_verdict(
