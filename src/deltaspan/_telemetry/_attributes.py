@@ -27,7 +27,6 @@ _STARTED_AT_ZERO: Final[dict[bool, tuple[tuple[Outcome, Origin | None], ...]]] =
 _Series: TypeAlias = tuple[str, Outcome, Reason | None, Origin | None, Claim | None]
 
 _EAGER_RUNS: Final = 64
-"""The type of a tool that runs where the agent does."""
 
 
 class ActionNames:

@@ -32,8 +32,6 @@ from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_cut_tags, notice_lost_baggage
 from deltaspan._telemetry._span import (
-    ending_of,
-    error_type_of,
     framework_tool_span,
     identity_of,
     ids_of,
@@ -41,7 +39,7 @@ from deltaspan._telemetry._span import (
     wall_time_of,
 )
 from deltaspan._telemetry._suppression import SUPPRESSED, is_suppressed
-from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, renderer_for
+from deltaspan._telemetry._values import RenderedCheck, error_type_of, is_error, renderer_for
 from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
@@ -370,43 +368,29 @@ class RunTelemetry:
         is_recording = self._span.is_recording()
         logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
         evaluated = evaluations_to_log(recorders.logger, self._span, report, config, self.context)
-        if not is_recording and not logged and not evaluated and error is None:
-            return
-        renderer = renderer_for(config)
         try:
             if is_recording:
+                renderer = renderer_for(config)
                 checks = [renderer.render(check) for check in report.checks]
-                self._record_verdict(report, checks, renderer, error)
+                is_own = self._span is not self._framework_span
+                record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
                 if config.span_events:
                     add_span_events(self._span, _worst_last(checks), renderer, report.claim)
         finally:
             try:
                 if logged:
-                    structured = renderer_for(config, is_structured=True)
-                    emit_log_events(recorders.logger, report, logged, structured, self.context)
+                    log_renderer = renderer_for(config, is_structured=True)
+                    emit_log_events(recorders.logger, report, logged, log_renderer, self.context)
                 if evaluated:
-                    emit_evaluations(recorders.logger, report, evaluated, renderer, self.context)
+                    emit_evaluations(recorders.logger, report, evaluated, renderer_for(config), self.context)
             finally:
                 if error is not None and (logged or evaluated or is_exported(self._span)):
-                    self._record_exception(recorders, renderer, error)
+                    self._record_exception(recorders, error, has_content=renderer_for(config).is_full)
 
-    def _record_verdict(
-        self,
-        report: ActionReport,
-        checks: Sequence[RenderedCheck],
-        renderer: ValueRenderer,
-        error: BaseException | None,
-    ) -> None:
-        is_own = self._span is not self._framework_span
-        record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
-
-    def _record_exception(
-        self, recorders: Instruments, renderer: ValueRenderer, error: BaseException
-    ) -> None:
-        if self._framework_span is not None or ending_of(error) is not None:
+    def _record_exception(self, recorders: Instruments, error: BaseException, *, has_content: bool) -> None:
+        if self._framework_span is not None or not is_error(error):
             return  # the framework records what its tool raised
         tool = self._names.action if self._is_tool else None
-        has_content = renderer.is_full
         record_exception(self._span, recorders.logger, self.context, error, tool, has_content=has_content)
 
 

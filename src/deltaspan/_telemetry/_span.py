@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from time import perf_counter, time_ns
 from typing import Any, Final
@@ -13,15 +12,12 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode, format_span_id, format_trace_id
 
 from deltaspan import semconv
-from deltaspan._guard import qualified_name
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error
 from deltaspan.causal_tag import CausalTag
 
 __all__ = [
     "MOST_DETAILED_CHECKS",
-    "ending_of",
-    "error_type_of",
     "framework_tool_span",
     "identity_of",
     "ids_of",
@@ -161,7 +157,7 @@ def record_verdict(
     }
     if report.claim is not None:
         verdict[semconv.ACTION_CLAIM] = report.claim
-    if (ended := ending_of(error)) is not None:
+    if (ended := _ending_of(error)) is not None:
         verdict[semconv.ACTION_ENDED] = ended
     error_type = error_type_of(report, error) if is_own else None
     if error_type is not None:
@@ -191,29 +187,11 @@ def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:
     return details
 
 
-def error_type_of(report: ActionReport, error: BaseException | None) -> str | None:
-    """Return the `error.type` of a run, or None if it did not fail."""
-    if error is not None and ending_of(error) is None:
-        return type_name(qualified_name(type(error)))
-    return semconv.ERROR_TYPE_CHECK_FAILED if report.outcome == "fail" else None
-
-
-def ending_of(error: BaseException | None) -> str | None:
-    """Return how an action ended that raised without an error, or None.
-
-    A cancellation by the caller is not an error, and neither is an exit with the code 0.
-    """
-    if error is None:
+def _ending_of(error: BaseException | None) -> str | None:
+    """Return how an action ended that raised something that is not an error, or None."""
+    if error is None or is_error(error):
         return None
-    kind = type(error)
-    if issubclass(kind, asyncio.CancelledError | GeneratorExit) or qualified_name(kind) in _CANCELLATIONS:
-        return "cancelled"
-    if isinstance(error, SystemExit) and error.code in (None, 0):
-        return "exited"
-    return None
-
-
-_CANCELLATIONS: Final = frozenset({"trio.Cancelled", "trio._core._exceptions.Cancelled"})
+    return "exited" if isinstance(error, SystemExit) else "cancelled"
 
 
 def _status_is_unset(span: Span) -> bool:

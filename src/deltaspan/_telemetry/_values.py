@@ -5,6 +5,7 @@ Explanations quote states. If states do not leave in full, explanations do not l
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Set as AbstractSet
 from collections.abc import Sized
 from functools import lru_cache
@@ -13,11 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from deltaspan import semconv
 from deltaspan._config import Settings
-from deltaspan._guard import safe_str
+from deltaspan._guard import qualified_name, safe_str
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label, structured, wire
 
-__all__ = ["RenderedCheck", "ValueRenderer", "renderer_for", "type_name"]
+__all__ = ["RenderedCheck", "ValueRenderer", "error_type_of", "is_error", "renderer_for", "type_name"]
 
 _NOT_CAPTURED: Final = "(not captured)"
 
@@ -107,6 +108,30 @@ def renderer_for(settings: Settings, *, is_structured: bool = False) -> ValueRen
 def type_name(qualified_name: str) -> str:
     """Return the name of an exception's class for `error.type` and `exception.type`."""
     return label(qualified_name.removeprefix("builtins."))
+
+
+def error_type_of(report: ActionReport, error: BaseException | None) -> str | None:
+    """Return `error.type` of a run's span and durations, or None if nothing is wrong.
+
+    Args:
+        report: the finished run.
+        error: the exception that the action raised, or None.
+    """
+    if error is not None and is_error(error):
+        return type_name(qualified_name(type(error)))
+    return semconv.ERROR_TYPE_CHECK_FAILED if report.outcome == "fail" else None
+
+
+def is_error(error: BaseException) -> bool:
+    """Return whether an exception means that something went wrong.
+
+    A cancellation by the caller does not, and neither do the end of a generator and an exit with success.
+    """
+    if isinstance(error, SystemExit):
+        return error.code not in (None, 0)
+    if isinstance(error, GeneratorExit | CancelledError):
+        return False
+    return qualified_name(type(error)) != "trio.Cancelled"
 
 
 def _verdict(check: CheckReport) -> str:

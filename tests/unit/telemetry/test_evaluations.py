@@ -50,7 +50,7 @@ def test_a_verdict_is_an_evaluation_of_its_span(recorded, action, severity, more
     began = time_ns()
     with collect_reports() as reports:
         action()
-    record, check, span = recorded.log, reports[0].checks[0], recorded.span
+    record, check = recorded.log, reports[0].checks[0]
 
     assert (record.event_name, record.severity_number) == ("gen_ai.evaluation.result", severity)
     assert dict(record.attributes) == {
