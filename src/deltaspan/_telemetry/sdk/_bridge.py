@@ -1,4 +1,4 @@
-"""A processor that shows evaluations on their span, for backends that store no log events."""
+"""A processor that shows evaluations on their span."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EvaluationBridge:
             span.add_event(record.event_name, dict(record.attributes or {}), record.timestamp)
 
     def enabled(self, *, event_name: str | None = None, **_: Any) -> bool:
-        """Return whether an event is an evaluation. No other event needs a logger because of this one."""
+        """Return whether an event is an evaluation."""
         return event_name == semconv.EVENT_GEN_AI_EVALUATION_RESULT
 
     def shutdown(self) -> None:
