@@ -18,7 +18,7 @@ from deltaspan._state.snapshot import freeze
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import (
     Check,
-    Patience,
+    Polling,
     has_whole_values,
     hint_of,
     is_blocking,
@@ -147,7 +147,7 @@ class CheckPlan:
     has_ignored: bool
     _bare_scope: Scope
 
-    def polling(self, *, has_failed: bool) -> Patience | None:
+    def polling(self, *, has_failed: bool) -> Polling | None:
         """Return how the post-state is polled, or None.
 
         An action that failed must have left no trace. That there is none at first proves nothing, so the
@@ -157,9 +157,10 @@ class CheckPlan:
             has_failed: whether the action raised, or claims failure.
         """
         modifiers = self.check.modifiers
-        if not has_failed or modifiers.patience is None or not modifiers.unchanged_on_error:
-            return modifiers.patience
-        return replace(modifiers.patience, holding=True)
+        polling = modifiers.polling
+        if polling is None or not (has_failed and modifiers.unchanged_on_error):
+            return polling
+        return replace(polling, until="fail")
 
     @property
     def hides_content(self) -> bool:
@@ -297,7 +298,7 @@ def make_plan(
         names_values=bool(needed),
         is_generator=is_generator,
         has_locks=any(plan.lock is not None for plan in plans),
-        is_polled=any(plan.check.modifiers.patience is not None for plan in plans),
+        is_polled=any(plan.check.modifiers.polling is not None for plan in plans),
         claim=claim,
     )
 
