@@ -144,6 +144,10 @@ class Read:
                 current_batch.reset(token)
             self.seconds += perf_counter() - started_at
 
+    def restore(self, value: Any, error: BaseException | None, seconds: float) -> None:
+        """Take the outcome of a read that was performed earlier."""
+        self.value, self.error, self.seconds = value, error, seconds
+
     def fail(self, error: BaseException) -> None:
         """Record why there is no state."""
         self.error = without_frames(error)
