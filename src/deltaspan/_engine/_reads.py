@@ -284,6 +284,7 @@ class _Unawaited:
 
 _given_up: Final[set[asyncio.Future[Any]]] = set()
 """Reads that were cancelled and have not ended yet. An event loop holds its tasks weakly."""
+on_reset(_given_up.clear)
 
 
 def _give_up(reading: asyncio.Future[Any]) -> None:

@@ -604,7 +604,8 @@ class Run:
             self._end_deferred(error, ended_at)
 
     def _end_deferred(self, error: BaseException | None, ended_at: float) -> None:
-        if self._state is _ENDED:
+        # A coroutine is closed in a forked child too, and the verdict is its parent's.
+        if self._state is _ENDED or self._process is not current_process():
             return
         try:
             self._conclude(error, ended_at)
