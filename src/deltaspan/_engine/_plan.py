@@ -369,9 +369,10 @@ def _plan_check(
         for path, call in computed_operands(check.expectation)
     )
     for path, bound in computed:
+        role = f"{_role(path, bound.function)} of {owner}"
         if bound.is_async:
-            role = _role(path, bound.function)
-            raise DefinitionTypeError(f"{role} of {owner} is async; compute it without waiting")
+            raise DefinitionTypeError(f"{role} is async; compute it without waiting")
+        _check_has_baseline(path, bound, role)
     unscoped = {CAUSAL_TAG, *_RECEIVERS, *unscoped_names(check.probe)}
     scope_names = tuple(sorted(name for name in probe.names if name not in unscoped))
     modifiers = check.modifiers
@@ -415,6 +416,16 @@ def _role(path: str, call: Callable[..., Any]) -> str:
     if isinstance(call, MemberTemplate):
         return f"the member {call!r}"
     return "the predicate" if is_predicate(path) else f"the expected value ({path})"
+
+
+def _check_has_baseline(path: str, bound: Bound, role: str) -> None:
+    """Check that a predicate names the baseline of members only if they have one."""
+    *_, word, operand = path.rsplit(".", 2)
+    if operand == "where" and word != "modifying" and BEFORE in bound.names:
+        raise DefinitionTypeError(
+            f"{role} names {BEFORE!r}, which {word}(where=...) does not have; name 'member', or 'key' and "
+            f"'value' of a mapping, or use modifying(where=...)"
+        )
 
 
 def _offered(path: str, call: Callable[..., Any], more: tuple[str, ...]) -> tuple[str, ...]:
