@@ -63,11 +63,11 @@ class _State(Enum):
 
 
 class Window:
-    """One verification window, made by `window(...)` and used once.
+    """One verification window, defined by `window(...)` and used once.
 
-    Use it around a block, with `with window(...) as w:` or `async with`. Or use it by hand:
-    `capture_baseline()`, and then `verify()`, which may be called elsewhere and in another thread. Inside a
-    block the causal tag is current. By hand, nothing stays current between the two calls.
+    Its arguments are those of `window`. Use it around a block, with `with window(...) as w:` or `async with`.
+    Or use it by hand: `capture_baseline()`, and then `verify()`, which may be called elsewhere and in another
+    thread. Inside a block the causal tag is current. By hand, nothing stays current between the two calls.
 
     If a window is opened by hand and never verified, it is reported as `abandoned` when it is collected,
     unless `to_json()` handed it over to another process.
@@ -95,9 +95,9 @@ class Window:
     def _with_options(
         cls, name: str, checks: Sequence[Check[Any]], args: Mapping[str, Any] | None, options: Options
     ) -> Window:
-        made: Window = cls.__new__(cls)
-        made._define(name, checks, args, options)
-        return made
+        defined: Window = cls.__new__(cls)
+        defined._define(name, checks, args, options)
+        return defined
 
     def _define(
         self, name: str, checks: Sequence[Check[Any]], args: Mapping[str, Any] | None, options: Options

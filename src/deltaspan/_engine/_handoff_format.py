@@ -307,10 +307,10 @@ def _read(content: dict[str, Any]) -> Handoff:
 
 
 def _read_tag(tag: dict[str, Any]) -> CausalTag:
-    own, root, parent = tag["id"], tag["root_id"], tag["parent_id"]
-    if not (is_tag(own) and is_tag(root) and (parent is None or is_tag(parent))):
+    tag_id, root, parent = tag["id"], tag["root_id"], tag["parent_id"]
+    if not (is_tag(tag_id) and is_tag(root) and (parent is None or is_tag(parent))):
         raise ValueError
-    return CausalTag(own, root, parent)
+    return CausalTag(tag_id, root, parent)
 
 
 def _read_baseline(check: dict[str, Any]) -> Baseline:

@@ -63,13 +63,7 @@ YIELDED: Final = "yielded"
 class Options:
     """The options of a decorator or a window, beside its checks.
 
-    Attributes:
-        on_failure: what a failed check does beyond being recorded; None follows the environment.
-        on_inconclusive: what a check without a verdict does beyond being recorded.
-        on_report: receives the report of each run.
-        deferred: whether verdicts are reached after the action has returned.
-        on_contention: whether a delta that another action may have made is inconclusive, or judged as it is.
-        claim: returns whether the action says that it succeeded. It may name values of the run.
+    `expects` documents them. A policy that is None follows the settings.
     """
 
     on_failure: Policy | None = None
@@ -140,8 +134,8 @@ class CheckPlan:
     def polling(self, *, has_failed: bool) -> Polling | None:
         """Return how the post-state is polled, or None.
 
-        An action that failed must have left no trace. That there is none at first proves nothing, so the
-        state must hold throughout.
+        With `or_unchanged_on_error`, an action that failed must leave the state unchanged. An unchanged state
+        proves nothing at first, so it must hold throughout.
 
         Args:
             has_failed: whether the action raised, or claims failure.
@@ -420,7 +414,7 @@ def _role(path: str, call: Callable[..., Any]) -> str:
 
 def _check_has_baseline(path: str, bound: Bound, role: str) -> None:
     """Check that a predicate names the baseline of members only if they have one."""
-    *_, word, operand = path.rsplit(".", 2)
+    word, _, operand = path.removeprefix("movement.").partition(".")
     if operand == "where" and word != "modifying" and BEFORE in bound.names:
         raise DefinitionTypeError(
             f"{role} names {BEFORE!r}, which {word}(where=...) does not have; name 'member', or 'key' and "
