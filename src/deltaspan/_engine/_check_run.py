@@ -121,8 +121,9 @@ class CheckRun:
         """Take a baseline that was captured earlier. Call it before `open`."""
         self.pre.restore(baseline.state, baseline.error, baseline.seconds)
         self.overlap, self.descendants = baseline.overlap, baseline.descendants
-        if baseline.state is UNREAD and baseline.error is None:
-            self.early_verdict = SAMPLED_OUT
+        # Whoever captured the baseline has decided whether the check is sampled.
+        was_read = baseline.state is not UNREAD or baseline.error is not None
+        self.early_verdict = None if was_read else SAMPLED_OUT
 
     def open(self, action: str) -> None:
         """Open the window of the check, so that other windows see it.

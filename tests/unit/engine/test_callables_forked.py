@@ -1,6 +1,5 @@
 """Processes: a forked child reports its own actions alone, and a spawned one finds decorated functions."""
 
-import asyncio
 import functools
 import gc
 import multiprocessing
@@ -13,7 +12,6 @@ import pytest
 
 from deltaspan import _workers as _background
 from deltaspan import change, collect_reports, expects, observe, window
-from deltaspan._engine import _deferred
 
 rows = []
 
@@ -110,31 +108,6 @@ def test_a_generator_that_the_parent_began_is_not_reported_when_the_child_ends_i
         acting.close()
 
     assert len(reports) == 1
-
-
-@FORKS
-def test_a_deferred_run_whose_event_loop_was_closed_is_reported_by_the_parent_alone():
-    async def read():
-        return len(rows)
-
-    @expects(change("rows", read).by(1).eventually(60), deferred=True)
-    async def act():
-        """Leave the rows as they are, so that the verdict is awaited."""
-
-    with collect_reports() as reports:
-        loop = asyncio.new_event_loop()
-        loop.run_until_complete(act())
-        loop.close()
-
-        def leave():
-            _deferred.drain()
-            gc.collect()
-            return len(reports)
-
-        assert in_a_fork(leave) == 0
-        _deferred.drain()
-
-    assert [report["rows"].reason for report in reports] == ["abandoned"]
 
 
 @FORKS
