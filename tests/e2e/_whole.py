@@ -15,7 +15,7 @@ from e2e._sooner import hasten_prometheus, hasten_routes
 from e2e._stack import Alertmanager, Collector, Prometheus, StoringJaeger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from e2e._servers import Jaeger
@@ -122,11 +122,3 @@ def running_whole(folder: Path) -> Iterator[Whole]:
             Collector(place("collector"), jaeger=jaeger.endpoint, prometheus=prometheus.url, **settings)
         )
         yield Whole(collector, jaeger.api, prometheus, webhook)
-
-
-def until(question: Callable[[], Any], timeout: float = 30) -> Any:
-    """Ask until the answer is not empty or time is up, and return it."""
-    deadline = time.monotonic() + timeout
-    while not (answer := question()) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return answer

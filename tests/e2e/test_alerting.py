@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 
 import pytest
 import yaml
 
-from e2e._servers import ServerMissingError, binary
+from e2e._servers import required
 from support.rules import ROOT, RULE_FILES, RUNBOOK, TEST_FILES
 
 ALERTMANAGER = ROOT / "deploy" / "alertmanager" / "alertmanager.yml"
@@ -17,12 +16,7 @@ ALERTMANAGER = ROOT / "deploy" / "alertmanager" / "alertmanager.yml"
 
 def tool(name):
     """Return what runs a tool and gives its exit status and output; skip when it is not built."""
-    try:
-        path = binary(name)
-    except ServerMissingError as missing:
-        if os.environ.get("CI"):
-            pytest.fail(str(missing))
-        pytest.skip(str(missing))
+    path = required(name)
 
     def run(*arguments):
         ended = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)

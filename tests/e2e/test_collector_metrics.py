@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import format_trace_id
 
 from deltaspan import semconv
+from e2e._servers import until
 from e2e._stack import Collector, Prometheus
 
 pytestmark = pytest.mark.usefixtures("built")
@@ -37,7 +38,7 @@ class Agent:
 
     def __init__(self, collector):
         self.job = f"agent-{uuid4()}"
-        self.exporter = Exporter(endpoint=f"{collector.http_endpoint}/v1/metrics", timeout=10)
+        self.exporter = Exporter(endpoint=f"{collector.http_endpoint}/v1/metrics", timeout=60)
         self._reader = PeriodicExportingMetricReader(self.exporter, export_interval_millis=3_600_000)
         resource = Resource.create({"service.name": self.job})
         self.provider = MeterProvider([self._reader], resource=resource, shutdown_on_exit=False)
@@ -76,14 +77,6 @@ def collector(prometheus, tmp_path):
         tmp_path / "collector-here", prometheus=prometheus.url, DEPLOYMENT_ENVIRONMENT="staging"
     ) as server:
         yield server
-
-
-def until(question, timeout=60):
-    """Ask until the answer is not empty, and return it."""
-    deadline = time.monotonic() + timeout
-    while not (answer := question()) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return answer
 
 
 def test_the_first_failure_of_a_process_is_an_increase_and_its_environment_a_label(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from uuid import uuid4
 
 import pytest
 
-from e2e._servers import ServerMissingError, binary
+from e2e._servers import required
 from support.dashboards import expressions, searches
 
 ORDERS = """
@@ -24,12 +23,7 @@ expects(change("rows", lambda: 1 / 0).by(1), name="order tea")(print)()
 
 @pytest.fixture
 def promtool():
-    try:
-        return binary("promtool")
-    except ServerMissingError as missing:
-        if os.environ.get("CI"):
-            pytest.fail(str(missing))
-        pytest.skip(str(missing))
+    return required("promtool")
 
 
 def checked(promtool, queries, folder):

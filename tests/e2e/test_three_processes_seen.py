@@ -53,7 +53,7 @@ class Run:
                 env=jaeger.environment(OTEL_SERVICE_NAME=self.services[0]),
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=180,
                 check=False,
             )
         # SIGTERM has ended the servers, so they have sent their spans.
@@ -85,7 +85,7 @@ def tree_command(*arguments):
         capture_output=True,
         encoding="utf-8",
         env={"PYTHONIOENCODING": "utf-8"},
-        timeout=60,
+        timeout=180,
         check=False,
     )
 

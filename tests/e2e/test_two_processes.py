@@ -46,7 +46,7 @@ class Meeting:
                 env=jaeger.environment("http/protobuf", OTEL_SERVICE_NAME=self.customer),
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=180,
                 check=False,
             )
             assert (customer.returncode, customer.stderr) == (0, ""), customer.stderr
@@ -58,7 +58,7 @@ class Meeting:
 
     @staticmethod
     def _order_with(port, **headers):
-        connection = http.client.HTTPConnection(HOST, port, timeout=10)
+        connection = http.client.HTTPConnection(HOST, port, timeout=60)
         connection.request("POST", "/orders", json.dumps("rum"), headers)
         tag = json.loads(connection.getresponse().read())
         connection.close()

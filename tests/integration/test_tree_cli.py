@@ -26,7 +26,7 @@ def run(*command, cwd=None, stdin=None, **environ):
         input=stdin,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=180,
         check=False,
     )
 

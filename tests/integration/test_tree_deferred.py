@@ -36,7 +36,7 @@ PROGRAM = """
 
 def test_a_deferred_verdict_and_its_action_are_one_run(tmp_path):
     file = tmp_path / "spans.jsonl"
-    subprocess.run([sys.executable, "-c", textwrap.dedent(PROGRAM), file], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", textwrap.dedent(PROGRAM), file], check=True, timeout=180)
     tree = causal_tree(read_files(file).spans)
 
     assert [(run.action, run.outcome, run.depth, len(run.spans)) for run in tree] == [

@@ -24,7 +24,7 @@ def test_without_a_database_that_it_can_use_it_says_what_to_give(arguments, said
         [sys.executable, str(EXAMPLES / "support"), *arguments],
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=180,
         check=False,
     )
 
@@ -37,7 +37,7 @@ def test_its_help_has_a_url_to_copy():
         [sys.executable, str(EXAMPLES / "support"), "--help"],
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=180,
         check=True,
     )
 

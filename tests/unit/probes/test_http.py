@@ -19,6 +19,9 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, Prob
 from deltaspan.probes import http, prometheus
 from deltaspan.testing import check_probe, check_probe_async
 
+MUCH_LATER = 20
+"""Seconds in which even a busy machine has given up after a timeout of 0.3 seconds."""
+
 
 class Answering(BaseHTTPRequestHandler):
     """Gives each request to the server's function, and answers with what that returns."""
@@ -488,7 +491,7 @@ def test_a_head_that_never_ends_is_given_up_within_the_timeout(endless, scheme):
     said = fault_of(http.json(f"{scheme}://{endless}", timeout=0.3, retries=0))
 
     assert "Timeout" in said or "SSL" in said
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < MUCH_LATER
 
 
 async def test_an_async_head_that_never_ends_is_given_up_within_the_timeout(endless):
@@ -497,19 +500,19 @@ async def test_an_async_head_that_never_ends_is_given_up_within_the_timeout(endl
         with pytest.raises(ProbeError, match="ReadTimeout"):
             await http.json(f"http://{endless}", timeout=0.3, retries=0, client=client)()
 
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < MUCH_LATER
 
 
 def test_a_query_to_a_prometheus_that_never_answers_is_given_up_within_the_timeout(endless):
     began = time.monotonic()
 
     assert "ReadTimeout" in fault_of(prometheus.value(f"http://{endless}", "up", timeout=0.3, retries=0))
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < MUCH_LATER
 
 
 def test_a_read_that_was_given_up_leaves_no_thread_behind(endless):
     fault_of(http.json(f"http://{endless}", timeout=0.3, retries=1))
-    ends = time.monotonic() + 5
+    ends = time.monotonic() + MUCH_LATER
     while time.monotonic() < ends and any(each.name == "deltaspan-http" for each in threading.enumerate()):
         time.sleep(0.05)
 

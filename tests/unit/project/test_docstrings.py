@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import deltaspan
+from support.ports import hide_other_servers
 
 SOURCES = Path(deltaspan.__file__).parent
 MODULES = [deltaspan.__name__, *(m.name for m in pkgutil.walk_packages(deltaspan.__path__, "deltaspan."))]
@@ -23,7 +24,8 @@ QUESTION = re.compile(r"(what|how|whether|where|who|which|when)\b", re.IGNORECAS
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_a_module_run(name):
+def test_the_examples_of_a_module_run(name, monkeypatch):
+    hide_other_servers(monkeypatch)
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
 
     assert result.failed == 0
