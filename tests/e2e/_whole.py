@@ -82,11 +82,7 @@ class Whole:
     def seen(self, expression: str) -> list[tuple[dict[str, str], list[float]]]:
         """Return labels and all values, since it is up, of each series that an expression gives."""
         answer = self.prometheus.get(
-            "query_range",
-            query=expression,
-            start=f"{self.began:.3f}",
-            end=f"{time.time():.3f}",
-            step="0.5",
+            "query_range", query=expression, start=f"{self.began:.3f}", end=f"{time.time():.3f}", step="0.5"
         )
         return [(each["metric"], [float(value) for _, value in each["values"]]) for each in answer["result"]]
 

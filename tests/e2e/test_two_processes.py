@@ -73,10 +73,9 @@ def meeting(jaeger, tmp_path_factory):
 @pytest.fixture(params=["async", "sync"])
 def both(request, jaeger, meeting):
     """Return the trace, the customer's span and the shop's, for a handler on the loop and one in a thread."""
-    here, there = {
-        "async": ("place_order", "create_order"),
-        "sync": ("place_it_again", "repeat_order"),
-    }[request.param]
+    here, there = {"async": ("place_order", "create_order"), "sync": ("place_it_again", "repeat_order")}[
+        request.param
+    ]
     [trace] = jaeger.find_traces(
         meeting.shop, tags={"delta.causal_tag.parent_id": meeting.said[here]["here"]}
     )

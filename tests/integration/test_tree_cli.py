@@ -208,10 +208,7 @@ def test_only_one_run_is_shown_when_its_root_is_named(written):
     ("arguments", "sentence"),
     [
         (["missing.jsonl"], "deltaspan: missing.jsonl does not exist\n"),
-        (
-            ["--jaeger", "http://127.0.0.1:1", "--service", "shop"],
-            "Connection refused\n",
-        ),
+        (["--jaeger", "http://127.0.0.1:1", "--service", "shop"], "Connection refused\n"),
         ([], "deltaspan tree: error: name files of OTLP/JSON, or a Jaeger with --jaeger URL\n"),
         (["f", "--jaeger", "http://x"], "deltaspan tree: error: name files or a Jaeger, not both\n"),
         (["f", "--service", "shop"], "deltaspan tree: error: --service needs --jaeger URL\n"),

@@ -31,8 +31,7 @@ def refusal(call):
 
 
 @pytest.mark.parametrize(
-    ("amount", "shown"),
-    [(True, "True"), ("1", "'1'"), ([1], "[1]"), (1j, "1j"), ((1, 2), "[1, 2]")],
+    ("amount", "shown"), [(True, "True"), ("1", "'1'"), ([1], "[1]"), (1j, "1j"), ((1, 2), "[1, 2]")]
 )
 @pytest.mark.parametrize("word", WORDS)
 def test_an_amount_that_is_not_a_number_is_refused(word, amount, shown):

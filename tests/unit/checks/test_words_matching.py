@@ -48,10 +48,7 @@ def test_a_top_level_key_names_all_below_it_where_that_is_asked_for(member):
     assert (
         Names([parse_member(member)], deep=True).of_path(path),
         Names([parse_member(member)], deep=False).of_path(path),
-    ) == (
-        {0},
-        set(),
-    )
+    ) == ({0}, set())
 
 
 def test_a_member_of_a_set_that_is_text_is_matched_by_patterns_and_others_by_value():
@@ -132,10 +129,7 @@ def test_the_sentences_name_what_lies_outside_and_what_is_ignored():
             ),
         ),
         ("fail", "expected x to change only in 'a', but it did not change ({'a': 1} → {'a': 1})"),
-        (
-            "pass",
-            "x modified 'a' (1 → 2), ignoring 't', as expected ({'a': 1, 't': 1} → {'a': 2, 't': 2})",
-        ),
+        ("pass", "x modified 'a' (1 → 2), ignoring 't', as expected ({'a': 1, 't': 1} → {'a': 2, 't': 2})"),
         ("pass", "x did not change, ignoring 'at', '**/at', as expected ({'at': 1} → {'at': 2})"),
         (
             "fail",

@@ -229,10 +229,7 @@ def test_what_the_author_asks_for_is_shown(database, asking):
 
 def test_the_process_may_ask_for_all_of_it(database):
     engine, act = database
-    with (
-        override(capture_state="full"),
-        window("write", change("x", sql.records(engine, "notes"))) as w,
-    ):
+    with override(capture_state="full"), window("write", change("x", sql.records(engine, "notes"))) as w:
         act()
 
     assert AFTER in str(w.report)

@@ -32,10 +32,7 @@ def seen_by_git(root):
     git = [shutil.which("git"), "-C", root]
     subprocess.run([*git, "init", "-q"], check=True, env=GIT)
     done = subprocess.run(
-        [*git, "ls-files", "-z", "--others", "--exclude-standard"],
-        check=True,
-        capture_output=True,
-        env=GIT,
+        [*git, "ls-files", "-z", "--others", "--exclude-standard"], check=True, capture_output=True, env=GIT
     )
     return {os.fsdecode(path) for path in done.stdout.split(b"\0") if path}
 

@@ -536,11 +536,7 @@ def test_a_host_that_does_not_answer_is_inconclusive():
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"headers": {"X-Api-Key": "s3cret"}},
-        {"auth": ("ann", "s3cret")},
-        {"params": {"token": "s3cret"}},
-    ],
+    [{"headers": {"X-Api-Key": "s3cret"}}, {"auth": ("ann", "s3cret")}, {"params": {"token": "s3cret"}}],
 )
 def test_no_report_error_or_telemetry_shows_a_secret(api, recorded, options):
     api.answer = lambda path, query: (500, {}, b"s3cret")

@@ -82,10 +82,7 @@ def test_what_the_configurations_send_to_is_what_the_policies_allow():
     assert (
         backends["JAEGER_ENDPOINT"],
         ports_of(by_name("Deployment", "jaeger-collector"))["otlp-grpc"],
-    ) == (
-        "dns:///jaeger-collector:4317",
-        4317,
-    )
+    ) == ("dns:///jaeger-collector:4317", 4317)
     assert ":9090/" in backends["PROMETHEUS_ENDPOINT"]
     assert ":3100/" in backends["LOGS_ENDPOINT"]
     assert backends["OPENSEARCH_URL"].endswith(":9200")
