@@ -3,10 +3,10 @@
 import pytest
 
 from deltaspan import change, unchanged
-from deltaspan._state.diff import difference
-from deltaspan._state.snapshot import Path, freeze
+from deltaspan._state.snapshot import Path
 from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import parse_member
+from support.verdicts import verdict
 
 CHANGE = change("x", lambda: None)
 
@@ -55,14 +55,6 @@ def test_a_member_of_a_set_that_is_text_is_matched_by_patterns_and_others_by_val
     names = Names([parse_member("a*"), 7], deep=True)
 
     assert [names.of_member(member) for member in ("ab", "b", 7, 8)] == [{0}, set(), {1}, set()]
-
-
-def verdict(check, pre, post):
-    pre, post = freeze(pre), freeze(post)
-    delta = difference(pre, post)
-    found = check.expectation.judge(delta, pre, post)
-    holds = found.outcome == "pass"
-    return found.outcome, found.note or check.expectation.explain("x", delta, pre, post, holds=holds)
 
 
 DOC = {"status": "new", "at": 1, "orders": {1: {"n": 1, "at": 1}}}

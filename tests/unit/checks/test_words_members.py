@@ -4,20 +4,9 @@ import pytest
 
 from deltaspan import change
 from deltaspan._state.diff import difference
-from deltaspan._state.snapshot import freeze
+from support.verdicts import verdict
 
 CHANGE = change("x", lambda: None)
-
-
-def verdict(check, pre, post):
-    """Judge as a run does: on frozen states, the sentence being the verdict's note where it has one."""
-    pre, post = freeze(pre), freeze(post)
-    delta = difference(pre, post)
-    found = check.expectation.judge(delta, pre, post)
-    if found.note is not None:
-        return found.outcome, found.note
-    holds = found.outcome == "pass"
-    return found.outcome, check.expectation.explain("x", delta, pre, post, holds=holds)
 
 
 ROWS = {1: {"status": "new", "total": 5}, 2: {"status": "new", "total": 7}}

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from deltaspan import change, observe, unchanged
-from deltaspan._state.diff import difference
-from deltaspan._state.snapshot import freeze
+from support.verdicts import verdict
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
 NAIVE = datetime(2026, 11, 30, 12)  # noqa: DTZ001  # naive is the case under test
@@ -15,17 +14,6 @@ NAN = float("nan")
 CHANGE = change("x", lambda: None)
 UNCHANGED = unchanged("x", lambda: None)
 OBSERVE = observe("x", lambda: None)
-
-
-def verdict(check, pre, post):
-    """Judge as a run does: on frozen states, the sentence being the verdict's note where it has one."""
-    pre, post = freeze(pre), freeze(post)
-    delta = difference(pre, post)
-    found = check.expectation.judge(delta, pre, post)
-    if found.note is not None:
-        return found.outcome, found.note
-    holds = found.outcome == "pass"
-    return found.outcome, check.expectation.explain("x", delta, pre, post, holds=holds)
 
 
 INCOMPARABLE = {
