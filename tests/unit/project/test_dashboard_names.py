@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from typing import get_args
 
+import pytest
 import yaml
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.sdk.metrics import MeterProvider
+from prometheus_client import REGISTRY
+from prometheus_client.core import Metric
 
-from deltaspan import semconv
+from deltaspan import change, expects, semconv
+from deltaspan._telemetry import Instruments, install
 from deltaspan.typing import Outcome, Reason
 from support.dashboards import ROOT, RULES, dashboards, expressions, panels, texts
 from support.prometheus_names import LABELS, METRICS
@@ -117,3 +123,33 @@ def test_grafana_reads_no_contact_point_that_has_no_address():
     }
     example = yaml.safe_load((ALERTING / "contact-point.yml.example").read_text())
     assert example["contactPoints"][0]["receivers"][0]["settings"]["url"] == "$DELTASPAN_ALERT_WEBHOOK"
+
+
+# Names in Prometheus ----------------------------------------------------------------------------------------
+
+OF_THE_SCOPE = {"otel_scope_name", "otel_scope_version", "otel_scope_schema_url"}
+
+
+@pytest.fixture
+def scraped():
+    """Return what a scrape would show, after a failed and an inconclusive check of a claimed success."""
+    provider = MeterProvider([PrometheusMetricReader()])
+    install(Instruments(meter_provider=provider))
+
+    @expects(change("rows", lambda: 0).by(1), change("broken", lambda: 1 / 0).by(1), claim=lambda: True)
+    def order():
+        return None
+
+    order()
+    yield [family for family in REGISTRY.collect() if isinstance(family, Metric) and "delta" in family.name]
+    provider.shutdown()
+
+
+def test_the_translated_metrics_are_those_of_a_scrape(scraped):
+    assert {sample.name for family in scraped for sample in family.samples} == METRICS
+
+
+def test_the_translated_labels_are_those_of_a_scrape(scraped):
+    labels = {name for family in scraped for sample in family.samples for name in sample.labels}
+
+    assert labels == LABELS | OF_THE_SCOPE | {"le"}
