@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from sqlalchemy import create_engine, select, text
@@ -133,29 +131,6 @@ def test_no_line_of_a_log_leaves(tmp_path, recorded, claim):
         w.result = AFTER
 
     assert not [each for each in everything_told(w, recorded, probe) if "canary" in each]
-
-
-class Answering(BaseHTTPRequestHandler):
-    """Answers with the server's document."""
-
-    def do_GET(self):
-        data = json.dumps(self.server.document).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args):
-        """Say nothing."""
-
-
-@pytest.fixture
-def api():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        server.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 @pytest.mark.parametrize("claim", CLAIMS)

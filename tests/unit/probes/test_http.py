@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import json
 import socket
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -21,41 +19,6 @@ from deltaspan.testing import check_probe, check_probe_async
 
 MUCH_LATER = 20
 """Seconds in which even a busy machine has given up after a timeout of 0.3 seconds."""
-
-
-class Answering(BaseHTTPRequestHandler):
-    """Gives each request to the server's function, and answers with what that returns."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        parts = urlsplit(self.path)
-        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        self.server.asked.append((parts.path, query, dict(self.headers)))
-        status, headers, body = self.server.answer(parts.path, query)
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args):
-        """Say nothing."""
-
-
-@pytest.fixture
-def api():
-    """Run a server that answers with `api.answer` and records requests in `api.asked`."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        server.daemon_threads = True
-        server.asked = []
-        server.answer = lambda path, query: (200, {}, {"data": [1, 2], "total": 2})
-        server.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 def fault_of(probe, **arguments):

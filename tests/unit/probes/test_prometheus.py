@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from hypothesis import given
@@ -15,29 +13,6 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, Prob
 from deltaspan.probes import prometheus
 from deltaspan.probes._prometheus._promql import fill_query, query_fields
 from deltaspan.probes._prometheus._totals import CounterTotal
-
-
-class Answering(BaseHTTPRequestHandler):
-    """Gives the server's answer to every query."""
-
-    def do_GET(self):
-        data = json.dumps(self.server.answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args):
-        """Say nothing."""
-
-
-@pytest.fixture
-def server():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        server.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 def vector(*rows, **beside):
@@ -52,8 +27,8 @@ def fault_of(probe):
     return str(caught.value)
 
 
-def test_no_series_hides_another_whatever_its_labels_say(server):
-    server.answer = vector(
+def test_no_series_hides_another_whatever_its_labels_say(api):
+    api.document = vector(
         ({"__name__": "up", "a": 'x",b="y'}, 1, 0),
         ({"__name__": "up", "a": "x", "b": "y"}, 2, 0),
         ({"__name__": "up", "a": "\\"}, 3, 0),
@@ -62,7 +37,7 @@ def test_no_series_hides_another_whatever_its_labels_say(server):
         ({"__name__": "my.up", "b": "2\n"}, 6, 0),
     )
 
-    assert prometheus.series(server.url, "up")() == {
+    assert prometheus.series(api.url, "up")() == {
         r'up{a="x\",b=\"y"}': 1,
         'up{a="x",b="y"}': 2,
         r'up{a="\\"}': 3,
@@ -79,41 +54,41 @@ def test_no_series_hides_another_whatever_its_labels_say(server):
         ({"isPartial": True}, "the server warns: the answer is partial"),
     ],
 )
-def test_a_part_of_the_series_is_not_taken_for_all_of_them(server, beside, said):
-    server.answer = vector(({}, 1, 0), **beside)
-    with window("act", unchanged("sum", prometheus.value(server.url, "sum(x)"))) as w:
+def test_a_part_of_the_series_is_not_taken_for_all_of_them(api, beside, said):
+    api.document = vector(({}, 1, 0), **beside)
+    with window("act", unchanged("sum", prometheus.value(api.url, "sum(x)"))) as w:
         pass
 
     assert w.report["sum"].reason == "baseline_failed"
     assert said in w.report["sum"].explanation
 
 
-def test_what_the_server_says_for_information_is_not_a_fault(server):
-    server.answer = vector(({}, 1, 0), infos=["metric might not be a counter"], warnings=None)
+def test_what_the_server_says_for_information_is_not_a_fault(api):
+    api.document = vector(({}, 1, 0), infos=["metric might not be a counter"], warnings=None)
 
-    assert prometheus.value(server.url, "sum(x)")() == 1
+    assert prometheus.value(api.url, "sum(x)")() == 1
 
 
-def test_a_native_histogram_is_not_a_number(server):
+def test_a_native_histogram_is_not_a_number(api):
     result = [{"metric": {}, "histogram": [0, {"count": "1"}]}]
-    server.answer = {"status": "success", "data": {"resultType": "vector", "result": result}}
+    api.document = {"status": "success", "data": {"resultType": "vector", "result": result}}
 
-    assert "the query gives native histograms" in fault_of(prometheus.value(server.url, "x"))
+    assert "the query gives native histograms" in fault_of(prometheus.value(api.url, "x"))
 
 
-def test_a_counter_that_rises_while_the_clock_is_set_back_has_changed(server):
-    server.answer = vector(({}, 5, 1000))
-    with window("act", unchanged("errors", prometheus.counter(server.url, "errors_total"))) as w:
-        server.answer = vector(({}, 9, 998))
+def test_a_counter_that_rises_while_the_clock_is_set_back_has_changed(api):
+    api.document = vector(({}, 5, 1000))
+    with window("act", unchanged("errors", prometheus.counter(api.url, "errors_total"))) as w:
+        api.document = vector(({}, 9, 998))
 
     assert w.report["errors"].outcome == "fail"
 
 
-def test_a_counter_that_falls_while_the_clock_is_set_back_is_inconclusive(server):
-    probe = prometheus.counter(server.url, "errors_total")
-    server.answer = vector(({}, 5, 1000))
+def test_a_counter_that_falls_while_the_clock_is_set_back_is_inconclusive(api):
+    probe = prometheus.counter(api.url, "errors_total")
+    api.document = vector(({}, 5, 1000))
     probe()
-    server.answer = vector(({}, 4, 998))
+    api.document = vector(({}, 4, 998))
 
     assert "its clock was set back, or another server answered" in fault_of(probe)
 

@@ -29,21 +29,6 @@ SCHEMA = """
 """
 
 
-@pytest.fixture
-def path(tmp_path):
-    found = str(tmp_path / "shop.sqlite")
-    with closing(sqlite3.connect(found)) as connection:
-        connection.executescript(SCHEMA)
-    return found
-
-
-@pytest.fixture
-def engine(path):
-    made = create_engine(f"sqlite:///{path}")
-    yield made
-    made.dispose()
-
-
 def run(engine, *statements):
     with engine.begin() as connection:
         for statement in statements:
