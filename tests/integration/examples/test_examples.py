@@ -272,7 +272,7 @@ def test_it_never_repeats_a_failure_beside_a_check_without_a_verdict(recipe):
 
 ROOT = Path(__file__).parents[3]
 README = ROOT / "README.md"
-TABLE_OF_EXAMPLES = ROOT / "examples" / "README.md"
+TABLE = ROOT / "examples" / "README.md"
 DOCUMENTS = [README, *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -309,9 +309,7 @@ def test_make_examples_runs_examples_that_are_in_its_table():
     command = ["make", "--dry-run", "examples"]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     run = re.search(r"for each in ([a-z ]+); do", said)[1].split()
-    shown = re.findall(
-        r"^\| `examples/(\w+)` \|", TABLE_OF_EXAMPLES.read_text(encoding="utf-8"), re.MULTILINE
-    )
+    shown = re.findall(r"^\| `examples/(\w+)` \|", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
 
     assert set(run) < set(shown)
     assert sorted(shown) == sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir())
@@ -319,7 +317,7 @@ def test_make_examples_runs_examples_that_are_in_its_table():
 
 @pytest.mark.parametrize(
     "document",
-    [README, TABLE_OF_EXAMPLES, ROOT / "CONTRIBUTING.md"],
+    [README, TABLE, ROOT / "CONTRIBUTING.md"],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_the_commands_that_a_document_names_are_targets_of_the_makefile(document):
