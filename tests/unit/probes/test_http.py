@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import socket
-import threading
-import time
 from urllib.parse import unquote
 
 import httpx
@@ -14,11 +10,8 @@ import pytest
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
-from deltaspan.probes import http, prometheus
+from deltaspan.probes import http
 from deltaspan.testing import check_probe, check_probe_async
-
-MUCH_LATER = 20
-"""Seconds in which even a busy machine has given up after a timeout of 0.3 seconds."""
 
 
 def fault_of(probe, **arguments):
@@ -379,113 +372,6 @@ def test_a_compressed_answer_is_held_to_the_limit_as_it_is_without(api):
     assert http.json(api.url)() == []
     assert "more than 100 bytes" in fault_of(http.json(api.url, limit=100))
     assert api.asked[0][2]["Accept-Encoding"] == "gzip, deflate"
-
-
-@pytest.fixture
-def dripping():
-    """Serve an endless answer, one byte before each time limit of a wait."""
-
-    def drip(connection):
-        with connection, contextlib.suppress(OSError):
-            connection.recv(65536)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-            while True:
-                connection.sendall(b"1")
-                time.sleep(0.01)
-
-    def serve():
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(target=drip, args=[server.accept()[0]], daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=serve, daemon=True).start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
-        server.shutdown(socket.SHUT_RDWR)
-
-
-def test_an_answer_that_never_ends_is_given_up(dripping):
-    assert "ReadTimeout: the answer was not whole after 0.5 s" in fault_of(
-        http.json(dripping, timeout=0.5, retries=0)
-    )
-
-
-def hint_for_ever(connection):
-    with connection, contextlib.suppress(OSError):
-        connection.recv(65536)
-        while True:
-            connection.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n")
-            time.sleep(0.05)
-
-
-def write_a_head_for_ever(connection):
-    with connection, contextlib.suppress(OSError):
-        connection.recv(65536)
-        connection.sendall(b"HTTP/1.1 200 OK\r\n")
-        for number in range(1000):
-            connection.sendall(b"X-%d: y\r\n" % number)
-            time.sleep(0.05)
-
-
-def read_without_an_answer(connection):
-    with connection, contextlib.suppress(OSError):
-        while connection.recv(65536):
-            pass
-
-
-@pytest.fixture(params=[hint_for_ever, write_a_head_for_ever, read_without_an_answer])
-def endless(request):
-    """Run a server whose head never ends."""
-
-    def serve():
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(target=request.param, args=[server.accept()[0]], daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=serve, daemon=True).start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
-        server.shutdown(socket.SHUT_RDWR)
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_head_that_never_ends_is_given_up_within_the_timeout(endless, scheme):
-    began = time.monotonic()
-    said = fault_of(http.json(f"{scheme}://{endless}", timeout=0.3, retries=0))
-
-    assert "Timeout" in said or "SSL" in said
-    assert time.monotonic() - began < MUCH_LATER
-
-
-async def test_an_async_head_that_never_ends_is_given_up_within_the_timeout(endless):
-    began = time.monotonic()
-    async with httpx.AsyncClient() as client:
-        with pytest.raises(ProbeError, match="ReadTimeout"):
-            await http.json(f"http://{endless}", timeout=0.3, retries=0, client=client)()
-
-    assert time.monotonic() - began < MUCH_LATER
-
-
-def test_a_query_to_a_prometheus_that_never_answers_is_given_up_within_the_timeout(endless):
-    began = time.monotonic()
-
-    assert "ReadTimeout" in fault_of(prometheus.value(f"http://{endless}", "up", timeout=0.3, retries=0))
-    assert time.monotonic() - began < MUCH_LATER
-
-
-def test_a_read_that_was_given_up_leaves_no_thread_behind(endless):
-    fault_of(http.json(f"http://{endless}", timeout=0.3, retries=1))
-    ends = time.monotonic() + MUCH_LATER
-    while time.monotonic() < ends and any(each.name == "deltaspan-http" for each in threading.enumerate()):
-        time.sleep(0.05)
-
-    assert not [each for each in threading.enumerate() if each.name == "deltaspan-http"]
-
-
-async def test_an_async_answer_that_never_ends_is_given_up(dripping):
-    async with httpx.AsyncClient() as client:
-        with pytest.raises(ProbeError, match="the answer was not whole after"):
-            await http.json(dripping, timeout=0.5, retries=0, client=client)()
 
 
 def test_a_host_that_does_not_answer_is_inconclusive():
