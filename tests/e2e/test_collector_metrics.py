@@ -216,7 +216,8 @@ def ask(counting_prometheus):
             found = json.load(answer)["data"]["result"]
         return [(each["metric"], float(each["value"][1])) for each in found]
 
-    until(lambda: len(query("last_over_time(delta_checks_total[5m])")) == 3)
+    failed = 'last_over_time(delta_checks_total{delta_check_outcome="fail", delta_check_origin=""}[5m])'
+    until(lambda: len(query(failed)) == 3)
     return query
 
 

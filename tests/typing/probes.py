@@ -161,4 +161,4 @@ assert_type(change("orders", made()), Change[int])
 change("orders", counts).by(1)
 change("orders", lengths).by(1)
 change("orders", counts).adding("ink")  # type: ignore[misc]
-text: Probe[str] = count_orders  # type: ignore[assignment]
+words: Probe[str] = count_orders  # type: ignore[assignment]
