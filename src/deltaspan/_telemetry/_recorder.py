@@ -23,6 +23,7 @@ from opentelemetry.trace import (
 from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._guard import guarded
+from deltaspan._process import on_fork
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._evaluations import emit_evaluations, evaluations_to_log
@@ -64,6 +65,12 @@ _INSIDE: Final = {_IN_TOOL: True}
 
 _recording: Final[set[int]] = set()
 """The ids of the threads that are recording a run."""
+
+
+@on_fork
+def _forget_other_threads() -> None:
+    # They do not exist in a forked child, and a thread of the child may get the id of one of them.
+    _recording.intersection_update({get_ident()})
 
 
 class ResumedRun(NamedTuple):
