@@ -17,7 +17,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import REGISTRY
 from prometheus_client.core import Metric
 
-from deltaspan import change, expects, observe, window
+from deltaspan import change, expects, observe, semconv, window
 from deltaspan._telemetry import Instruments, install
 from deltaspan.typing import Outcome, Reason
 from support.dashboards import FOLDER, ROOT, RULES, dashboards, expressions, panels, substituted, texts
