@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from deltaspan._process import on_reset
+from deltaspan._providers import LoggerProvider, MeterProvider, TracerProvider, use_providers
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Policy
 
 __all__ = [
     "ActionDuration",
     "CaptureState",
+    "EventKind",
     "EventSignal",
     "Settings",
     "configure",
@@ -31,6 +34,7 @@ _log = logging.getLogger("deltaspan")
 F = TypeVar("F", bound="Callable[..., Any]")
 CaptureState = Literal["full", "summary", "none"]
 EventSignal = Literal["span", "log", "both"]
+EventKind = Literal["check", "evaluation"]
 ActionDuration = Literal["windows", "all"]
 
 ENABLED: Final = "DELTASPAN_ENABLED"
@@ -50,14 +54,16 @@ MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters. 1024 by default, at least 16."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
 """`span` (default), `log` or `both`: the signals that carry the `delta.check` event."""
+EVENTS: Final = "DELTASPAN_EVENTS"
+"""`check` (default), `evaluation`, or both with a comma between: the events that a check leaves as."""
 ACTION_DURATION: Final = "DELTASPAN_ACTION_DURATION"
 """`windows` (default) or `all`: the actions whose durations `delta.action.duration` has."""
 PROPAGATE: Final = "DELTASPAN_PROPAGATE"
 """`off` keeps the causal tag out of baggage and of `causal_headers()`. `on` by default."""
-PROBE_SPANS: Final = "DELTASPAN_PROBE_SPANS"
-"""`on` gives each read of a probe a span `read {metric}`. `off` by default: reads have no spans."""
 SAMPLING_KEY: Final = "DELTASPAN_SAMPLING_KEY"
 """A secret that the processes of a run share, so that `sampled` checks are read in all of them or in none."""
+PROBE_SPANS: Final = "DELTASPAN_PROBE_SPANS"
+"""`on` gives each read of a probe a span `read {metric}`. `off` by default: reads have no spans."""
 
 _SMALLEST_STATE_CHARS: Final = 16
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
@@ -76,14 +82,17 @@ class Settings:
         capture_state: how much of a state leaves in telemetry.
         max_state_chars: bound of one state on the wire, in characters.
         event_signal: how the events of checks leave.
+        events: the events that a check leaves as: that of deltaspan, and the evaluation of OpenTelemetry.
         action_duration: the actions whose durations `delta.action.duration` has. Those of tools are in
             `gen_ai.execute_tool.duration`.
         propagate: whether the causal tag leaves the process in baggage.
-        probe_spans: whether each read of a probe has a span.
         sampling_key: decides with the root which runs `sampled` checks read. Without it each process decides.
+        probe_spans: whether each read of a probe has a span.
         shows_content: whether the content that ready-made probes read leaves. `full` must be set explicitly.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
+        has_check_events: whether checks leave as events of deltaspan.
+        has_evaluations: whether checks leave as evaluations.
     """
 
     enabled: bool = True
@@ -93,16 +102,22 @@ class Settings:
     capture_state: CaptureState = "full"
     max_state_chars: int = 1024
     event_signal: EventSignal = "span"
+    events: tuple[EventKind, ...] = ("check",)
     action_duration: ActionDuration = "windows"
     propagate: bool = True
-    probe_spans: bool = False
     sampling_key: str | None = field(default=None, repr=False)
+    probe_spans: bool = False
     shows_content: bool = False
     span_events: bool = field(init=False)
     log_events: bool = field(init=False)
+    has_check_events: bool = field(init=False)
+    has_evaluations: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "span_events", self.event_signal in ("span", "both"))
+        has_checks = "check" in self.events
+        object.__setattr__(self, "has_check_events", has_checks)
+        object.__setattr__(self, "has_evaluations", "evaluation" in self.events)
+        object.__setattr__(self, "span_events", has_checks and self.event_signal in ("span", "both"))
         object.__setattr__(self, "log_events", self.event_signal in ("log", "both"))
 
     @classmethod
@@ -136,18 +151,22 @@ class _Setting(NamedTuple):
         words: the allowed texts. Empty for a number or a switch.
         is_number: whether it is a number.
         is_secret: whether it is a text that must not be shown.
+        is_list: whether it is a list of the allowed texts.
     """
 
     variable: str
     words: tuple[str, ...] = ()
     is_number: bool = False
     is_secret: bool = False
+    is_list: bool = False
 
     def parse(self, text: str) -> Any:
         """Parse the text of a variable. Raise ValueError if it is invalid."""
         word = text.lower()
         if self.is_secret:
             return text
+        if self.is_list:
+            return self.validate([each.strip() for each in word.split(",") if each.strip()])
         if self.is_number:
             return self.validate(int(text))
         if self.words:
@@ -161,6 +180,15 @@ class _Setting(NamedTuple):
         if self.is_secret:
             if not isinstance(value, str) or not value:
                 raise ValueError("write a string that is not empty")
+        elif self.is_list:
+            if (
+                isinstance(value, str)
+                or not isinstance(value, Collection)
+                or not value
+                or any(each not in self.words for each in value)
+            ):
+                raise ValueError(f"write one or more of {', '.join(self.words)}, as in {self.words[:1]}")
+            return tuple(word for word in self.words if word in value)
         elif self.is_number:
             if type(value) is not int or value < _SMALLEST_STATE_CHARS:
                 raise ValueError(f"write {_SMALLEST_STATE_CHARS} or more")
@@ -180,10 +208,11 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "capture_state": _Setting(CAPTURE_STATE, get_args(CaptureState)),
     "max_state_chars": _Setting(MAX_STATE_CHARS, is_number=True),
     "event_signal": _Setting(EVENT_SIGNAL, get_args(EventSignal)),
+    "events": _Setting(EVENTS, get_args(EventKind), is_list=True),
     "action_duration": _Setting(ACTION_DURATION, get_args(ActionDuration)),
     "propagate": _Setting(PROPAGATE),
-    "probe_spans": _Setting(PROBE_SPANS),
     "sampling_key": _Setting(SAMPLING_KEY, is_secret=True),
+    "probe_spans": _Setting(PROBE_SPANS),
 }
 _STRICT: Final = {"on_failure": "raise", "on_inconclusive": "raise"}
 _LENIENT: Final = {"on_failure": "record", "on_inconclusive": "record"}
@@ -243,13 +272,14 @@ def _forget() -> None:
 
 def _with_suggestions(function: F) -> F:
     """Make a function reject an unknown setting with the nearest name."""
+    known = list(inspect.signature(function).parameters)
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         for name in named:
-            if name not in _SETTINGS:
-                near = difflib.get_close_matches(name.lower().removeprefix("deltaspan_"), _SETTINGS, n=1)
-                meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(_SETTINGS)}"
+            if name not in known:
+                near = difflib.get_close_matches(name.lower().removeprefix("deltaspan_"), known, n=1)
+                meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
                 raise DefinitionTypeError(f"{function.__name__} knows no setting {name!r}; {meant}")
         return function(*args, **named)
 
@@ -266,10 +296,14 @@ def configure(
     capture_state: CaptureState | None = None,
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
+    events: Collection[EventKind] | None = None,
     action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
-    probe_spans: bool | None = None,
     sampling_key: str | None = None,
+    probe_spans: bool | None = None,
+    tracer_provider: TracerProvider | None = None,
+    meter_provider: MeterProvider | None = None,
+    logger_provider: LoggerProvider | None = None,
 ) -> None:
     """Set settings for the whole process. They override the environment.
 
@@ -284,14 +318,20 @@ def configure(
         capture_state: `full`, `summary` or `none` (`DELTASPAN_CAPTURE_STATE`).
         max_state_chars: characters of one state on the wire, 16 or more (`DELTASPAN_MAX_STATE_CHARS`).
         event_signal: `span`, `log` or `both` (`DELTASPAN_EVENT_SIGNAL`).
+        events: `check`, `evaluation` or both: the events that a check leaves as (`DELTASPAN_EVENTS`).
+            Evaluations are log events `gen_ai.evaluation.result`.
         action_duration: `windows` or `all` (`DELTASPAN_ACTION_DURATION`).
         propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
-        probe_spans: whether each read of a probe has a span (`DELTASPAN_PROBE_SPANS`).
         sampling_key: a secret that the processes of a run share, so that `sampled` checks are read in all of
             them or in none (`DELTASPAN_SAMPLING_KEY`).
+        probe_spans: whether each read of a probe has a span (`DELTASPAN_PROBE_SPANS`).
+        tracer_provider: the provider of OpenTelemetry that makes spans. The global one by default. A run
+            keeps the providers that it began with.
+        meter_provider: the same for metrics.
+        logger_provider: the same for log events.
 
     Raises:
-        DefinitionTypeError: a setting does not exist.
+        DefinitionTypeError: a setting does not exist, or something is not a provider.
         DefinitionValueError: a value is invalid, or `strict` contradicts a policy.
 
     Example:
@@ -306,10 +346,14 @@ def configure(
         capture_state=capture_state,
         max_state_chars=max_state_chars,
         event_signal=event_signal,
+        events=events,
         action_duration=action_duration,
         propagate=propagate,
-        probe_spans=probe_spans,
         sampling_key=sampling_key,
+        probe_spans=probe_spans,
+    )
+    use_providers(
+        tracer_provider=tracer_provider, meter_provider=meter_provider, logger_provider=logger_provider
     )
     lenient = _LENIENT if strict is False and _process.configured.get("strict") else {}
     _process.configured = {**_process.configured, **lenient, **chosen}
@@ -326,10 +370,11 @@ def override(
     capture_state: CaptureState | None = None,
     max_state_chars: int | None = None,
     event_signal: EventSignal | None = None,
+    events: Collection[EventKind] | None = None,
     action_duration: ActionDuration | None = None,
     propagate: bool | None = None,
-    probe_spans: bool | None = None,
     sampling_key: str | None = None,
+    probe_spans: bool | None = None,
 ) -> AbstractContextManager[None]:
     """Set settings for a block, and for tasks that are started in it.
 
@@ -345,10 +390,11 @@ def override(
         capture_state: as for `configure`.
         max_state_chars: as for `configure`.
         event_signal: as for `configure`.
+        events: as for `configure`.
         action_duration: as for `configure`.
         propagate: as for `configure`.
-        probe_spans: as for `configure`.
         sampling_key: as for `configure`.
+        probe_spans: as for `configure`.
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -373,10 +419,11 @@ def override(
             capture_state=capture_state,
             max_state_chars=max_state_chars,
             event_signal=event_signal,
+            events=events,
             action_duration=action_duration,
             propagate=propagate,
-            probe_spans=probe_spans,
             sampling_key=sampling_key,
+            probe_spans=probe_spans,
         )
     )
 
@@ -396,8 +443,7 @@ def _overriding(chosen: Mapping[str, Any]) -> Iterator[None]:
 def _validated(**values: Any) -> dict[str, Any]:
     """Return the settings that are given, and the policies that `strict` implies."""
     named = {name: value for name, value in values.items() if value is not None}
-    for name, value in named.items():
-        _validate(name, value)
+    named = {name: _validate(name, value) for name, value in named.items()}
     if not named.get("strict"):
         return named
     for name, policy in _STRICT.items():
@@ -408,9 +454,9 @@ def _validated(**values: Any) -> dict[str, Any]:
     return {**named, **_STRICT}
 
 
-def _validate(name: str, value: Any) -> None:
+def _validate(name: str, value: Any) -> Any:
     try:
-        _SETTINGS[name].validate(value)
+        return _SETTINGS[name].validate(value)
     except ValueError as error:
         given = f"<{type(value).__name__}>" if _SETTINGS[name].is_secret else repr(value)
         raise DefinitionValueError(f"{name}={given} is not understood: {error}") from None

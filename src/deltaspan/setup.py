@@ -27,7 +27,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from deltaspan._process import on_fork
-from deltaspan._telemetry import Outage, add_baggage_processors, exporters
+from deltaspan._telemetry import EvaluationBridge, Outage, add_baggage_processors, exporters
 
 __all__ = ["Telemetry", "configure_telemetry"]
 
@@ -193,6 +193,7 @@ def configure_telemetry(service_name: str | None = None) -> Telemetry:
         for exporter in chosen["METRICS"]
     ]
     meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
+    loggers.add_log_record_processor(EvaluationBridge())  # type: ignore[arg-type]  # it has the methods
     for exporter in chosen["LOGS"]:
         loggers.add_log_record_processor(BatchLogRecordProcessor(exporter))
     trace.set_tracer_provider(traces)

@@ -1,5 +1,9 @@
 """What a type checker sees of settings: each has its type, and an unknown one is an error."""
 
+from opentelemetry._logs import LoggerProvider
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import TracerProvider
+
 from deltaspan import configure, override
 
 configure(
@@ -10,6 +14,7 @@ configure(
     capture_state="summary",
     max_state_chars=64,
     event_signal="both",
+    events=("check", "evaluation"),
     action_duration="all",
     propagate=False,
     probe_spans=True,
@@ -17,6 +22,11 @@ configure(
 )
 with override(strict=True), override(capture_state="none"):
     pass
+
+
+def hand_in(tracers: TracerProvider, meters: MeterProvider, loggers: LoggerProvider) -> None:
+    configure(tracer_provider=tracers, meter_provider=meters, logger_provider=loggers)
+    configure(tracer_provider=meters)  # type: ignore[arg-type]
 
 
 async def act() -> None:

@@ -16,6 +16,7 @@ from deltaspan._telemetry._propagation import (
 )
 from deltaspan._telemetry._recorder import ResumedRun, RunTelemetry
 from deltaspan._telemetry.sdk._baggage import add_baggage_processors
+from deltaspan._telemetry.sdk._bridge import EvaluationBridge
 from deltaspan._telemetry.sdk._exporters import SIGNALS, Outage, exporters, protocol_of
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "SIGNALS",
     "TAG_LENGTH",
     "ActionNames",
+    "EvaluationBridge",
     "Instruments",
     "Outage",
     "ResumedRun",

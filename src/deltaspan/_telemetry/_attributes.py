@@ -149,9 +149,10 @@ class ActionNames:
         A window has no zeros, because its name may be another in each run.
         """
         # Without an SDK zeros are lost, so they are recorded again: in each of the first runs, then in every
-        # 64th, because the lookup of the provider costs as much as the rest of a run's metrics.
+        # 64th, because the lookup of the provider costs as much as the rest of metrics. After a swap of
+        # providers they are recorded at once.
         self._runs += 1
-        if self._runs > _EAGER_RUNS and self._runs % _EAGER_RUNS:
+        if self.zeroed_instruments is None and self._runs > _EAGER_RUNS and self._runs % _EAGER_RUNS:
             return
         provider = instruments.meter_provider()
         if self._tried_provider is provider:

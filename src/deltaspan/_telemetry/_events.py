@@ -18,9 +18,16 @@ from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan._verdicts import Timing
 from deltaspan.typing import Claim, Outcome
 
-__all__ = ["add_span_events", "checks_to_log", "emit_log_events", "is_exported"]
+__all__ = [
+    "ALWAYS_LOGGED",
+    "add_span_events",
+    "checks_to_log",
+    "emit_log_events",
+    "is_event_enabled",
+    "is_exported",
+]
 
-_ALWAYS_LOGGED: Final[tuple[Outcome, ...]] = ("fail", "inconclusive")
+ALWAYS_LOGGED: Final[tuple[Outcome, ...]] = ("fail", "inconclusive")
 """Outcomes that leave as log events even when the span is not sampled."""
 
 _SEVERITY: Final[dict[Outcome, SeverityNumber]] = {
@@ -56,17 +63,20 @@ def checks_to_log(
         config: the settings in effect.
         context: the context of the run's span.
     """
+    if not config.has_check_events:
+        return ()
     if config.log_events:
         checks: Sequence[CheckReport] = report.checks
-    elif report.outcome in _ALWAYS_LOGGED and not is_exported(span):
-        checks = [check for check in report.checks if check.outcome in _ALWAYS_LOGGED]
+    elif report.outcome in ALWAYS_LOGGED and not is_exported(span):
+        checks = [check for check in report.checks if check.outcome in ALWAYS_LOGGED]
     else:
         return ()
-    return [check for check in checks if _is_enabled(logger, check.outcome, context)]
+    name = semconv.EVENT_CHECK
+    return [check for check in checks if is_event_enabled(logger, context, _severity(check.outcome), name)]
 
 
 def is_exported(span: Span) -> bool:
-    """Return whether a span reaches an exporter."""
+    """Return whether a span is recorded and sampled."""
     # A sampler may record a span without sampling it. Without an SDK the span has the flags of its parent.
     return span.is_recording() and span.get_span_context().trace_flags.sampled
 
@@ -103,11 +113,10 @@ def emit_log_events(
         )
 
 
-def _is_enabled(logger: Logger, outcome: Outcome, context: Context) -> bool:
+def is_event_enabled(logger: Logger, context: Context, severity: SeverityNumber, name: str) -> bool:
+    """Return whether a logger takes an event."""
     is_enabled = getattr(logger, "enabled", None)  # OpenTelemetry 1.45 and newer
-    return is_enabled is None or bool(
-        is_enabled(context=context, severity_number=_severity(outcome), event_name=semconv.EVENT_CHECK)
-    )
+    return is_enabled is None or bool(is_enabled(context=context, severity_number=severity, event_name=name))
 
 
 def _severity(outcome: Outcome) -> SeverityNumber:

@@ -1,8 +1,9 @@
-"""The record of the exception that an action raised: one log event, or one event of its span."""
+"""The exception of an action, as one log event or one span event."""
 
 from __future__ import annotations
 
 import inspect
+from time import time_ns
 from typing import Final
 
 from opentelemetry._logs import Logger, SeverityNumber
@@ -34,6 +35,7 @@ def record_exception(
     name = semconv.EVENT_ACTION_EXCEPTION if tool is None else semconv.EVENT_GEN_AI_EXECUTE_TOOL_EXCEPTION
     if _is_enabled(logger, context, name):
         logger.emit(
+            timestamp=time_ns(),
             context=context,
             severity_number=SeverityNumber.WARN,
             attributes={

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opentelemetry import metrics, trace
-from opentelemetry._logs import LoggerProvider, get_logger_provider
+from opentelemetry._logs import Logger, get_logger_provider
 
 from deltaspan import semconv
 from deltaspan._process import on_reset
+from deltaspan._providers import LoggerProvider, MeterProvider, Providers, TracerProvider, on_providers
 from deltaspan._version import __version__
 
 __all__ = ["Instruments", "install", "instruments"]
@@ -37,15 +38,18 @@ class Instruments:
 
     def __init__(
         self,
-        tracer_provider: trace.TracerProvider | None = None,
-        meter_provider: metrics.MeterProvider | None = None,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
         logger_provider: LoggerProvider | None = None,
     ) -> None:
         self._meter_provider = meter_provider
         scope = (semconv.SCOPE_NAME, __version__)
-        self.tracer = trace.get_tracer(*scope, tracer_provider, semconv.SCHEMA_URL)
-        self.logger = (logger_provider or get_logger_provider()).get_logger(*scope, semconv.SCHEMA_URL)
-        meter = metrics.get_meter(*scope, meter_provider, semconv.SCHEMA_URL)
+        tracers: TracerProvider = tracer_provider or trace.get_tracer_provider()
+        self.tracer: trace.Tracer = tracers.get_tracer(*scope, semconv.SCHEMA_URL)
+        loggers: LoggerProvider = logger_provider or get_logger_provider()
+        self.logger: Logger = loggers.get_logger(*scope, semconv.SCHEMA_URL)
+        meters: MeterProvider = meter_provider or metrics.get_meter_provider()
+        meter: metrics.Meter = meters.get_meter(*scope, semconv.SCHEMA_URL)
         self.checks = meter.create_counter(
             semconv.METRIC_CHECKS, semconv.METRIC_CHECKS_UNIT, semconv.METRIC_CHECKS_DESCRIPTION
         )
@@ -71,7 +75,7 @@ class Instruments:
             semconv.METRIC_VERIFICATION_DURATION_BUCKETS,
         )
 
-    def meter_provider(self) -> metrics.MeterProvider:
+    def meter_provider(self) -> MeterProvider:
         """Return the current provider of the instruments. An SDK replaces the global proxy."""
         return self._meter_provider or metrics.get_meter_provider()
 
@@ -85,7 +89,7 @@ def _histogram(
         return meter.create_histogram(name, unit, description)
 
 
-def is_proxy(provider: metrics.MeterProvider) -> bool:
+def is_proxy(provider: MeterProvider) -> bool:
     """Return whether a provider is the API's proxy, used without an SDK."""
     return type(provider).__module__.startswith("opentelemetry.metrics")
 
@@ -103,6 +107,12 @@ def install(chosen: Instruments) -> Instruments:
     global _installed  # noqa: PLW0603  # one set a process, as OpenTelemetry's own providers are
     _installed = chosen
     return chosen
+
+
+@on_providers
+def _replace(chosen: Providers) -> None:
+    # A run that is open keeps the instruments that it began with.
+    install(Instruments(*chosen))
 
 
 @on_reset

@@ -23,8 +23,10 @@ from opentelemetry.trace import (
 from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._guard import guarded
+from deltaspan._process import on_fork
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
+from deltaspan._telemetry._evaluations import emit_evaluations, evaluations_to_log
 from deltaspan._telemetry._events import add_span_events, checks_to_log, emit_log_events, is_exported
 from deltaspan._telemetry._exception import record_exception
 from deltaspan._telemetry._instruments import Instruments, instruments
@@ -63,6 +65,12 @@ _INSIDE: Final = {_IN_TOOL: True}
 
 _recording: Final[set[int]] = set()
 """The ids of the threads that are recording a run."""
+
+
+@on_fork
+def _forget_other_threads() -> None:
+    # They do not exist in a forked child, and a thread of the child may get the id of one of them.
+    _recording.intersection_update({get_ident()})
 
 
 class ResumedRun(NamedTuple):
@@ -224,7 +232,7 @@ class RunTelemetry:
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Make the context of the run current within a block, without the tag in its baggage."""
+        """Make the run current within a block, without its tag in baggage."""
         with _attached(untagged(self.context)):
             yield
 
@@ -237,7 +245,7 @@ class RunTelemetry:
                 guarded("starting telemetry", self._start)
 
     def _begin_late(self) -> None:
-        """Start a span that does not end with the action, because it did not begin with it."""
+        """Start a span that neither begins nor ends with the action."""
         if not self._has_begun:
             self._ends_now = True
             self._begin()
@@ -275,7 +283,7 @@ class RunTelemetry:
         return headers_of(self.context)
 
     def span_ids(self) -> tuple[str | None, str | None]:
-        """Return the ids of the trace and of the span, as hexadecimal text, or None without a span."""
+        """Return the ids of trace and span in hexadecimal, or None without a span."""
         self._begin_late()
         if self._span is INVALID_SPAN:  # without an SDK
             return None, None
@@ -366,6 +374,7 @@ class RunTelemetry:
         config = settings()
         is_recording = self._span.is_recording()
         logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
+        evaluated = evaluations_to_log(recorders.logger, self._span, report, config, self.context)
         try:
             if is_recording:
                 renderer = renderer_for(config)
@@ -379,8 +388,10 @@ class RunTelemetry:
                 if logged:
                     log_renderer = renderer_for(config, is_structured=True)
                     emit_log_events(recorders.logger, report, logged, log_renderer, self.context)
+                if evaluated:
+                    emit_evaluations(recorders.logger, report, evaluated, renderer_for(config), self.context)
             finally:
-                if error is not None and (logged or is_exported(self._span)):
+                if error is not None and (logged or evaluated or is_exported(self._span)):
                     self._record_exception(recorders, error, has_content=renderer_for(config).is_full)
 
     def _record_exception(self, recorders: Instruments, error: BaseException, *, has_content: bool) -> None:
@@ -391,7 +402,10 @@ class RunTelemetry:
 
 
 def _worst_last(checks: Sequence[RenderedCheck]) -> Sequence[RenderedCheck]:
-    """Return checks with the failed ones last. A span drops its oldest events if there are too many."""
+    """Return checks with the failed ones last.
+
+    A span drops its oldest events if there are too many.
+    """
     return checks if len(checks) == 1 else sorted(checks, key=lambda each: SEVERITY[each.check.outcome])
 
 
@@ -406,7 +420,10 @@ def _attached(context: Context) -> Iterator[None]:
 
 @contextmanager
 def _open_read_span(tracer: Tracer, context: Context, metric: str) -> Iterator[None]:
-    """Open a span for one read. It has no causal tag, so that the read is not an effect of the action."""
+    """Open a span for one read.
+
+    It has no causal tag, so that the read is not an effect of the action.
+    """
     attributes = {semconv.CHECK_METRIC: metric}
     with (
         _attached(context),

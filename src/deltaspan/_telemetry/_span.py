@@ -46,7 +46,7 @@ def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict
 
 
 def ids_of(span: Span) -> tuple[str | None, str | None]:
-    """Return the ids of trace and span as hexadecimal text, or None if there is no span."""
+    """Return the ids of trace and span in hexadecimal, or None without a span."""
     context = span.get_span_context()
     if not context.is_valid or context.is_remote:
         return None, None
@@ -95,7 +95,7 @@ _SEPARATORS: Final = ("__", ".", "/", ":")
 
 
 def _readable(span: Span) -> Any:
-    """Return the span whose attributes and name can be read, which a wrapper may hold.
+    """Return the span with readable attributes, which a wrapper may hold.
 
     The API declares neither attributes nor a name. The spans of an SDK have both.
     """
@@ -188,7 +188,7 @@ def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:
 
 
 def _ending_of(error: BaseException | None) -> str | None:
-    """Return how an action ended that raised something that is not an error, or None."""
+    """Return the ending of an action that raised without an error, or None."""
     if error is None or is_error(error):
         return None
     return "exited" if isinstance(error, SystemExit) else "cancelled"

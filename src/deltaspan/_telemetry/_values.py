@@ -89,7 +89,7 @@ class ValueRenderer:
         return str(wire(text, self._max_chars))
 
     def status(self, report: ActionReport, error: BaseException | None) -> str:
-        """Return the description of an ERROR status: the explanation or the message of the exception."""
+        """Return the description of an ERROR status."""
         if report.outcome == "fail":
             if self.is_full:
                 return self.text(report.explanation)

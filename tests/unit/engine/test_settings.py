@@ -32,10 +32,11 @@ VALUES = {
     "capture_state": ("DELTASPAN_CAPTURE_STATE", "none", "none", "summary"),
     "max_state_chars": ("DELTASPAN_MAX_STATE_CHARS", "64", 64, 16),
     "event_signal": ("DELTASPAN_EVENT_SIGNAL", "log", "log", "both"),
+    "events": ("DELTASPAN_EVENTS", "Evaluation, check", ("check", "evaluation"), ("evaluation",)),
     "action_duration": ("DELTASPAN_ACTION_DURATION", "all", "all", "windows"),
     "propagate": ("DELTASPAN_PROPAGATE", "off", False, True),
-    "probe_spans": ("DELTASPAN_PROBE_SPANS", "on", True, False),
     "sampling_key": ("DELTASPAN_SAMPLING_KEY", "Of One Fleet", "Of One Fleet", "another"),
+    "probe_spans": ("DELTASPAN_PROBE_SPANS", "on", True, False),
 }
 EACH = pytest.mark.parametrize(
     ("name", "variable", "text", "value", "other"),
@@ -55,7 +56,7 @@ def ask():
 
 
 def test_every_setting_is_tried_here():
-    derived = {"shows_content", "span_events", "log_events"}
+    derived = {"shows_content", "span_events", "log_events", "has_check_events", "has_evaluations"}
 
     assert list(VALUES) == [name for name in Settings.__dataclass_fields__ if name not in derived]
 
@@ -217,6 +218,15 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(say, name, meant):
         ({"strict": 1}, "strict=1 is not understood: write True or False"),
         ({"on_failure": "rise"}, "on_failure='rise' is not understood: write one of record, warn, raise"),
         ({"capture_state": []}, "capture_state=[] is not understood: write one of full, summary, none"),
+        (
+            {"events": ("score",)},
+            "events=('score',) is not understood: write one or more of check, evaluation",
+        ),
+        (
+            {"events": "check"},
+            "events='check' is not understood: write one or more of check, evaluation, as in ('check',)",
+        ),
+        ({"events": ()}, "events=() is not understood: write one or more of check, evaluation"),
         ({"max_state_chars": 15}, "max_state_chars=15 is not understood: write 16 or more"),
         ({"max_state_chars": True}, "max_state_chars=True is not understood: write 16 or more"),
         (
