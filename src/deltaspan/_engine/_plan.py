@@ -39,9 +39,9 @@ from deltaspan.expectations import (
     MemberTemplate,
     NoChange,
     NoClaim,
-    computed_operands,
+    Operand,
+    Predicate,
     is_of_numbers,
-    is_predicate,
 )
 from deltaspan.typing import Attribution, Contention, Policy, ReportHook
 
@@ -111,7 +111,7 @@ class CheckPlan:
     Attributes:
         check: the check as it was written.
         probe: the probe, with the arguments that it names.
-        computed: path of each computed operand of the expectation, and the callable that computes it.
+        computed: each operand of the expectation that a run fills in, and its callable.
         lock: where its lock comes from.
         limit: keeps its reads from holding up the action. None for reads on the thread of the action.
         attribution: why its delta may be credited to the action, as far as the definition tells.
@@ -130,7 +130,7 @@ class CheckPlan:
 
     check: Check[Any]
     probe: Bound
-    computed: tuple[tuple[str, Bound], ...]
+    computed: tuple[tuple[Operand, Bound], ...]
     lock: LockSource | None
     limit: ReadLimit | None
     attribution: Attribution
@@ -349,13 +349,12 @@ def _plan_check(
     if ignored.pruning is not None:
         probe = replace(probe, freeze=partial(freeze, pruning=ignored.pruning))
     computed = tuple(
-        (path, _bound(call, f"{_role(path, call)} of {owner}", parameters, _offered(path, call, more)))
-        for path, call in computed_operands(check.expectation)
+        (each, _bound(each.function, f"{_role(each)} of {owner}", parameters, _offered(each, more)))
+        for each in check.expectation.operands
     )
-    for path, bound in computed:
+    for operand, bound in computed:
         if bound.is_async:
-            role = _role(path, bound.function)
-            raise DefinitionTypeError(f"{role} of {owner} is async; compute it without waiting")
+            raise DefinitionTypeError(f"{_role(operand)} of {owner} is async; compute it without waiting")
     unscoped = {CAUSAL_TAG, *_RECEIVERS, *unscoped_names(check.probe)}
     scope_names = tuple(sorted(name for name in probe.names if name not in unscoped))
     modifiers = check.modifiers
@@ -400,18 +399,20 @@ def _lock_source(lock: Any, owner: str, parameters: Collection[str]) -> LockSour
     return LockSource(None, computed)
 
 
-def _role(path: str, call: Callable[..., Any]) -> str:
-    if isinstance(call, MemberTemplate):
-        return f"the member {call!r}"
-    return "the predicate" if is_predicate(path) else f"the expected value ({path})"
+def _role(operand: Operand) -> str:
+    if isinstance(operand, Predicate):
+        return "the predicate"
+    if isinstance(operand.function, MemberTemplate):
+        return f"the member {operand.function!r}"
+    return f"the expected value in .{operand.word}(...)"
 
 
-def _offered(path: str, call: Callable[..., Any], more: tuple[str, ...]) -> tuple[str, ...]:
-    if isinstance(call, MemberTemplate):
+def _offered(operand: Operand, more: tuple[str, ...]) -> tuple[str, ...]:
+    if isinstance(operand, Predicate):
+        return (*(_FOR_WHERE if operand.is_of_entry else _FOR_PREDICATES), *more)
+    if isinstance(operand.function, MemberTemplate):
         return _FOR_PROBES  # a field stands for an argument, here as in a probe
-    if not is_predicate(path):
-        return (*_FOR_EXPECTED, *more)
-    return (*(_FOR_WHERE if path.endswith("where") else _FOR_PREDICATES), *more)
+    return (*_FOR_EXPECTED, *more)
 
 
 def _bound(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from deltaspan._state.diff import Delta, MappingDelta, identity, subtract
 from deltaspan._state.render import joined, listed, show, shown, with_noun
 from deltaspan._state.snapshot import Path
-from deltaspan.expectations._base import Incomparable, States, wrong_kind
+from deltaspan.expectations._base import Incomparable, Movement, States, wrong_kind
 from deltaspan.expectations._comparison import compare, validate_amount, validate_tolerance, zero_like
-from deltaspan.expectations._computed import any_computed
+from deltaspan.expectations._computed import any_computed, resolve, resolve_keys
+from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
 
 __all__ = ["ByKey"]
 
@@ -44,14 +45,14 @@ class _Tally(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ByKey:
+class ByKey(Movement):
     """A change of each key by its amount, and of no other key.
 
     An absent declared key counts as 0. An undeclared key may neither come nor go, not even as 0.
 
     Attributes:
         amounts: key → amount, at least one. A key is an original key at the top level, or the text of a path.
-            A key with fields is computed.
+            Keys and amounts may be computed.
         tolerance: the largest absolute deviation of each amount that still holds.
         others: whether other keys may change too.
     """
@@ -60,8 +61,6 @@ class ByKey:
     tolerance: Any = None
     others: bool = False
     _keys: dict[object, object] = field(init=False, repr=False, compare=False)
-
-    verb: ClassVar[str] = "change"
 
     def __post_init__(self) -> None:
         for key, amount in self.amounts.items():
@@ -86,7 +85,22 @@ class ByKey:
 
     @property
     def admits_none(self) -> bool:
-        return all(callable(each) or compare(each, zero_like(each)) == 0 for each in self.amounts.values())
+        return all(
+            isinstance(each, Computed) or compare(each, zero_like(each)) == 0
+            for each in self.amounts.values()
+        )
+
+    @property
+    def allows_others(self) -> bool:
+        return self.others
+
+    @property
+    def operands(self) -> Iterable[Operand]:
+        return operands_in(*self.amounts.values(), *self.amounts, self.tolerance)
+
+    def resolve(self, values: OperandValues) -> ByKey:
+        amounts = resolve_keys(self.amounts, values)
+        return ByKey(amounts, resolve(self.tolerance, values), self.others)
 
     def holds(self, delta: Delta, states: States) -> bool:
         if not isinstance(delta, MappingDelta):
