@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from datetime import date, timedelta
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, is_number
 from deltaspan._state.render import kinds, transition
+from deltaspan._state.snapshot import MAPPINGS
 from deltaspan._verdicts import Explained, Verdict
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def sentence(metric: str, demand: str, happened: str, states: States, *, holds: 
 
 _Need = Literal["a number", "a collection", "a mapping"]
 
-_COLLECTIONS: Final = (frozenset, tuple, MappingProxyType)
+_COLLECTIONS: Final = (frozenset, tuple, *MAPPINGS)
 
 
 def wrong_kind(word: str, need: _Need, delta: Delta, states: States) -> Incomparable:

@@ -40,7 +40,9 @@ def any_computed(operands: Iterable[object]) -> bool:
 
 
 def resolve(operand: Any, values: OperandValues) -> Any:
-    """Return the frozen value of an operand, or the operand itself if it is not computed.
+    """Return the frozen value of an operand.
+
+    An operand that is not computed is its own value.
 
     Raises:
         DefinitionError: the value is a callable, or contains a pattern.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta, difference, equal
 from deltaspan._state.render import listed
-from deltaspan._state.snapshot import Path, class_of, make_record
+from deltaspan._state.snapshot import MAPPINGS, Path, Record, class_of
 from deltaspan.expectations._computed import any_computed, resolve_members
 from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
 from deltaspan.expectations._paths import Names
@@ -120,11 +120,11 @@ def _prune_value(value: Any, path: Path, names: Names) -> Any:
     The value is one that was added, removed or replaced as a whole.
     """
     kind = type(value)
-    if kind is MappingProxyType:
+    if kind in MAPPINGS:
         below = ((key, item, Path((*path, key))) for key, item in value.items())
         rest = {key: _prune_value(item, at, names) for key, item, at in below if not names.of_path(at)}
         name = class_of(value)
-        return MappingProxyType(rest) if name is None else make_record(rest, name)
+        return MappingProxyType(rest) if name is None else Record(rest, name)
     if kind is tuple:
         return tuple(
             _prune_value(item, at, names)

@@ -56,7 +56,7 @@ class _Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ByAmount(Movement):
-    """A movement of one number by an exact amount, or by an amount within bounds.
+    """A movement of one number, by an exact amount or within bounds.
 
     With a direction, the amounts are given as positive numbers. A computed amount may be 0. Then no movement
     at all is one in that direction.
@@ -116,9 +116,13 @@ class ByAmount(Movement):
         """
         if not self.operands:
             return self
-        by, at_least, at_most, tolerance = (
-            resolve(operand, values) for operand in (self.by, self.at_least, self.at_most, self.tolerance)
-        )
+        amounts = []
+        for operand in (self.by, self.at_least, self.at_most):
+            amounts.append(resolve(operand, values))
+            if operand is not None and amounts[-1] is None:
+                validate_amount(self.word, None)
+        by, at_least, at_most = amounts
+        tolerance = resolve(self.tolerance, values)
         if isinstance(by, Mapping) and not self.direction:
             return ByKey(by, tolerance) if by else NoMovement()
         return ByAmount(self.word, by, at_least, at_most, tolerance, self.direction, _is_resolved=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from deltaspan._state.diff import Delta, MappingDelta, identity, subtract
 from deltaspan._state.render import joined, listed, show, shown, with_noun
-from deltaspan._state.snapshot import Path
+from deltaspan._state.snapshot import MAPPINGS, Path
 from deltaspan.expectations._base import Incomparable, Movement, States, wrong_kind
 from deltaspan.expectations._comparison import compare, validate_amount, validate_tolerance, zero_like
 from deltaspan.expectations._computed import any_computed, resolve, resolve_keys
@@ -187,7 +187,7 @@ def _named(entry: _Entry) -> str:
 
 
 def _leaves(path: Path, value: Any) -> Iterator[tuple[Path, object]]:
-    if not isinstance(value, MappingProxyType) or not value:
+    if type(value) not in MAPPINGS or not value:
         yield path, value
         return
     for key, item in value.items():

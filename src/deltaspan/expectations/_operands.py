@@ -145,7 +145,7 @@ class OperandValues(Protocol):
 
 
 def computed_if_callable(operand: Any, word: str) -> Any:
-    """Return an operand of a word. A callable that stands in for its value becomes Computed."""
+    """Return an operand of a word, as a Computed one if it is callable."""
     return Computed(operand, word) if callable(operand) else operand
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from deltaspan._state.render import show
-from deltaspan._state.snapshot import class_of, make_record
+from deltaspan._state.snapshot import MAPPINGS, Record, class_of
 from deltaspan._templates import fields_of, fill, parse_template
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._globs import Glob, is_backwards, sets_of
@@ -297,12 +297,12 @@ def _fill_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, A
         return tuple(_fill_fields(each, fill, values) for each in member)
     if kind is frozenset:
         return frozenset(_fill_fields(each, fill, values) for each in member)
-    if kind is MappingProxyType:
+    if kind in MAPPINGS:
         entries = {
             _fill_fields(key, fill, values): _fill_fields(item, fill, values) for key, item in member.items()
         }
         name = class_of(member)
-        return MappingProxyType(entries) if name is None else make_record(entries, name)
+        return MappingProxyType(entries) if name is None else Record(entries, name)
     return member
 
 
