@@ -15,7 +15,7 @@ from deltaspan._guard import EXHAUSTED, class_name, describe
 from deltaspan._interrupts import let_through
 from deltaspan._reports import CheckReport, HintedExpectation
 from deltaspan._state.diff import Delta, TaggedDelta, difference, split, without_contents
-from deltaspan._state.render import kinds, transition
+from deltaspan._state.render import describe_kinds, transition
 from deltaspan._state.snapshot import Unfreezable
 from deltaspan._verdicts import (
     OBSERVED,
@@ -248,7 +248,7 @@ def _judge_rows(
     """
     attribution = plan.attribution
     if not isinstance(delta, TaggedDelta):
-        both = kinds(*states)
+        both = describe_kinds(*states)
         note = f"the two states are not both of tagged rows ({both}); read them with the same tagged() probe"
         return delta, inconclusive("incomparable", note), attribution
     if _keeps_others(expectation):

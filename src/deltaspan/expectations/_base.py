@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, is_number
-from deltaspan._state.render import kinds, transition
+from deltaspan._state.render import describe_kinds, transition
 from deltaspan._state.snapshot import MAPPINGS
 from deltaspan._verdicts import Explained, Verdict
 
@@ -155,7 +155,7 @@ class Incomparable(Exception):
     def sentence(self, states: States) -> str:
         """Return the whole sentence."""
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{self}, but the states were {kinds(*states)}{hint}"
+        return f"{self}, but the states were {describe_kinds(*states)}{hint}"
 
 
 class NothingClaimed(Exception):

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any, Final, Literal, TypeAlias
 
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
-from deltaspan._state.render import listed, shown, transition, with_noun
+from deltaspan._state.render import list_members, show_member, transition, with_noun
 
 __all__ = ["KINDS", "PAST_TENSE", "Kind", "entries_of", "entry_names", "entry_words"]
 
@@ -40,13 +40,13 @@ def entry_names(kind: Kind, entries: Collection[Any], delta: Delta) -> str:
     """List some entries of a delta. A modified entry is shown with both values."""
     if not isinstance(delta, MappingDelta):
         # The remaining members of a set have no order.
-        return listed(frozenset(entries) if isinstance(delta, SetDelta) else entries)
+        return list_members(frozenset(entries) if isinstance(delta, SetDelta) else entries)
     if kind != "modifying":
-        return listed(entries, lambda path: shown(path.member))
+        return list_members(entries, lambda path: show_member(path.member))
     modified = delta.modified
 
     def both(path: Any) -> str:
         before, after = modified[path]
-        return f"{shown(path.member)}{transition(before, after)}"
+        return f"{show_member(path.member)}{transition(before, after)}"
 
-    return listed(entries, both)
+    return list_members(entries, both)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta, difference, equal
-from deltaspan._state.render import listed
+from deltaspan._state.render import list_members
 from deltaspan._state.snapshot import MAPPINGS, Path, Record, class_of
 from deltaspan.expectations._computed import any_computed, resolve_members
 from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
@@ -44,7 +44,7 @@ class Ignored:
     @property
     def words(self) -> str:
         """The clause for a demand, such as ", ignoring 'updated_at'"."""
-        return f", ignoring {listed(self.patterns, demand_text)}" if self.patterns else ""
+        return f", ignoring {list_members(self.patterns, demand_text)}" if self.patterns else ""
 
     @property
     def operands(self) -> Iterable[Operand]:

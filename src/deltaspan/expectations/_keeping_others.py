@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from deltaspan._state.diff import MappingDelta, TaggedDelta, merged
-from deltaspan._state.render import joined, listed, shown
+from deltaspan._state.render import join_phrases, list_members, show_member
 from deltaspan.expectations._base import Movement
 from deltaspan.expectations._members import Members
 from deltaspan.expectations._only import Only
@@ -106,9 +106,9 @@ def collateral_words(delta: MappingDelta) -> str:
         phrases.append(f"overwrote {_rows(delta.modified)}")
     if delta.added:
         phrases.append(f"added {_rows(delta.added)} without a tag")
-    return joined(phrases)
+    return join_phrases(phrases)
 
 
 def _rows(paths: Mapping[Any, Any]) -> str:
-    named = listed(list(paths), lambda path: shown(path.member))
+    named = list_members(list(paths), lambda path: show_member(path.member))
     return f"{'row' if len(paths) == 1 else 'rows'} {named}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaspan._state.diff import Delta, MappingDelta
-from deltaspan._state.render import joined
+from deltaspan._state.render import join_phrases
 from deltaspan.expectations._base import Movement, NothingClaimed, States, wrong_kind
 from deltaspan.expectations._entries import KINDS, Kind, entries_of, entry_words
 from deltaspan.expectations._movements import NoMovement
@@ -64,7 +64,7 @@ class Members(Movement):
 
     @property
     def expected(self) -> str:
-        text = joined(named.words for named in self._all_named)
+        text = join_phrases(named.words for named in self._all_named)
         return f"{text}, allowing others" if self.others else text
 
     @property
@@ -110,8 +110,8 @@ class Members(Movement):
             beyond.append("reordered its members")
         if beyond:
             were = "was" if undeclared_count == 1 else "were"
-            unmet.append(f"{'it' if unmet else 'also'} {joined(beyond)}, which {were} not declared")
-        return joined(unmet)
+            unmet.append(f"{'it' if unmet else 'also'} {join_phrases(beyond)}, which {were} not declared")
+        return join_phrases(unmet)
 
     def _entries(self, delta: Delta, states: States) -> list[tuple[Kind, Collection[Any]]]:
         word = next(kind for kind in KINDS if getattr(self, kind) is not None)

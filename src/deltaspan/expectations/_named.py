@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, identity
-from deltaspan._state.render import joined, listed, show, with_noun
+from deltaspan._state.render import join_phrases, list_members, show, with_noun
 from deltaspan._state.snapshot import Path
 from deltaspan._verdicts import UNREAD
 from deltaspan.exceptions import DefinitionTypeError
@@ -189,7 +189,7 @@ class Named:
         if missing is not None:
             raise PredicateRaised(
                 f"{asked} names {missing!r}, and what was {PAST_TENSE[self.kind]} has "
-                f"{joined(map(repr, known))}"
+                f"{join_phrases(map(repr, known))}"
             )
         try:
             return where.holds_of(self.kind, entry, known)
@@ -302,7 +302,7 @@ def _demand_list(members: Collection[Any]) -> str:
 
     Text needs no noun: its quotes set it apart.
     """
-    text = listed(members, demand_text)
+    text = list_members(members, demand_text)
     if any_computed(members) or isinstance(next(iter(members)), str | Pattern):
         return text
     return with_noun("member", text, len(members))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from deltaspan._state.diff import Delta, MappingDelta, identity, subtract
-from deltaspan._state.render import joined, listed, show, shown, with_noun
+from deltaspan._state.render import join_phrases, list_members, show, show_member, with_noun
 from deltaspan._state.snapshot import MAPPINGS, Path
 from deltaspan.expectations._base import Incomparable, Movement, States, wrong_kind
 from deltaspan.expectations._comparison import compare, validate_amount, validate_tolerance, zero_like
@@ -117,13 +117,13 @@ class ByKey(Movement):
         tally = self._tally(delta)
         phrases = []
         if tally.wrong:
-            wrong = listed(tally.wrong, lambda pair: f"{shown(pair[0])} by {show(pair[1])}")
+            wrong = list_members(tally.wrong, lambda pair: f"{show_member(pair[0])} by {show(pair[1])}")
             phrases.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
         if tally.beyond:
             were = "was" if len(tally.beyond) == 1 else "were"
             also = "it " if phrases else "also "
             phrases.append(f"{also}{_describe(tally.beyond)}, which {were} not declared")
-        return joined(phrases) or None
+        return join_phrases(phrases) or None
 
     def _tally(self, delta: MappingDelta) -> _Tally:
         found: dict[object, Any] = {}
@@ -177,12 +177,12 @@ def _describe(entries: list[_Entry]) -> str:
     for how in ("changed", "added", "removed", "modified"):
         some = [entry for entry in entries if how == ("changed" if entry.counted else entry.how)]
         if some:
-            phrases.append(f"{how} {with_noun('key', listed(some, _named), len(some))}")
-    return joined(phrases)
+            phrases.append(f"{how} {with_noun('key', list_members(some, _named), len(some))}")
+    return join_phrases(phrases)
 
 
 def _named(entry: _Entry) -> str:
-    member = shown(entry.path.member)
+    member = show_member(entry.path.member)
     return f"{member} by {show(entry.amount)}" if entry.counted else member
 
 

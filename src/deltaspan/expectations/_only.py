@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deltaspan._state.diff import Delta, MappingDelta
-from deltaspan._state.render import joined, listed
+from deltaspan._state.render import join_phrases, list_members
 from deltaspan._state.snapshot import Path
 from deltaspan.expectations._base import Movement, States, wrong_kind
 from deltaspan.expectations._computed import any_computed, resolve_members
@@ -46,7 +46,7 @@ class Only(Movement):
 
     @property
     def extent(self) -> str:
-        return f"only in {listed(self.members, demand_text)}"
+        return f"only in {list_members(self.members, demand_text)}"
 
     @property
     def admits_none(self) -> bool:
@@ -68,7 +68,7 @@ class Only(Movement):
             phrases.append("reordered its members")
             outside_count += 1
         also = "also " if outside_count < _changes(delta) else ""
-        return f"{also}{joined(phrases)}, which {'lies' if outside_count == 1 else 'lie'} outside"
+        return f"{also}{join_phrases(phrases)}, which {'lies' if outside_count == 1 else 'lie'} outside"
 
     def within(self, paths: Collection[Path]) -> list[Path]:
         """Return those of the paths that lie within the members."""

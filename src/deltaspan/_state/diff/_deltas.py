@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from deltaspan._state.render import joined, listed, show, shown, transition, with_noun
+from deltaspan._state.render import join_phrases, list_members, show, show_member, transition, with_noun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -124,8 +124,8 @@ class SetDelta:
 
     def words(self) -> str:
         return _sentence(
-            ("added", with_noun("member", listed(self.added), len(self.added))),
-            ("removed", with_noun("member", listed(self.removed), len(self.removed))),
+            ("added", with_noun("member", list_members(self.added), len(self.added))),
+            ("removed", with_noun("member", list_members(self.removed), len(self.removed))),
         )
 
 
@@ -183,19 +183,19 @@ class MappingDelta:
 
     def words(self, noun: str = "key") -> str:
         return _sentence(
-            ("added", with_noun(noun, listed(self.added, _member), len(self.added))),
-            ("removed", with_noun(noun, listed(self.removed, _member), len(self.removed))),
-            ("modified", with_noun(noun, listed(self.modified.items(), _modified), len(self.modified))),
+            ("added", with_noun(noun, list_members(self.added, _member), len(self.added))),
+            ("removed", with_noun(noun, list_members(self.removed, _member), len(self.removed))),
+            ("modified", with_noun(noun, list_members(self.modified.items(), _modified), len(self.modified))),
         )
 
 
 def _member(path: Path) -> str:
-    return shown(path.member)
+    return show_member(path.member)
 
 
 def _modified(entry: tuple[Path, tuple[object, object]]) -> str:
     path, (before, after) = entry
-    return f"{shown(path.member)}{transition(before, after)}"
+    return f"{show_member(path.member)}{transition(before, after)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,12 +247,12 @@ class SequenceDelta:
         return _sentence(
             (
                 "appended" if self.appended else "added",
-                with_noun("member", listed(self.added), len(self.added)),
+                with_noun("member", list_members(self.added), len(self.added)),
             ),
-            ("removed", with_noun("member", listed(self.removed), len(self.removed))),
+            ("removed", with_noun("member", list_members(self.removed), len(self.removed))),
         )
 
 
 def _sentence(*kinds: tuple[str, str]) -> str:
     """Join the changes of members: "added 'a', removed 'b' and modified 'c'"."""
-    return joined(f"{verb} {members}" for verb, members in kinds if members) or "did not change"
+    return join_phrases(f"{verb} {members}" for verb, members in kinds if members) or "did not change"
