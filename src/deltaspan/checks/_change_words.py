@@ -198,7 +198,9 @@ class ChangeWords(Check[S_co]):
         expectation = self._expectation
         earlier = expectation.movement
         if not isinstance(earlier, SomeChange | AnyMovement):
-            hint = ", or use by_between(low, high)" if _are_of_numbers(earlier, movement) else ""
+            hint = (
+                ", or use by_between(low, high)" if is_of_numbers(earlier) and is_of_numbers(movement) else ""
+            )
             raise DefinitionValueError(
                 f"{self!r} cannot be followed by .{words}: only one word can say how the state changes; "
                 f"keep one{hint}"
@@ -347,10 +349,6 @@ def _check_admits_none(movement: Movement, refusal: str, end: object) -> None:
         f"{refusal}: one word demands a change, but the other holds without one; "
         f"write .to({source_text(end)}) instead of .ending_at({source_text(end)})"
     )
-
-
-def _are_of_numbers(one: Movement, other: Movement) -> bool:
-    return is_of_numbers(one) and is_of_numbers(other)
 
 
 def _is_any_amount(movement: Movement) -> bool:

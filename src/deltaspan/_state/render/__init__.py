@@ -2,17 +2,8 @@
 
 from deltaspan._state.render._hiding import MASK, hides_itself, masked_text, secret_of
 from deltaspan._state.render._members import join_phrases, list_members, show_member
-from deltaspan._state.render._render import (
-    describe_kinds,
-    distinct,
-    label,
-    plain,
-    show,
-    transition,
-    whole,
-    wire,
-    with_noun,
-)
+from deltaspan._state.render._render import label, plain, show, wire
+from deltaspan._state.render._sentences import describe_kinds, distinct, transition, whole, with_noun
 
 __all__ = [
     "MASK",
