@@ -83,7 +83,7 @@ class Members(Movement):
             tally = named.tally(entries, delta)
             if tally.missing or tally.miscounted:
                 return False
-            if not self.others and (tally.beyond or tally.rejected):
+            if not self.others and (tally.undeclared or tally.rejected):
                 return False
         return self.others or kept_order(delta)
 
@@ -93,7 +93,7 @@ class Members(Movement):
         if not delta.changed:
             return "did not change"
         unmet: list[str] = []
-        beyond: list[str] = []
+        phrases: list[str] = []
         undeclared_count = 0
         for kind, entries in self._entries(delta, states):
             named: Named | None = getattr(self, kind)
@@ -101,16 +101,16 @@ class Members(Movement):
             if named is not None:
                 tally = named.tally(entries, delta)
                 unmet += named.faults(entries, delta, tally, others=self.others)
-                undeclared = tally.beyond
+                undeclared = tally.undeclared
             if undeclared and not self.others:
                 undeclared_count += len(undeclared)
-                beyond.append(entry_words(kind, undeclared, delta))
+                phrases.append(entry_words(kind, undeclared, delta))
         if not self.others and not kept_order(delta):
             undeclared_count += 1
-            beyond.append("reordered its members")
-        if beyond:
+            phrases.append("reordered its members")
+        if phrases:
             were = "was" if undeclared_count == 1 else "were"
-            unmet.append(f"{'it' if unmet else 'also'} {join_phrases(beyond)}, which {were} not declared")
+            unmet.append(f"{'it' if unmet else 'also'} {join_phrases(phrases)}, which {were} not declared")
         return join_phrases(unmet)
 
     def _entries(self, delta: Delta, states: States) -> list[tuple[Kind, Collection[Any]]]:

@@ -42,7 +42,7 @@ class Tally(NamedTuple):
     """The differences between the entries of one kind and those named."""
 
     missing: list[object]
-    beyond: Collection[Any]
+    undeclared: Collection[Any]
     miscounted: bool
     matching: Collection[Any]
     """The entries for which the predicate holds, or all of them without one."""
@@ -153,14 +153,14 @@ class Named:
         if self.members is None:
             return Tally([], (), miscounted or (self.count is None and not matching), matching, rejected)
         if isinstance(delta, SequenceDelta):
-            missing, beyond = self._each_once(matching)
+            missing, undeclared = self._each_once(matching)
         else:
-            missing, beyond = self._all(matching, delta)
+            missing, undeclared = self._all(matching, delta)
         if self.count is not None and not (
             isinstance(delta, MappingDelta) and any(map(is_glob, self.members))
         ):
-            beyond = []
-        return Tally(missing, beyond, miscounted, matching, rejected)
+            undeclared = []
+        return Tally(missing, undeclared, miscounted, matching, rejected)
 
     def _partition(
         self, where: Predicate | BoundPredicate, entries: Collection[Any]
@@ -204,14 +204,14 @@ class Named:
         if isinstance(delta, MappingDelta):
             find = self._names.of_path
         hit: set[int] = set()
-        beyond = []
+        undeclared = []
         for entry in entries:
             found = find(entry)
             if found:
                 hit.update(found)
             else:
-                beyond.append(entry)
-        return [member for index, member in enumerate(self.members) if index not in hit], beyond
+                undeclared.append(entry)
+        return [member for index, member in enumerate(self.members) if index not in hit], undeclared
 
     def _each_once(self, entries: Collection[Any]) -> tuple[list[object], list[Any]]:
         """Compare entries one by one, because each occurrence in a sequence counts."""
@@ -220,16 +220,16 @@ class Named:
         values = [member.literal if isinstance(member, Pattern) else member for member in self.members]
         due = Counter(map(identity, values))
         hit: set[int] = set()
-        beyond = []
+        undeclared = []
         for entry in entries:
             if _take(due, entry):
                 continue
             found = [index for index in self._names.of_value(entry) if _is_marked(self.members[index])]
             hit.update(found)
             if not found:
-                beyond.append(entry)
+                undeclared.append(entry)
         left = [index for index, value in enumerate(values) if _take(due, value)]
-        return [self.members[index] for index in left if index not in hit], beyond
+        return [self.members[index] for index in left if index not in hit], undeclared
 
     def matching(self, entries: Mapping[Path, Any], more: Mapping[Path, Any]) -> list[Path]:
         """Return the paths of `more` that, together with `entries`, would satisfy the demand."""

@@ -41,7 +41,7 @@ class _Tally(NamedTuple):
     """The differences from the amounts: wrong keys, and undeclared entries."""
 
     wrong: list[tuple[object, Any]]
-    beyond: list[_Entry]
+    undeclared: list[_Entry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class ByKey(Movement):
         if not isinstance(delta, MappingDelta):
             raise wrong_kind("by({...})", "a mapping", delta, states)
         tally = self._tally(delta)
-        return not tally.wrong and not tally.beyond
+        return not tally.wrong and not tally.undeclared
 
     def happened(self, delta: Delta) -> str:
         assert isinstance(delta, MappingDelta)  # noqa: S101  # no other delta was judged
@@ -119,20 +119,20 @@ class ByKey(Movement):
         if tally.wrong:
             wrong = list_members(tally.wrong, lambda pair: f"{show_member(pair[0])} by {show(pair[1])}")
             phrases.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
-        if tally.beyond:
-            were = "was" if len(tally.beyond) == 1 else "were"
+        if tally.undeclared:
+            were = "was" if len(tally.undeclared) == 1 else "were"
             also = "it " if phrases else "also "
-            phrases.append(f"{also}{_describe(tally.beyond)}, which {were} not declared")
+            phrases.append(f"{also}{_describe(tally.undeclared)}, which {were} not declared")
         return join_phrases(phrases) or None
 
     def _tally(self, delta: MappingDelta) -> _Tally:
         found: dict[object, Any] = {}
-        beyond = []
+        undeclared = []
         for entry in _entries(delta):
             key = self._declared(entry.path)
             if key is None or key[0] in found:
                 if not self.others:
-                    beyond.append(entry)
+                    undeclared.append(entry)
             elif entry.amount is None:
                 raise Incomparable(
                     f"by({{{key[0]!r}: ...}}) needs a number there before and after the action, "
@@ -145,7 +145,7 @@ class ByKey(Movement):
             actual = found.get(key_, timedelta() if isinstance(amount, timedelta) else 0)
             if compare(actual, amount, self.tolerance) != 0:
                 wrong.append((key_, actual))
-        return _Tally(wrong, beyond)
+        return _Tally(wrong, undeclared)
 
     def _declared(self, path: Path) -> tuple[object] | None:
         names: list[object] = [path[0]] if len(path) == 1 else []

@@ -53,17 +53,17 @@ class Only(Movement):
         return all(isinstance(member, Computed) for member in self.members)
 
     def holds(self, delta: Delta, states: States) -> bool:
-        beyond = self._beyond(delta, states)
-        return delta.changed and not any(entries for _, entries in beyond) and kept_order(delta)
+        outside = self._outside(delta, states)
+        return delta.changed and not any(entries for _, entries in outside) and kept_order(delta)
 
     def fault(self, delta: Delta, states: States) -> str | None:
         if self.holds(delta, states):
             return None
         if not delta.changed:
             return "did not change"
-        beyond = [(kind, entries) for kind, entries in self._beyond(delta, states) if entries]
-        phrases = [entry_words(kind, entries, delta) for kind, entries in beyond]
-        outside_count = sum(len(entries) for _, entries in beyond)
+        outside = [(kind, entries) for kind, entries in self._outside(delta, states) if entries]
+        phrases = [entry_words(kind, entries, delta) for kind, entries in outside]
+        outside_count = sum(len(entries) for _, entries in outside)
         if not kept_order(delta):
             phrases.append("reordered its members")
             outside_count += 1
@@ -75,7 +75,7 @@ class Only(Movement):
         assert self._names is not None  # noqa: S101  # computed members are filled in by now
         return [path for path in paths if self._names.of_path(path)]
 
-    def _beyond(self, delta: Delta, states: States) -> Iterator[tuple[Kind, list[Any]]]:
+    def _outside(self, delta: Delta, states: States) -> Iterator[tuple[Kind, list[Any]]]:
         entries = entries_of(delta)
         if entries is None:
             raise wrong_kind("only", "a collection", delta, states)
