@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
+
+from typing_extensions import Unpack
 
 from deltaspan._process import on_reset
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
@@ -27,7 +28,6 @@ __all__ = [
 
 _log = logging.getLogger("deltaspan")
 
-F = TypeVar("F", bound="Callable[..., Any]")
 CaptureState = Literal["full", "summary", "none"]
 EventSignal = Literal["span", "log", "both"]
 
@@ -111,6 +111,19 @@ class Settings:
         parsed = cls.of(_read(environ))
         _notice_unverified(parsed)
         return parsed
+
+
+class SettingValues(TypedDict, total=False):
+    """The settings that code may set. None leaves a setting as it is."""
+
+    enabled: bool | None
+    on_failure: Policy | None
+    on_inconclusive: Policy | None
+    strict: bool | None
+    capture_state: CaptureState | None
+    max_state_chars: int | None
+    event_signal: EventSignal | None
+    propagate: bool | None
 
 
 class _Setting(NamedTuple):
@@ -216,47 +229,18 @@ def _forget() -> None:
     _process.configured, _process.settings = {}, None
 
 
-def _with_suggestions(function: F) -> F:
-    """Make a function reject an unknown setting with the nearest name."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **named: Any) -> Any:
-        for name in named:
-            if name not in _SETTINGS:
-                near = difflib.get_close_matches(name.lower().removeprefix("deltaspan_"), _SETTINGS, n=1)
-                meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(_SETTINGS)}"
-                raise DefinitionTypeError(f"{function.__name__} knows no setting {name!r}; {meant}")
-        return function(*args, **named)
-
-    return call  # type: ignore[return-value]  # the signature is that of the function
-
-
-@_with_suggestions
-def configure(
-    *,
-    enabled: bool | None = None,
-    on_failure: Policy | None = None,
-    on_inconclusive: Policy | None = None,
-    strict: bool | None = None,
-    capture_state: CaptureState | None = None,
-    max_state_chars: int | None = None,
-    event_signal: EventSignal | None = None,
-    propagate: bool | None = None,
-) -> None:
+def configure(**values: Unpack[SettingValues]) -> None:
     """Set settings for the whole process. They override the environment.
 
     A setting that is omitted or None keeps the value of an earlier call. Each call reads the environment
     again. Decorators, windows and `override` override both.
 
     Args:
-        enabled: whether actions are verified at all (`DELTASPAN_ENABLED`).
-        on_failure: `record`, `warn` or `raise` (`DELTASPAN_ON_FAILURE`).
-        on_inconclusive: the same for checks without a verdict (`DELTASPAN_ON_INCONCLUSIVE`).
-        strict: whether both raise (`DELTASPAN_STRICT`).
-        capture_state: `full`, `summary` or `none` (`DELTASPAN_CAPTURE_STATE`).
-        max_state_chars: characters of one state on the wire, 16 or more (`DELTASPAN_MAX_STATE_CHARS`).
-        event_signal: `span`, `log` or `both` (`DELTASPAN_EVENT_SIGNAL`).
-        propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
+        values: settings by name, each named like its environment variable: `enabled` (`DELTASPAN_ENABLED`),
+            `on_failure` and `on_inconclusive` (`record`, `warn` or `raise`), `strict` (both raise),
+            `capture_state` (`full`, `summary` or `none`), `max_state_chars` (of one state on the wire, 16 or
+            more), `event_signal` (`span`, `log` or `both`), and `propagate` (whether the causal tag leaves
+            the process).
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -266,33 +250,13 @@ def configure(
         >>> import deltaspan
         >>> deltaspan.configure(max_state_chars=1024)
     """
-    chosen = _validated(
-        enabled=enabled,
-        on_failure=on_failure,
-        on_inconclusive=on_inconclusive,
-        strict=strict,
-        capture_state=capture_state,
-        max_state_chars=max_state_chars,
-        event_signal=event_signal,
-        propagate=propagate,
-    )
-    lenient = _LENIENT if strict is False and _process.configured.get("strict") else {}
+    chosen = _validated("configure", values)
+    lenient = _LENIENT if values.get("strict") is False and _process.configured.get("strict") else {}
     _process.configured = {**_process.configured, **lenient, **chosen}
     _process.read()
 
 
-@_with_suggestions
-def override(
-    *,
-    enabled: bool | None = None,
-    on_failure: Policy | None = None,
-    on_inconclusive: Policy | None = None,
-    strict: bool | None = None,
-    capture_state: CaptureState | None = None,
-    max_state_chars: int | None = None,
-    event_signal: EventSignal | None = None,
-    propagate: bool | None = None,
-) -> AbstractContextManager[None]:
+def override(**values: Unpack[SettingValues]) -> AbstractContextManager[None]:
     """Set settings for a block, and for tasks that are started in it.
 
     They apply in this context only. Another task or thread sees them only if it runs in a copy of this
@@ -300,14 +264,7 @@ def override(
     the enclosing block.
 
     Args:
-        enabled: as for `configure`.
-        on_failure: as for `configure`.
-        on_inconclusive: as for `configure`.
-        strict: as for `configure`.
-        capture_state: as for `configure`.
-        max_state_chars: as for `configure`.
-        event_signal: as for `configure`.
-        propagate: as for `configure`.
+        values: settings by name, as for `configure`.
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -323,18 +280,7 @@ def override(
         Traceback (most recent call last):
         deltaspan.exceptions.DeltaCheckFailed: f: expected n to change by 1, but it changed by 0 (3 → 3)
     """
-    return _overriding(
-        _validated(
-            enabled=enabled,
-            on_failure=on_failure,
-            on_inconclusive=on_inconclusive,
-            strict=strict,
-            capture_state=capture_state,
-            max_state_chars=max_state_chars,
-            event_signal=event_signal,
-            propagate=propagate,
-        )
-    )
+    return _overriding(_validated("override", values))
 
 
 @contextmanager
@@ -349,8 +295,17 @@ def _overriding(chosen: Mapping[str, Any]) -> Iterator[None]:
             _override.reset(token)
 
 
-def _validated(**values: Any) -> dict[str, Any]:
-    """Return the settings that are given, and the policies that `strict` implies."""
+def _validated(function: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that are given, and the policies that `strict` implies.
+
+    Args:
+        function: the name of the function that they are given to, for errors.
+        values: settings by name. None leaves a setting as it is.
+    """
+    for name in values.keys() - _SETTINGS.keys():
+        near = difflib.get_close_matches(name.lower().removeprefix("deltaspan_"), _SETTINGS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_SETTINGS)}"
+        raise DefinitionTypeError(f"{function} knows no setting {name!r}; {hint}")
     named = {name: value for name, value in values.items() if value is not None}
     for name, value in named.items():
         _validate(name, value)

@@ -14,10 +14,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from deltaspan._state.render import show
-from deltaspan._state.snapshot import class_of, make_record
+from deltaspan._state.snapshot import MAPPINGS, Record, class_of
 from deltaspan._templates import fields_of, fill, parse_template
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._globs import Glob, is_backwards, sets_of
+from deltaspan.expectations._operands import Computed
 
 __all__ = [
     "MemberTemplate",
@@ -235,7 +236,7 @@ class MemberTemplate:
 def parse_member(member: object) -> object:
     """Parse a written member.
 
-    Text is a pattern. If it has fields, the result is a MemberTemplate.
+    Text is a pattern. If it has fields, the result is computed by a MemberTemplate.
 
     Args:
         member: a frozen value, or a Pattern.
@@ -247,7 +248,7 @@ def parse_member(member: object) -> object:
     if isinstance(member, str) and type(member) is str:
         member = Pattern(member, is_marked=False)
     if isinstance(member, Pattern):
-        return MemberTemplate(member, member.open_fields) if member.open_fields else member
+        return Computed(MemberTemplate(member, member.open_fields)) if member.open_fields else member
     names: dict[str, None] = {}
 
     def noted(text: str) -> str:
@@ -256,14 +257,14 @@ def parse_member(member: object) -> object:
 
     _fill_fields(member, noted, {})
     if names:
-        return MemberTemplate(member, tuple(names))
+        return Computed(MemberTemplate(member, tuple(names)))
     return _fill_fields(member, lambda text: fill(text, {}), {})
 
 
 def parse_key(key: object) -> object:
     """Parse a written key.
 
-    Text spells a path. If it has fields, the result is a MemberTemplate.
+    Text spells a path. If it has fields, the result is computed by a MemberTemplate.
 
     Raises:
         DefinitionValueError: as for `written`.
@@ -271,7 +272,7 @@ def parse_key(key: object) -> object:
     if type(key) is not str:
         return parse_member(key)
     names = fields_of(key)
-    return MemberTemplate(key, names) if names else _fill_path(key, {})
+    return Computed(MemberTemplate(key, names)) if names else _fill_path(key, {})
 
 
 def _fill_path(key: str, values: Mapping[str, Any]) -> str:
@@ -296,12 +297,12 @@ def _fill_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, A
         return tuple(_fill_fields(each, fill, values) for each in member)
     if kind is frozenset:
         return frozenset(_fill_fields(each, fill, values) for each in member)
-    if kind is MappingProxyType:
+    if kind in MAPPINGS:
         entries = {
             _fill_fields(key, fill, values): _fill_fields(item, fill, values) for key, item in member.items()
         }
         name = class_of(member)
-        return MappingProxyType(entries) if name is None else make_record(entries, name)
+        return MappingProxyType(entries) if name is None else Record(entries, name)
     return member
 
 
@@ -327,10 +328,9 @@ def demand_text(member: object) -> str:
 
     Literal text that reads like a pattern is marked as literal.
     """
-    if isinstance(member, MemberTemplate):
-        return demand_text(member.member)
-    if callable(member):
-        return "computed members"
+    if isinstance(member, Computed):
+        template = member.function
+        return demand_text(template.member) if isinstance(template, MemberTemplate) else "computed members"
     if isinstance(member, Pattern) and member.is_marked:
         return f"pattern({show(str(member), _MAX_MEMBER_CHARS)})"
     if isinstance(member, Pattern) and member.is_glob:

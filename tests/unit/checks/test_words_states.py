@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaspan import change, observe, unchanged, window
-from deltaspan._state.render._render import transition
+from deltaspan._state.render import transition
 
 LONG = "a" * 200
 FILES = {f"src/module_{n}.py": f"{n:040x}" for n in range(50)}

@@ -282,6 +282,16 @@ def test_a_computed_amount_that_is_no_number_makes_the_check_inconclusive(amount
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
 
 
+@pytest.mark.parametrize("option", ["by", "at_least", "at_most"])
+def test_a_computed_bound_that_is_none_makes_the_check_inconclusive(option):
+    numbers = [1]
+    check = change("n", lambda: len(numbers)).increasing(**{option: lambda: None})
+
+    report = judged(check, lambda: numbers.append(2))
+
+    assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
+
+
 def test_a_window_offers_what_it_was_given_as_args():
     with window("block", observe("n", lambda tenant: tenant), args={"tenant": "acme"}) as w:
         pass
