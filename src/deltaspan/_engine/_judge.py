@@ -145,7 +145,8 @@ def _verdict_on(
     try:
         expectation = _resolve(check, ending, states[0])
         is_resolved = True
-        delta = _without_ignored(plan, expectation, delta)
+        if plan.has_ignored:
+            delta = expectation.ignored.leave_out(delta)  # some of it may be known only now
         if check.tracker is None:
             verdict = expectation.judge(delta, *states)
         else:
@@ -183,12 +184,8 @@ def _delta_of(check: CheckRun) -> Delta:
     delta = difference(check.pre.value, check.post.value, is_flat=plan.has_whole_values)
     if check.tracker is not None:
         delta = split(delta, check.tracker, counted=plan.counts_rows)
-    return _without_ignored(plan, plan.check.expectation, delta)
-
-
-def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
-    """Return the delta without the ignored members that are known so far."""
-    return expectation.ignored.leave_out(delta) if plan.has_ignored else delta
+    # Without the ignored members that are known so far.
+    return plan.check.expectation.ignored.leave_out(delta) if plan.has_ignored else delta
 
 
 def _read_failed(check: CheckRun, ending: Ending) -> Verdict:

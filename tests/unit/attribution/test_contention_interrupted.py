@@ -178,7 +178,7 @@ def interrupt():
 
 def entry_of(name, place):
     scope = _contention.Scope("count", ("place",), ("place",), (place,))
-    return _contention.Entry(scope, name, mint(Context()), writes=True)
+    return _contention.Entry(scope, name, mint(Context()), True)
 
 
 @pytest.mark.parametrize("places", [("a", "a"), ("a", "b")], ids=["one place", "two places"])
