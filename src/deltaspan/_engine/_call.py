@@ -11,8 +11,8 @@ from deltaspan.typing import Claim
 
 __all__ = ["Call", "Ending"]
 
-# Plain classes, made by position: every call makes one of each. A NamedTuple takes half as long again to make,
-# and so does a class that is called by keyword.
+# Plain classes without keywords: every call makes one of each, and a NamedTuple, or a class that is called by
+# keyword, takes half as long again to make.
 
 
 class Call:

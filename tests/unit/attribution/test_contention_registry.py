@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from deltaspan import change, collect_reports, expects, observe, window
-from deltaspan._attribution import _contention
+from deltaspan._attribution import _contention, _counters, _overlap
 from support.interrupting import Interrupting
 from support.process import open_windows
 
@@ -161,7 +161,7 @@ def test_a_window_runs_as_many_lines_among_thousands_as_among_ten(values):
         return w
 
     def lines():
-        counted = Interrupting(lambda: None, _contention.__file__)
+        counted = Interrupting(lambda: None, _contention.__file__, _counters.__file__, _overlap.__file__)
         with counted:
             open_one(-1).verify()
         return counted.lines
