@@ -11,7 +11,7 @@ during a step does not wait for its own thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 from time import perf_counter
 from typing import Final
@@ -44,21 +44,16 @@ def retire_window(entry: Entry) -> Overlap:
 
     Windows that open later still count, until `close_window`.
     """
-    return _run_step(_retire, entry)
+    now = perf_counter()  # before another thread has to be waited for
+    overlaps: list[Overlap] = []
+    return overlaps[0] if _steps.run(_retire, entry, overlaps, now) else _overlap(entry, now)
 
 
 def close_window(entry: Entry) -> Overlap:
     """Close a window, and return which windows overlapped."""
-    return _run_step(_close, entry)
-
-
-def _run_step(step: Callable[[Entry, list[Overlap], float], None], entry: Entry) -> Overlap:
-    now = perf_counter()  # before another thread has to be waited for
+    now = perf_counter()
     overlaps: list[Overlap] = []
-    if not _steps.run(step, entry, overlaps, now):
-        # Another step of this thread is interrupted, and no other thread can take one now.
-        return _overlap(entry, now)
-    return overlaps[0]
+    return overlaps[0] if _steps.run(_close, entry, overlaps, now) else _overlap(entry, now)
 
 
 # Steps, which run one at a time ---------------------------------------------------------------------------
@@ -204,6 +199,10 @@ def _count_open(entry: Entry, seat: Seat, room: Entry | Room | None) -> tuple[in
 
 
 def _overlap(entry: Entry, now: float) -> Overlap:
+    """Return the windows that overlapped one until now.
+
+    It is called within a step: its own, or an interrupted one of this thread. No other thread can take one.
+    """
     seat = entry.seat
     if seat is None:
         return ALONE if _metrics.get(entry.scope.metric) is entry else _search_overlap(entry, now)
