@@ -8,7 +8,7 @@ import threading
 from bisect import bisect
 from dataclasses import dataclass
 from itertools import count
-from time import perf_counter
+from time import perf_counter, sleep
 
 import pytest
 from opentelemetry.context import Context
@@ -196,6 +196,7 @@ def test_threads_that_open_and_close_at_once_miss_no_window_and_invent_none():
             before = next(instants)
             _contention.open_window(entry)
             opened = next(instants)
+            sleep(0)  # the other thread goes on
             closing = next(instants)
             overlap = _contention.close_window(entry)
             windows.append((before, opened, closing, next(instants), overlap.run_count))
