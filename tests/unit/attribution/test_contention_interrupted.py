@@ -11,13 +11,14 @@ from opentelemetry.context import Context
 
 from deltaspan import _concurrency as _serial
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, tagged, window
-from deltaspan._attribution import _contention
+from deltaspan._attribution import Entry, Scope, _contention, _counters, _overlap
 from deltaspan.causal_tag import _descendants as _lineage
 from deltaspan.causal_tag._context import mint
 from support.interrupting import Interrupting
 from support.process import open_windows, tracked_roots, tracked_runs
 
-FILES = (_contention.__file__, _lineage.__file__, _serial.__file__)
+REGISTRY = (_contention.__file__, _counters.__file__, _overlap.__file__)
+FILES = (*REGISTRY, _lineage.__file__, _serial.__file__)
 
 
 @pytest.fixture
@@ -177,8 +178,8 @@ def interrupt():
 
 
 def entry_of(name, place):
-    scope = _contention.Scope("count", ("place",), ("place",), (place,))
-    return _contention.Entry(scope, name, mint(Context()), writes=True)
+    scope = Scope("count", ("place",), ("place",), (place,))
+    return Entry(scope, name, mint(Context()), True)
 
 
 @pytest.mark.parametrize("places", [("a", "a"), ("a", "b")], ids=["one place", "two places"])
@@ -192,7 +193,7 @@ def test_a_step_that_is_interrupted_at_any_line_leaves_nothing_behind(step, plac
         if step == "close_window":
             _contention.open_window(second)
         try:
-            with Interrupting(interrupt, _contention.__file__, only=line):
+            with Interrupting(interrupt, *REGISTRY, only=line):
                 getattr(_contention, step)(first if step == "retire_window" else second)
             is_interrupted = False
         except Interrupted:
@@ -209,7 +210,7 @@ def test_an_action_that_is_interrupted_at_any_line_of_its_window_leaves_nothing_
     while is_interrupted:
         line += 1
         try:
-            with Interrupting(interrupt_by_hand, _contention.__file__, only=line):
+            with Interrupting(interrupt_by_hand, *REGISTRY, only=line):
                 save()
             is_interrupted = False
         except KeyboardInterrupt:

@@ -3,13 +3,19 @@
 import asyncio
 import contextlib
 import gc
+import sys
 import threading
+from bisect import bisect
 from dataclasses import dataclass
+from itertools import count
+from time import perf_counter, sleep
 
 import pytest
+from opentelemetry.context import Context
 
 from deltaspan import change, collect_reports, expects, observe, window
-from deltaspan._attribution import _contention
+from deltaspan._attribution import Entry, Scope, _contention, _counters, _overlap
+from deltaspan.causal_tag._context import mint
 from support.interrupting import Interrupting
 from support.process import open_windows
 
@@ -161,7 +167,7 @@ def test_a_window_runs_as_many_lines_among_thousands_as_among_ten(values):
         return w
 
     def lines():
-        counted = Interrupting(lambda: None, _contention.__file__)
+        counted = Interrupting(lambda: None, _contention.__file__, _counters.__file__, _overlap.__file__)
         with counted:
             open_one(-1).verify()
         return counted.lines
@@ -176,4 +182,42 @@ def test_a_window_runs_as_many_lines_among_thousands_as_among_ten(values):
         each.verify()
 
     assert among_thousands <= among_ten + 20
+    assert open_windows() == {}
+
+
+def test_threads_that_open_and_close_at_once_miss_no_window_and_invent_none():
+    """Instants are counted around each step. So two windows overlap surely, perhaps or never."""
+    instants, windows = count(), []
+
+    def work():
+        ends_at = perf_counter() + 0.5
+        while perf_counter() < ends_at:
+            entry = Entry(Scope("count"), "load", mint(Context()), True)
+            before = next(instants)
+            _contention.open_window(entry)
+            opened = next(instants)
+            sleep(0)  # the other thread goes on
+            closing = next(instants)
+            overlap = _contention.close_window(entry)
+            windows.append((before, opened, closing, next(instants), overlap.run_count))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+
+    befores, openings, closings, ends = (
+        sorted(instants) for instants in list(zip(*windows, strict=True))[:4]
+    )
+    for before, opened, closing, closed, run_count in windows:
+        surely = bisect(openings, closing) - bisect(closings, opened) - 1
+        perhaps = bisect(befores, closed) - bisect(ends, before) - 1
+        assert surely <= run_count <= perhaps
+    assert any(run_count for *_, run_count in windows)
     assert open_windows() == {}

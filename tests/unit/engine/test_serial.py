@@ -32,7 +32,7 @@ def account():
 
 
 def test_a_step_runs_at_once(account):
-    assert Serial().run(account.add, "a", amount=2) is True
+    assert Serial().run(account.add, "a", 2) is True
     assert account.amount == 2
 
 
