@@ -1,13 +1,16 @@
-"""Rows that carry a causal tag: what is mine, what is others', what nobody signed, and how that is said."""
+"""Rows that carry a causal tag: own rows, rows of others, rows without a tag."""
 
 import re
+import threading
 from contextlib import suppress
 
 import pytest
 
-from deltaspan import change, current_causal_tag, observe, tagged, unchanged, window
+from deltaspan import change, collect_reports, current_causal_tag, expects, observe, tagged, unchanged, window
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
 EMPTY = {"added": {}, "removed": {}, "modified": {}}
 
 
@@ -322,3 +325,115 @@ def test_observe_claims_nothing_and_tells_all_three(table):
     check = w.report["rows"]
     assert (check.outcome, check.others) == ("observed", {**EMPTY, "added": {"b": "theirs"}})
     assert explained(check) == ("rows added 'a'; no claim was made; 1 added by this run, 1 by others")
+
+
+# Overlapping windows ------------------------------------------------------------------------------------
+
+
+class SharedTable:
+    """A shared_table into which two actions write while both their windows are open."""
+
+    def __init__(self):
+        self.rows = []
+        self.barrier = threading.Barrier(2)
+
+    def list_rows(self):
+        return list(self.rows)
+
+    def count(self):
+        return len(self.rows)
+
+    def count_by_tag(self, causal_tag):
+        return sum(row["tag"] == causal_tag for row in self.rows)
+
+    def together(self, check, *counts):
+        """Return a report for each count of rows that an action adds, all of them at once."""
+
+        @expects(check)
+        def add(count):
+            self.barrier.wait(10)
+            for _ in range(count):
+                self.rows.append({"id": object(), "tag": current_causal_tag()})
+            self.barrier.wait(10)
+
+        found = {}
+
+        def run(index, count):
+            with collect_reports() as reports:
+                add(count)
+            found[index] = reports[0]["rows"]
+
+        threads = [threading.Thread(target=run, args=each) for each in enumerate(counts)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return [found[index] for index in range(len(counts))]
+
+
+@pytest.fixture
+def shared_table():
+    return SharedTable()
+
+
+@pytest.fixture(params=["tagged", "causal_tag"])
+def attributed(request, shared_table):
+    """A probe that is attributed by tag."""
+    return (
+        tagged(shared_table.list_rows, key="id", tag="tag")
+        if request.param == "tagged"
+        else shared_table.count_by_tag
+    )
+
+
+def test_without_a_tag_both_are_contended(shared_table):
+    found = shared_table.together(change("rows", shared_table.count).by(1), 1, 1)
+
+    assert [check.reason for check in found] == ["contended"] * 2
+
+
+def test_each_change_is_judged_on_its_own(shared_table, attributed):
+    found = shared_table.together(change("rows", attributed).by(1), 1, 2)
+
+    assert [check.outcome for check in found] == ["pass", "fail"]
+    assert {check.attribution for check in found} == {"causal_tag"}
+
+
+def test_unchanged_is_judged_on_its_own(shared_table, attributed):
+    found = shared_table.together(unchanged("rows", attributed), 0, 1)
+
+    assert [check.outcome for check in found] == ["pass", "fail"]
+
+
+def test_observe_records_its_own(shared_table, attributed):
+    found = shared_table.together(observe("rows", attributed), 1, 2)
+
+    assert [check.outcome for check in found] == ["observed"] * 2
+    assert {check.attribution for check in found} == {"causal_tag"}
+
+
+def test_a_lock_beside_it_does_not_hide_the_better_attribution(attributed):
+    @expects(change("rows", attributed).by(0).exclusively(threading.Lock()))
+    def act():
+        pass
+
+    with collect_reports() as reports:
+        act()
+    assert reports[0]["rows"].attribution == "causal_tag"
+
+
+def test_one_that_is_not_attributed_still_sees_the_writer_that_is(shared_table):
+    """That one action can be told apart does not tell what the other did."""
+    reports = []
+    signed = expects(change("rows", tagged(shared_table.list_rows, key="id", tag="tag")).by(0), name="signed")
+    unsigned = expects(change("rows", shared_table.count).by(0), on_report=reports.append)
+
+    def act():
+        shared_table.barrier.wait(10)
+        shared_table.barrier.wait(10)
+
+    other = threading.Thread(target=signed(act))
+    other.start()
+    unsigned(act)()
+    other.join()
+    assert reports[0]["rows"].reason == "contended"

@@ -1,8 +1,13 @@
-"""Verdicts on tagged rows that would differ if what nobody signed were this action's: there is none."""
+"""Verdicts on tagged rows, beside rows that carry no tag or that of another run."""
+
+from __future__ import annotations
+
+from uuid import UUID
 
 import pytest
 
-from support.signed import CONTENDED, Table, came_to
+from deltaspan import change, current_causal_tag, tagged, window
+from support.signed import BEFORE, CONTENDED, Table, came_to
 
 
 @pytest.fixture
@@ -17,6 +22,8 @@ EXCLUSIVE = {
     "adding so many": lambda check: check.adding(count=1),
     "only": lambda check: check.only(9),
 }
+
+
 COUNTING = {
     "change": lambda check: check,
     "by": lambda check: check.by(1),
@@ -27,6 +34,8 @@ COUNTING = {
     "allowing others": lambda check: check.adding(count=1).allowing_others(),
     "satisfying": lambda check: check.satisfying(lambda delta: delta.amount == 1, "one more"),
 }
+
+
 COLLATERAL = {
     "removed": lambda table: table.remove(1),
     "lost its tag": lambda table: table.add(1, tag=None),
@@ -217,3 +226,120 @@ def test_both_kinds_of_what_nobody_signed_are_told(table):
         "What this run "
         "writes must carry its causal tag"
     )
+
+
+# The end of the state -----------------------------------------------------------------------------------
+
+
+def test_an_end_that_others_had_a_part_in_proves_nothing(table):
+    def act():
+        table.add(8, tag="another")
+
+    after = {**BEFORE, 8: "another"}
+    check = table.judged(lambda check: check.by(0).to(after), act)
+
+    assert came_to(check) == CONTENDED
+    assert check.explanation == (
+        "rows: the end of the state is not the work of this action alone: beside what carries its tag the "
+        "state added row 8, so .to(...) proves nothing; claim what is its own, as "
+        ".by(...) and .adding(...) do; none by this run, 1 by others"
+    )
+
+
+def test_an_end_that_others_spoiled_is_no_fail(table):
+    def act():
+        table.add(9)
+        table.add(8, tag="another")
+
+    def say(check):
+        return check.by(1).to(lambda causal_tag: {**BEFORE, 9: causal_tag})
+
+    assert came_to(table.judged(say, act)) == CONTENDED
+
+
+def test_an_end_that_this_action_may_have_made_by_removing_is_no_fail(table):
+    def act():
+        table.remove(1)
+        table.add(8, tag="another")
+
+    assert came_to(table.judged(lambda check: check.to({2: "theirs", 3: None}), act)) == CONTENDED
+
+
+def test_an_end_that_this_action_cannot_have_made_is_a_fail(table):
+    def act():
+        table.add(9)
+        table.add(8, tag="another")
+
+    assert table.judged(lambda check: check.to({}), act).outcome == "fail"
+    assert table.judged(lambda check: check.to("nothing of the kind"), lambda: act()).outcome == "fail"
+
+
+def test_an_end_is_judged_where_nobody_else_writes(table):
+    def say(check):
+        return check.to(lambda causal_tag: {**BEFORE, 9: causal_tag})
+
+    assert table.judged(say, lambda: table.add(9)).passed
+
+
+def test_an_end_is_judged_where_what_others_write_is_ignored(table):
+    def act():
+        table.add(9)
+        table.add(8, tag="another")
+
+    def say(check):
+        return check.to(lambda causal_tag: {**BEFORE, 9: causal_tag}).ignoring(8)
+
+    assert table.judged(say, act).passed
+
+
+def test_a_start_is_judged_whoever_writes(table):
+    def act():
+        table.add(9)
+        table.add(8, tag="another")
+
+    assert table.judged(lambda check: check.from_(BEFORE).by(1), act).passed
+
+
+# Spellings of a tag, and rows without one ---------------------------------------------------------------
+
+
+WAYS = {
+    "as it is": str,
+    "in upper case": str.upper,
+    "without hyphens": lambda tag: UUID(tag).hex,
+    "in braces": lambda tag: f"{{{tag}}}",
+    "as a urn": lambda tag: UUID(tag).urn,
+    "padded": lambda tag: f"{tag}   ",
+    "as an object": UUID,
+    "as bytes": lambda tag: UUID(tag).bytes,
+}
+
+
+@pytest.fixture
+def rows():
+    return [{"id": 1, "tag": None}]
+
+
+@pytest.mark.parametrize("write", WAYS.values(), ids=WAYS)
+def test_a_tag_is_known_however_it_is_written(rows, write):
+    with window("load", change("rows", tagged(lambda: rows, key="id", tag="tag")).by(1)) as opened:
+        rows.append({"id": 2, "tag": write(current_causal_tag())})
+
+    assert opened.report.outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    "expect",
+    [
+        lambda check: check.by(0),
+        lambda check: check.by_at_most(0),
+        lambda check: check.by_between(0, 1),
+        lambda check: check.by_at_least(0),
+    ],
+    ids=["by", "by_at_most", "by_between", "by_at_least"],
+)
+def test_that_nothing_came_is_no_verdict_where_something_came_unsigned(rows, expect):
+    with window("load", expect(change("rows", tagged(lambda: rows, key="id", tag="tag")))) as opened:
+        rows.append({"id": 2, "tag": None})
+
+    assert opened.report["rows"].reason == "contended"

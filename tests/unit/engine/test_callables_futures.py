@@ -11,21 +11,6 @@ from deltaspan._workers import drain
 from support.process import open_windows
 
 
-class Flows:
-    """A piece of state to act on."""
-
-    def __init__(self):
-        self.rows = []
-
-    def count(self):
-        return len(self.rows)
-
-
-@pytest.fixture
-def flows():
-    return Flows()
-
-
 async def test_a_task_is_judged_when_it_is_done(flows):
     async def create():
         await asyncio.sleep(0)

@@ -1,37 +1,24 @@
-"""A decorated generator: a generator to its consumer, whose window is open from first step to last."""
+"""Decorated generators: stepped by their consumer, judged at their end."""
 
 import contextlib
 import inspect
 import traceback
+import types
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
 
 import deltaspan
 from deltaspan import (
+    DeltaCheckFailed,
     change,
     collect_reports,
+    current_causal_tag,
     expects,
     observe,
     unchanged,
 )
-
-
-class Flows:
-    """A piece of state to act on, which counts its reads."""
-
-    def __init__(self):
-        self.rows = []
-        self.reads = 0
-
-    def count(self):
-        self.reads += 1
-        return len(self.rows)
-
-
-@pytest.fixture
-def flows():
-    return Flows()
 
 
 @pytest.fixture
@@ -231,3 +218,218 @@ def test_whatever_is_thrown_in_comes_out_as_from_a_bare_generator(flows, error):
         return caught.type, caught.value.args
 
     assert thrown_into(expects(observe("flows", flows.count))(act)()) == thrown_into(act())
+
+
+# Current tag, span and context --------------------------------------------------------------------------
+
+
+def test_the_tag_is_current_in_the_body_at_each_step(flows):
+    @expects(observe("flows", flows.count))
+    def act():
+        while True:
+            yield current_causal_tag()
+
+    acting = act()
+    first, second = next(acting), next(acting)
+
+    assert first is not None
+    assert first == second
+
+
+def test_the_consumer_never_sees_the_tag(flows):
+    @expects(observe("flows", flows.count))
+    def act():
+        yield 1
+        yield 2
+
+    assert [current_causal_tag() for _ in act()] == [None, None]
+    assert current_causal_tag() is None
+
+
+def test_the_consumer_never_sees_the_span(recorded, flows):
+    from opentelemetry import trace  # noqa: PLC0415  # this one test looks at OpenTelemetry
+
+    @expects(observe("flows", flows.count))
+    def act():
+        yield trace.get_current_span().is_recording()
+
+    assert [(inside, trace.get_current_span().is_recording()) for inside in act()] == [(True, False)]
+
+
+def test_a_span_that_the_body_holds_open_is_current_again_at_the_next_step(recorded, flows):
+    from opentelemetry import trace  # noqa: PLC0415
+
+    @expects(observe("flows", flows.count))
+    def act():
+        with recorded.tracer.start_as_current_span("inner") as span:
+            yield trace.get_current_span() is span
+            yield trace.get_current_span() is span
+        yield trace.get_current_span() is span
+
+    assert list(act()) == [True, True, False]
+
+
+def test_interleaved_generators_each_keep_their_own_tag(flows):
+    @expects(observe("flows", flows.count))
+    def act():
+        while True:
+            yield current_causal_tag()
+
+    one, other = act(), act()
+    tags = [next(one), next(other), next(one), next(other)]
+
+    assert tags[:2] == tags[2:]
+    assert tags[0] != tags[1]
+
+
+def test_what_the_body_calls_is_its_child_and_what_the_consumer_calls_is_not(flows):
+    inner = expects(observe("flows", flows.count), name="inner")(lambda: None)
+
+    @expects(observe("flows", flows.count), name="outer")
+    def act():
+        inner()
+        yield
+
+    with collect_reports() as reports:
+        for _ in act():
+            inner()
+
+    by_body, by_consumer, outer = reports
+    assert by_body.parent_tag == outer.causal_tag
+    assert by_consumer.parent_tag is None
+
+
+def test_the_body_sees_the_context_variables_that_its_consumer_sets_later(flows):
+    variable = ContextVar("variable", default="before")
+
+    @expects(observe("flows", flows.count))
+    def act():
+        yield variable.get()
+        yield variable.get()
+
+    acting = act()
+    found = [next(acting)]
+    variable.set("after")
+    found.append(next(acting))
+
+    assert found == ["before", "after"]
+
+
+def test_the_consumer_sees_the_context_variables_that_the_body_sets(flows):
+    variable = ContextVar("variable", default="before")
+
+    @expects(observe("flows", flows.count))
+    def act():
+        variable.set("after")
+        yield
+
+    next(act())
+
+    assert variable.get() == "after"
+
+
+def test_a_failure_can_be_raised_at_exhaustion_with_what_was_returned(flows):
+    @expects(change("flows", flows.count).by(1), on_failure="raise")
+    def act():
+        yield 1
+        return "done"
+
+    acting = act()
+    assert next(acting) == 1
+    with collect_reports() as reports, pytest.raises(DeltaCheckFailed) as caught:
+        next(acting)
+
+    assert caught.value.report is reports[0]
+    assert caught.value.result == "done"
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+
+
+def test_a_method_may_be_a_generator(flows):
+    class Agent:
+        @expects(change("flows", flows.count).by(1), observe("name", lambda name: name))
+        def act(self, name):
+            flows.rows.append(name)
+            yield self
+
+    agent = Agent()
+    with collect_reports() as reports:
+        assert list(agent.act("a")) == [agent]
+
+    assert reports[0].outcome == "pass"
+    assert reports[0]["name"].pre_state == "a"
+
+
+def test_two_stacked_decorators_are_two_runs_of_which_the_inner_is_a_child(flows):
+    @expects(change("flows", flows.count).by(1), name="outer")
+    @expects(change("flows", flows.count).by(1), name="inner")
+    def act():
+        flows.rows.append(1)
+        yield 1
+
+    with collect_reports() as reports:
+        assert list(act()) == [1]
+
+    assert [(report.action, report.outcome) for report in reports] == [("inner", "pass"), ("outer", "pass")]
+    assert reports[0].parent_tag == reports[1].causal_tag
+
+
+def test_a_generator_that_can_be_awaited_still_can(flows):
+    @expects(change("flows", flows.count).by(1))
+    @types.coroutine
+    def act():
+        flows.rows.append(1)
+        received = yield "waiting"
+        return received
+
+    async def wait():
+        return await act()
+
+    with collect_reports() as reports:
+        waiting = wait()
+        asked = waiting.send(None)
+        with pytest.raises(StopIteration) as end:
+            waiting.send("came")
+
+    assert (asked, end.value.value) == ("waiting", "came")
+    assert reports[0].outcome == "pass"
+
+
+def test_a_generator_object_that_a_plain_function_returns_is_judged_when_it_is_exhausted(flows):
+    def fill():
+        flows.rows.append(1)
+        yield 1
+        return "filled"
+
+    act = expects(change("flows", flows.count).by(1), name="act")(lambda: fill())
+    with collect_reports() as reports:
+        acting = act()
+        assert inspect.isgenerator(acting)
+        assert (list(acting), acting.__name__) == ([1], "fill")
+
+    assert [report.outcome for report in reports] == ["pass"]
+
+
+def test_a_generator_object_that_had_begun_elsewhere_is_returned_as_it_is(flows):
+    begun = iter_of_two()
+    next(begun)
+
+    assert expects(observe("flows", flows.count))(lambda: begun)() is begun
+
+
+def iter_of_two():
+    yield 1
+    yield 2
+
+
+def test_a_context_manager_made_of_a_decorated_generator_is_a_window_around_its_block(flows):
+
+    @contextlib.contextmanager
+    @expects(change("flows", flows.count).by(1))
+    def opened():
+        yield flows
+
+    with collect_reports() as reports, opened() as found:
+        found.rows.append(1)
+        assert current_causal_tag() is None
+
+    assert reports[0].outcome == "pass"

@@ -1,17 +1,20 @@
-"""`timeout`: a probe that hangs costs its check the verdict, and the action nothing."""
+"""Time limits of probes: a probe that hangs costs its check the verdict, and the action nothing."""
 
 import asyncio
 import contextlib
+import subprocess
+import sys
+import threading
 import time
 from contextvars import ContextVar
 
 import pytest
 
 from deltaspan import _workers as _threads
-from deltaspan import change, collect_reports, expects, window
-from deltaspan._workers import Pool
+from deltaspan import change, collect_reports, current_causal_tag, expects, probe, window
+from deltaspan._workers import MOST_THREADS, Pool
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from support.hanging import Hanging, run
+from support.hanging import Hanging, run, threads_of
 
 REQUEST = ContextVar("REQUEST", default="none")
 
@@ -215,3 +218,168 @@ def test_windows_by_hand_limit_their_reads_too():
 
     assert baselines == {}
     assert report["rows"].reason == "probe_timeout"
+
+
+# Context and event loops --------------------------------------------------------------------------------
+
+
+def test_the_probe_finds_the_context_of_the_action_in_its_thread():
+    found = []
+
+    def read():
+        found.append(
+            (REQUEST.get(), current_causal_tag(), threading.current_thread() is threading.main_thread())
+        )
+        return 0
+
+    token = REQUEST.set("one")
+    try:
+        _, report = run(expects(change("rows", read).timeout(5))(lambda: None))
+    finally:
+        REQUEST.reset(token)
+
+    assert found == [("one", report.causal_tag, False)] * 2
+
+
+async def test_the_probe_finds_the_context_of_an_async_action_in_its_thread():
+    found = []
+
+    @probe(blocking=True)
+    def read():
+        found.append((REQUEST.get(), current_causal_tag()))
+        return 0
+
+    async def act():
+        pass
+
+    token = REQUEST.set("two")
+    with collect_reports() as reports:
+        await expects(change("rows", read))(act)()
+    REQUEST.reset(token)
+
+    assert found == [("two", reports[0].causal_tag)] * 2
+
+
+async def test_a_limited_read_outside_asyncio_is_limited_all_the_same():
+    hanging = Hanging(2)
+
+    async def act():
+        return "acted"
+
+    coroutine = expects(change("rows", hanging.read).timeout(0.02))(act)()
+    with collect_reports() as reports:
+        found = await asyncio.to_thread(drive, coroutine)
+    hanging.let_go.set()
+
+    assert found == "acted"
+    assert reports[0]["rows"].reason == "probe_timeout"
+
+
+def drive(coroutine):
+    """Run a coroutine that never has to wait, without any event loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it waits")
+
+
+def test_an_async_probe_with_a_limit_outside_asyncio_has_no_verdict():
+    async def read():
+        return 0
+
+    async def act():
+        return "acted"
+
+    with collect_reports() as reports:
+        assert drive(expects(change("rows", read).timeout(1))(act)()) == "acted"
+
+    assert reports[0]["rows"].explanation == (
+        "rows: before the action the probe raised RuntimeError: an async probe can be given a time limit by "
+        "asyncio alone"
+    )
+
+
+# Threads of limited reads -------------------------------------------------------------------------------
+
+
+def test_with_all_threads_hung_further_reads_time_out_too_until_they_come_back(pool):
+    hanging = Hanging(1, 2)
+    act = expects(change("rows", hanging.read).timeout(0.02))(lambda: None)
+    reasons = [run(act)[1]["rows"].reason for _ in range(4)]
+    hanging.let_go.set()
+    _, after = run(expects(change("rows", lambda: 0).by(0).timeout(5))(lambda: None))
+
+    assert reasons == ["probe_timeout"] * 4
+    assert hanging.reads == 2
+    assert after.outcome == "pass"
+
+
+def test_reads_that_gave_up_before_a_thread_was_free_are_forgotten(pool):
+    hanging = Hanging(1, 2)
+    for _ in range(10):
+        run(expects(change("rows", hanging.read).timeout(0.005))(lambda: None))
+
+    assert len(pool._queue) == 0
+    hanging.let_go.set()
+
+
+def test_no_more_threads_are_started_than_there_may_be(pool):
+    release = threading.Event()
+    futures = [pool.submit(release.wait) for _ in range(20)]
+    started = threads_of(pool)
+    release.set()
+
+    assert started == 2
+    assert [future.result(5) for future in futures] == [True] * 20
+
+
+def test_a_thread_that_is_idle_is_used_again(pool):
+    for _ in range(20):
+        pool.submit(lambda: None).result(5)
+        time.sleep(0.001)
+
+    assert threads_of(pool) <= 2
+
+
+def test_a_thread_that_cannot_be_started_leaves_the_check_without_a_verdict(pool, monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    found, report = run(expects(change("rows", lambda: 0).timeout(1))(lambda: "acted"))
+
+    assert found == "acted"
+    assert report["rows"].explanation == (
+        "rows: before the action the probe raised RuntimeError: can't start new thread"
+    )
+    assert (len(pool._unstarted), len(pool._queue)) == (2, 0)
+
+
+def test_there_is_a_bound_to_the_threads_of_a_process():
+    assert MOST_THREADS == 32
+
+
+ENDS = """
+import time
+from deltaspan import change, collect_reports, expects
+
+reads = []
+
+def read():
+    reads.append(1)
+    if len(reads) == 2:
+        time.sleep(3600)
+    return 0
+
+with collect_reports() as reports:
+    print(expects(change("rows", read).timeout(0.05))(lambda: "acted")(), reports[0]["rows"].reason)
+"""
+
+
+def test_the_process_ends_although_a_probe_hangs():
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS], capture_output=True, text=True, timeout=30, check=False
+    )
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "acted probe_timeout\n", "")

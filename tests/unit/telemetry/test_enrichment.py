@@ -10,12 +10,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import StatusCode
 
 from deltaspan import change, collect_reports, expects, observe, window
-
-flows: list[str] = []
-
-
-def count():
-    return len(flows)
+from support.active_flows import count, flows
 
 
 @expects(change("flows", count).by(1))

@@ -7,21 +7,7 @@ from opentelemetry._logs import SeverityNumber
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from deltaspan import change, collect_reports, expects, observe, unchanged, window
-
-flows: list[str] = []
-
-
-@pytest.fixture(autouse=True)
-def three_flows():
-    flows[:] = ["a", "b", "c"]
-
-
-def count():
-    return len(flows)
-
-
-def broken():
-    raise LookupError("no such table")
+from support.active_flows import broken, count, flows
 
 
 @expects(change("active_flows", count).by(1))

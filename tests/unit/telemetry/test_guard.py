@@ -16,8 +16,7 @@ from opentelemetry.trace import StatusCode
 from deltaspan import _process, change, collect_reports, current_causal_tag, expects
 from deltaspan._telemetry import Instruments, _events, install, instruments
 from deltaspan._telemetry import _values as _state
-
-flows: list[str] = []
+from support.active_flows import count, flows
 
 
 class TelemetryFault(Exception):
@@ -26,10 +25,6 @@ class TelemetryFault(Exception):
 
 def fault(*args, **kwargs):
     raise TelemetryFault("telemetry is broken")
-
-
-def count():
-    return len(flows)
 
 
 @expects(change("flows", count).by(1))

@@ -6,22 +6,9 @@ import pytest
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from deltaspan import change, collect_reports, expects, observe, unchanged, window
+from support.active_flows import broken, count, flows
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-flows: list[str] = []
-
-
-@pytest.fixture(autouse=True)
-def three_flows():
-    flows[:] = ["a", "b", "c"]
-
-
-def count():
-    return len(flows)
-
-
-def broken():
-    raise LookupError("no such table")
 
 
 def creating(*, lying=False):

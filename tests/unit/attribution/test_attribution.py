@@ -1,11 +1,17 @@
-"""Who is held to have made a change: `origin`, beside how that is known."""
+"""Attribution and origin of a change."""
 
+import contextlib
+import logging
 import pickle
 import threading
+from itertools import product
+from typing import get_args
 
 import pytest
 
 from deltaspan import Window, change, expects, observe, tagged, unchanged, window
+from deltaspan._attribution_kinds import ATTRIBUTION_KINDS, AttributionKind, choose_attribution
+from deltaspan.typing import Attribution
 from support.overlapping import Overlap, together
 from support.signed import Table
 
@@ -231,3 +237,93 @@ def test_without_a_change_event_and_counter_have_no_origin(recorded, rows):
 
     assert "delta.check.origin" not in recorded.event.attributes
     assert ["delta.check.origin" in attributes for attributes in counted] == [False]
+
+
+# The table of attributions ------------------------------------------------------------------------------
+
+
+def test_every_attribution_has_its_kind():
+    assert set(ATTRIBUTION_KINDS) == set(get_args(Attribution))
+    assert all(isinstance(kind, AttributionKind) for kind in ATTRIBUTION_KINDS.values())
+
+
+@pytest.mark.parametrize(
+    ("attribution", "tolerates_rivals", "is_known", "includes_unverified"),
+    [
+        ("causal_tag", True, True, False),
+        ("exclusive", False, True, False),
+        ("scoped", False, False, True),
+        ("window", False, False, True),
+    ],
+)
+def test_the_consequences_of_each_attribution(attribution, tolerates_rivals, is_known, includes_unverified):
+    kind = ATTRIBUTION_KINDS[attribution]
+
+    assert kind.tolerates_rivals is tolerates_rivals
+    assert kind.is_known_without_verdict is is_known
+    assert kind.includes_unverified_writers is includes_unverified
+
+
+def test_the_strongest_attribution_is_chosen():
+    chosen = [
+        choose_attribution(uses_tag=tag, is_locked=lock, is_scoped=scope)
+        for tag, lock, scope in product((True, False), repeat=3)
+    ]
+
+    assert chosen == ["causal_tag"] * 4 + ["exclusive"] * 2 + ["scoped", "window"]
+
+
+# Writers that nobody excludes ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def said(caplog):
+    caplog.set_level(logging.INFO, "deltaspan")
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+def adding(check):
+    rows = []
+
+    @expects(check(rows))
+    def add(tenant="acme"):
+        rows.append(1)
+
+    return add
+
+
+def test_a_pass_by_window_says_who_else_could_have_written_and_the_cure(said):
+    adding(lambda rows: change("rows", lambda: len(rows)).by(1))()
+
+    [message] = said()
+    assert message == (
+        "rows: a change was credited to an action (attribution window) because no other verified action of "
+        "this process could have made it. What another process writes, or code that is not verified, would "
+        "be credited as well. If others may write there, let the probe take causal_tag and read only rows "
+        "that carry it, or hold a lock that they take, too: .exclusively(lock)"
+    )
+
+
+def test_it_is_said_once_for_each_metric(said):
+    for name in ("rows", "flows"):
+        act = adding(lambda rows, name=name: change(name, lambda tenant: len(rows)).by(1))
+        act()
+        act()
+
+    assert [message.partition(":")[0] for message in said()] == ["rows", "flows"]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda rows: change("rows", lambda: len(rows)).by(2),
+        lambda rows: unchanged("rows", lambda: 0),
+        lambda rows: change("rows", lambda causal_tag: len(rows)).by(1),
+        lambda rows: change("rows", lambda: len(rows)).by(1).exclusively(contextlib.nullcontext()),
+    ],
+    ids=["failed", "unchanged", "by causal tag", "by lock"],
+)
+def test_nothing_is_said_where_no_change_was_credited_for_want_of_others(check, said):
+    adding(check)()
+
+    assert said() == []

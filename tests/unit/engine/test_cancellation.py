@@ -1,0 +1,339 @@
+"""Cancelled actions, on asyncio and on trio: the window closes, no async probe is read again."""
+
+import asyncio
+import gc
+import sys
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged
+from support.flows import Flows
+from support.process import open_windows
+
+
+async def test_a_cancelled_action_is_reported_without_reading_async_probes_again(flows):
+    error = asyncio.CancelledError("stop")
+
+    @expects(
+        change("later", flows.count_later),
+        change("now", flows.count),
+        unchanged("users", lambda: 2),
+        observe("load", flows.count_later),
+    )
+    async def act():
+        flows.rows.append(1)
+        raise error
+
+    with collect_reports() as reports, pytest.raises(asyncio.CancelledError) as caught:
+        await act()
+
+    assert caught.value is error
+    assert flows.awaited_reads == 2
+    found = [(check.outcome, check.reason, check.pre_state, check.post_state) for check in reports[0]]
+    assert found == [
+        ("inconclusive", "action_failed", 0, None),
+        ("inconclusive", "action_failed", 0, 1),
+        ("pass", None, 2, 2),
+        ("inconclusive", "action_failed", 0, None),
+    ]
+
+
+async def test_a_task_that_is_cancelled_in_its_action_closes_the_window(flows):
+    @expects(change("flows", flows.count_later))
+    async def act():
+        await asyncio.sleep(60)
+
+    with collect_reports() as reports:
+        task = asyncio.ensure_future(act())
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert [report.outcome for report in reports] == ["inconclusive"]
+    assert open_windows() == {}
+
+
+@pytest.mark.parametrize("read", [1, 2], ids=["before the action", "after the action"])
+async def test_a_task_that_is_cancelled_while_a_probe_is_read_closes_the_window(read):
+    reads = []
+
+    async def probe():
+        reads.append(1)
+        await asyncio.sleep(60 if len(reads) == read else 0)
+
+    @expects(change("flows", probe))
+    async def act():
+        pass
+
+    task = asyncio.ensure_future(act())
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert len(reads) == read
+    assert open_windows() == {}
+
+
+async def test_an_action_that_survives_its_cancellation_is_judged_in_full(flows):
+    @expects(change("flows", flows.count_later).by(1))
+    async def act():
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            flows.rows.append(1)
+            return "kept"
+
+    with collect_reports() as reports:
+        task = asyncio.ensure_future(act())
+        await asyncio.sleep(0.01)
+        task.cancel()
+        assert await task == "kept"
+
+    assert reports[0].outcome == "pass"
+
+
+async def test_an_action_that_is_timed_out_is_reported(flows):
+    @expects(change("flows", flows.count))
+    async def act():
+        await asyncio.sleep(60)
+
+    with collect_reports() as reports, pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(act(), 0.01)
+
+    assert [report["flows"].reason for report in reports] == ["action_failed"]
+
+
+class Pause:
+    """What hands control back once, to whoever drives the coroutine by hand."""
+
+    def __await__(self):
+        yield
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("stop"), SystemExit(3), GeneratorExit()], ids=repr)
+def test_whatever_an_action_raises_is_raised_without_reading_async_probes_again(flows, error):
+    @expects(change("flows", flows.count), unchanged("users", lambda: 2), observe("load", flows.count_later))
+    async def act():
+        raise error
+
+    with collect_reports() as reports, pytest.raises(type(error)) as caught:
+        drive(act())
+
+    assert caught.value is error
+    assert flows.awaited_reads == 1
+    assert [(check.outcome, check.reason) for check in reports[0]] == [
+        ("inconclusive", "action_failed"),
+        ("pass", None),
+        ("inconclusive", "action_failed"),
+    ]
+
+
+def drive(coroutine):
+    while True:
+        coroutine.send(None)
+
+
+def closed(coroutine):
+    coroutine.close()
+
+
+def dropped(coroutine):
+    del coroutine
+    gc.collect()
+
+
+@pytest.mark.parametrize("left", [closed, dropped])
+def test_a_coroutine_that_is_left_in_its_action_closes_the_window(flows, left):
+    @expects(change("flows", flows.count), unchanged("users", lambda: 2))
+    async def act():
+        await Pause()
+
+    with collect_reports() as reports:
+        coroutines = [act()]
+        coroutines[0].send(None)
+        left(coroutines.pop())
+
+    assert [(check.outcome, check.reason) for check in reports[0]] == [
+        ("inconclusive", "action_failed"),
+        ("pass", None),
+    ]
+    assert open_windows() == {}
+
+
+# Timeouts, task groups and cancel scopes ----------------------------------------------------------------
+
+
+@pytest.fixture
+def any_loop_flows():
+    """A state that asyncio and trio can read."""
+    return Flows(anyio.lowlevel.checkpoint)
+
+
+@pytest.fixture
+def wait(any_loop_flows):
+    @expects(
+        change("later", any_loop_flows.count_later),
+        change("now", any_loop_flows.count),
+        unchanged("users", lambda: 1),
+    )
+    async def wait():
+        any_loop_flows.rows.append(1)
+        await anyio.sleep(60)
+
+    return wait
+
+
+@pytest.fixture
+def yielding(any_loop_flows):
+    @expects(
+        change("later", any_loop_flows.count_later),
+        change("now", any_loop_flows.count),
+        unchanged("users", lambda: 1),
+    )
+    async def yielding():
+        any_loop_flows.rows.append(1)
+        yield 1
+        await anyio.sleep(60)
+
+    return yielding
+
+
+CANCELLED = [
+    ("later", "inconclusive", "action_failed", None),
+    ("now", "inconclusive", "action_failed", 1),
+    ("users", "pass", None, 1),
+]
+
+
+def verdicts(reports):
+    (report,) = reports
+    return [(check.metric, check.outcome, check.reason, check.post_state) for check in report]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="asyncio.timeout came with Python 3.11")
+async def test_an_action_within_a_timeout_is_reported(wait, any_loop_flows):
+    with collect_reports() as reports, pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await wait()
+
+    assert verdicts(reports) == CANCELLED
+    assert any_loop_flows.awaited_reads == 1
+    assert open_windows() == {}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="asyncio.TaskGroup came with Python 3.11")
+async def test_an_action_whose_task_group_fails_is_reported_and_the_group_fails_as_before(wait):
+    async def fail():
+        await asyncio.sleep(0.01)
+        raise LookupError("no such tenant")
+
+    async def both():
+        async with asyncio.TaskGroup() as group:
+            group.create_task(wait())
+            group.create_task(fail())
+
+    with collect_reports() as reports, pytest.raises(ExceptionGroup) as caught:  # noqa: F821  # Python 3.11
+        await both()
+
+    assert [repr(error) for error in caught.value.exceptions] == ["LookupError('no such tenant')"]
+    assert verdicts(reports) == CANCELLED
+
+
+BACKENDS = pytest.mark.parametrize("backend", ["asyncio", "trio"])
+
+
+@BACKENDS
+def test_an_action_within_a_cancel_scope_is_reported(wait, any_loop_flows, backend):
+    async def main():
+        with anyio.move_on_after(0.01) as scope:
+            await wait()
+        return scope.cancelled_caught, current_causal_tag()
+
+    with collect_reports() as reports:
+        assert anyio.run(main, backend=backend) == (True, None)
+
+    assert verdicts(reports) == CANCELLED
+    assert any_loop_flows.awaited_reads == 1
+
+
+@BACKENDS
+def test_an_async_generator_that_is_cancelled_within_a_step_is_reported(yielding, any_loop_flows, backend):
+    async def main():
+        with anyio.move_on_after(0.01) as scope:
+            async for _ in yielding():
+                pass
+        return scope.cancelled_caught
+
+    with collect_reports() as reports:
+        assert anyio.run(main, backend=backend)
+
+    assert verdicts(reports) == CANCELLED
+    assert any_loop_flows.awaited_reads == 1
+
+
+@BACKENDS
+def test_an_async_generator_that_is_closed_in_a_cancelled_scope_is_abandoned(
+    yielding, any_loop_flows, backend
+):
+    async def main():
+        with anyio.move_on_after(0.01):
+            acting = yielding()
+            try:
+                async for _ in acting:
+                    await anyio.sleep(60)
+            finally:
+                await acting.aclose()
+
+    with collect_reports() as reports:
+        anyio.run(main, backend=backend)
+
+    assert [(check.reason, check.post_state) for check in reports[0]] == [
+        ("abandoned", None),
+        ("abandoned", 1),
+        ("abandoned", 1),
+    ]
+    assert any_loop_flows.awaited_reads == 1
+
+
+@BACKENDS
+def test_a_cancel_scope_within_an_action_is_the_actions_own(any_loop_flows, backend):
+    @expects(change("flows", any_loop_flows.count_later).by(1), unchanged("users", flows_of_none))
+    async def act():
+        with anyio.move_on_after(0.01):
+            await anyio.sleep(60)
+        any_loop_flows.rows.append(1)
+
+    with collect_reports() as reports:
+        anyio.run(act, backend=backend)
+
+    assert [report.outcome for report in reports] == ["pass"]
+
+
+async def flows_of_none():
+    await anyio.lowlevel.checkpoint()
+    return 0
+
+
+@BACKENDS
+def test_actions_in_a_task_group_keep_their_own_tags(any_loop_flows, backend):
+    tags = []
+
+    @expects(unchanged("users", flows_of_none), name="act")
+    async def act():
+        first = current_causal_tag()
+        await anyio.sleep(0.01)
+        tags.append((first, current_causal_tag()))
+
+    async def main():
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(act)
+
+    anyio.run(main, backend=backend)
+
+    assert [first == later for first, later in tags] == [True] * 3
+    assert len({first for first, _ in tags}) == 3
