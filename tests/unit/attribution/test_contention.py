@@ -4,11 +4,12 @@ import asyncio
 import contextvars
 import re
 import threading
+from functools import partial
 
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged
-from support.overlapping import Overlap, together
+from support.overlapping import Overlap, run_in_threads, together
 
 CURES = (
     "so the change cannot be credited to one of them; scope the probe by an argument, tag what the action "
@@ -203,9 +204,7 @@ def test_an_ancestor_in_another_thread_is_no_rival_when_the_context_was_carried_
 
     @expects(check, name="outer")
     def outer():
-        thread = threading.Thread(target=contextvars.copy_context().run, args=(inner,))
-        thread.start()
-        thread.join()
+        run_in_threads(partial(contextvars.copy_context().run, inner))
 
     with collect_reports() as reports:
         outer()
@@ -219,12 +218,7 @@ def test_two_children_of_one_action_contend_with_each_other_and_not_with_it(over
 
     @expects(check, name="parent")
     def parent():
-        context = [contextvars.copy_context() for _ in range(2)]
-        threads = [threading.Thread(target=each.run, args=(child,)) for each in context]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(*[partial(contextvars.copy_context().run, child) for _ in range(2)])
 
     with collect_reports() as reports:
         parent()
@@ -298,9 +292,7 @@ def test_the_rival_that_is_named_is_never_a_descendant(overlap):
 
     @expects(check, name="parent")
     def parent():
-        thread = threading.Thread(target=contextvars.Context().run, args=(stranger,))
-        thread.start()
-        thread.join()
+        run_in_threads(partial(contextvars.Context().run, stranger))
         child()
 
     with collect_reports() as reports:

@@ -90,7 +90,7 @@ def test_an_action_that_did_nothing_does_not_pass_by_the_work_of_another_with_an
     @expects(check, on_report=reports.append)
     def writer(folder):
         started.set()
-        wrote.wait(5)
+        wrote.wait(60)
         count[0] += 1
 
     @expects(check, on_report=reports.append)
@@ -101,7 +101,7 @@ def test_an_action_that_did_nothing_does_not_pass_by_the_work_of_another_with_an
 
     thread = threading.Thread(target=writer, args=(Path("/srv/x"),))
     thread.start()
-    started.wait(5)
+    started.wait(60)
     idle(Path("/srv/x"))
     thread.join()
 

@@ -3,19 +3,23 @@
 import asyncio
 import gc
 import threading
-import time
 
 import pytest
 from filelock import FileLock
 
 from deltaspan import change, collect_reports, expects, window
 from support.process import held_locks, lock_threads
+from support.waiting import AsyncHang, cancel, reached
 
 
 @pytest.fixture(autouse=True)
 def _nothing_stays_held():
     yield
     assert held_locks() == {}
+
+
+def lock_threads_alive():
+    return {thread for thread in threading.enumerate() if thread.name == "deltaspan-lock"}
 
 
 def adding(lock, rows, *, name="add"):
@@ -64,49 +68,50 @@ async def test_a_computed_async_lock_is_awaited():
 
 
 async def test_the_event_loop_goes_on_while_a_blocking_lock_is_waited_for():
-    lock, ticks, rows = threading.Lock(), [], []
+    lock, rows = threading.Lock(), []
     lock.acquire()
+    released_anyway = threading.Timer(60, lock.release)
+    released_anyway.start()
 
     async def tick():
-        while True:
-            ticks.append(1)
+        for _ in range(5):
             await asyncio.sleep(0.005)
+        released_anyway.cancel()
+        lock.release()
 
     ticking = asyncio.ensure_future(tick())
-    threading.Timer(0.06, lock.release).start()
     with collect_reports() as reports:
         await adding(lock, rows)()
-    ticking.cancel()
+    await ticking
 
-    assert len(ticks) >= 5
-    assert reports[0]["rows"].timing.lock_seconds >= 0.04
+    assert 0 < reports[0]["rows"].timing.lock_seconds < 60
     assert not lock.locked()
 
 
 async def test_a_thousand_windows_on_one_blocking_lock_take_a_thread_each_in_turn():
-    lock, rows, most = threading.Lock(), [], [0]
+    lock, rows, most, before = threading.Lock(), [], [0], lock_threads_alive()
 
     @expects(change("rows", lambda: len(rows)).by(1).exclusively(lock))
     async def act():
-        most[0] = max(most[0], sum(thread.name == "deltaspan-lock" for thread in threading.enumerate()))
+        most[0] = max(most[0], len(lock_threads_alive() - before))
         rows.append(1)
 
     outcomes = await run_together(act, 1000)
 
     assert outcomes == ["pass"] * 1000
-    assert most[0] <= 3
+    assert most[0] <= 10  # some have done their work, and are about to end
 
 
 async def test_windows_that_compute_a_lock_anew_wait_without_a_thread_each(tmp_path):
-    rows, most = [], [0]
+    rows, most, before = [], [0], lock_threads_alive()
 
     @expects(change("rows", lambda: len(rows)).by(1).exclusively(lambda: FileLock(tmp_path / "rows.lock")))
     async def act():
-        most[0] = max(most[0], sum(thread.name == "deltaspan-lock" for thread in threading.enumerate()))
+        most[0] = max(most[0], len(lock_threads_alive() - before))
         rows.append(1)
 
     assert await run_together(act, 50) == ["pass"] * 50
-    assert most[0] <= 3
+    assert most[0] <= 10  # some have done their work, and are about to end
 
 
 async def test_a_nested_window_does_not_take_the_lock_again():
@@ -156,10 +161,9 @@ async def test_locks_of_two_event_loops_do_not_meet():
 
         asyncio.run(some())
 
-    began = time.perf_counter()
-    await asyncio.gather(asyncio.to_thread(elsewhere), asyncio.to_thread(elsewhere), run_together(act, 3))
+    threads = [asyncio.to_thread(elsewhere) for _ in range(2)]
+    await asyncio.wait_for(asyncio.gather(*threads, run_together(act, 3)), 60)
 
-    assert time.perf_counter() - began < 5
     assert [report.outcome for report in reports] == ["pass"] * 6
     assert len(rows) == 9
 
@@ -193,11 +197,9 @@ async def test_a_task_that_is_cancelled_while_it_waits_for_the_lock_ends_and_lea
     with collect_reports() as reports:
         task = asyncio.ensure_future(adding(lock, rows)())
         await asyncio.sleep(0.02)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await cancel(task)
     lock.release()
-    outcomes = await asyncio.wait_for(run_together(adding(lock, rows), 2), 5)
+    outcomes = await asyncio.wait_for(run_together(adding(lock, rows), 2), 60)
 
     assert reports[0]["rows"].reason == "abandoned"
     assert outcomes == ["pass", "pass"]
@@ -208,13 +210,15 @@ async def test_waits_that_are_given_up_leave_one_thread_behind_not_one_each():
     lock, rows = threading.Lock(), []
     lock.acquire()
     act = adding(lock, rows)
-    before = sum(thread.name == "deltaspan-lock" for thread in threading.enumerate())
+    before = lock_threads_alive()
     for _ in range(10):
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(act(), 0.005)
-    waiting = sum(thread.name == "deltaspan-lock" for thread in threading.enumerate()) - before
+        task = asyncio.ensure_future(act())
+        await reached(lambda: lock_threads_alive() - before)
+        await asyncio.sleep(0.005)
+        await cancel(task)
+    waiting = len(lock_threads_alive() - before)
     lock.release()
-    outcomes = await asyncio.wait_for(run_together(act, 2), 5)
+    outcomes = await asyncio.wait_for(run_together(act, 2), 60)
 
     assert waiting == 1
     assert outcomes == ["pass", "pass"]
@@ -232,40 +236,32 @@ async def test_a_task_that_is_cancelled_in_its_action_releases_a_lock_that_takes
             await asyncio.sleep(0.01)
             self.held = False
 
-    lock = OverTheNetwork()
+    lock, hang, held = OverTheNetwork(), AsyncHang(), []
 
     @expects(change("rows", lambda: 0).exclusively(lock))
     async def act():
-        await asyncio.sleep(60)
+        held.append(lock.held)
+        await hang()
 
-    task = asyncio.ensure_future(act())
-    await asyncio.sleep(0.01)
-    held = lock.held
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await hang.cancel(act())
 
-    assert (held, lock.held) == (True, False)
+    assert (held, lock.held) == ([True], False)
 
 
 async def test_a_task_that_is_cancelled_in_its_probe_releases_the_lock():
-    lock = asyncio.Lock()
+    lock, hang, held = asyncio.Lock(), AsyncHang(), []
 
     async def read():
-        await asyncio.sleep(60)
+        held.append(lock.locked())
+        await hang()
 
     @expects(change("rows", read).exclusively(lock))
     async def act():
         pass
 
-    task = asyncio.ensure_future(act())
-    await asyncio.sleep(0.01)
-    held = lock.locked()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await hang.cancel(act())
 
-    assert (held, lock.locked()) == (True, False)
+    assert (held, lock.locked()) == ([True], False)
 
 
 async def test_a_lock_that_raises_leaves_the_check_without_a_verdict_and_the_action_runs():

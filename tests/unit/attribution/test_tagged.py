@@ -3,10 +3,12 @@
 import re
 import threading
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, tagged, unchanged, window
+from support.overlapping import run_in_threads
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
@@ -363,11 +365,7 @@ class SharedTable:
                 add(count)
             found[index] = reports[0]["rows"]
 
-        threads = [threading.Thread(target=run, args=each) for each in enumerate(counts)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(*[partial(run, *each) for each in enumerate(counts)])
         return [found[index] for index in range(len(counts))]
 
 

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import threading
+from functools import partial
 
 import pytest
 
@@ -23,7 +24,9 @@ from deltaspan import (
 from deltaspan.causal_tag import current_causal_root, mint
 from deltaspan.causal_tag._descendants import DescendantTracker
 from deltaspan.exceptions import DefinitionValueError
+from support.overlapping import run_in_threads
 from support.process import tracked_roots, tracked_runs
+from support.waiting import wait_until
 
 ELSEWHERE = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
@@ -71,9 +74,7 @@ def test_rows_of_actions_within_an_action_are_its_own(table, nested):
 def test_rows_of_a_sibling_are_anothers(table, nested):
     with window("w", table.check().by(1)) as w:
         table.add()
-        thread = threading.Thread(target=nested)  # without the context, so that it is an outermost action
-        thread.start()
-        thread.join()
+        run_in_threads(nested)  # without the context, so that it is an outermost action
     assert (w.report["rows"].actual_delta, w.report["rows"].others) == (1, 2)
 
 
@@ -108,9 +109,7 @@ def test_a_run_that_another_process_called_is_known_by_the_root(table, nested):
             with adopt(headers):
                 nested()
 
-        thread = threading.Thread(target=serve)
-        thread.start()
-        thread.join()
+        run_in_threads(serve)
     assert w.report["rows"].passed, w.report["rows"].explanation
 
 
@@ -179,11 +178,7 @@ def test_nothing_is_kept_of_a_window_that_nobody_verified(table, nested):
             nested()
         del w
         gc.collect()
-        for _ in range(100):
-            if not tracked_runs():
-                break
-            threading.Event().wait(0.02)
-    assert not tracked_runs()
+        wait_until(lambda: not tracked_runs())
     assert reports is not None
 
 
@@ -272,9 +267,7 @@ def test_headers_within_an_action_make_what_takes_them_up_its_own(table):
             with adopt(headers), window("inner", observe("n", lambda: 0)):
                 table.add()
 
-        thread = threading.Thread(target=elsewhere)
-        thread.start()
-        thread.join()
+        run_in_threads(elsewhere)
 
     with collect_reports() as reports:
         act()
@@ -459,9 +452,7 @@ def test_a_row_of_a_run_beside_it_is_anothers(rooted_table):
     with window("outermost", observe("n", lambda: 0)):
         headers = causal_headers()
         with window("w", change("rows", rooted_table.probe).by(1)) as w:
-            thread = threading.Thread(target=taking_up, args=[headers])
-            thread.start()
-            thread.join()
+            run_in_threads(partial(taking_up, headers))
         reports.append(w.report["rows"])
 
     assert (reports[0].outcome, reports[0].others) == ("fail", 1)
@@ -483,11 +474,7 @@ def test_each_of_many_writers_below_one_run_is_told_from_the_others(rooted_table
 
     with window("outermost", observe("n", lambda: 0)):
         headers = causal_headers()
-        threads = [threading.Thread(target=write, args=[headers, n]) for n in (0, 2, 1, 1, 1, 1, 1, 1)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(*[partial(write, headers, n) for n in (0, 2, 1, 1, 1, 1, 1, 1)])
 
     assert {(n, check.outcome, check.untagged) for (n, _), check in found.items()} == {
         (0, "fail", 0),

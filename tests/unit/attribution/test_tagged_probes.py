@@ -16,6 +16,7 @@ import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, probe, tagged, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError
+from support.overlapping import run_in_threads
 
 
 def list_rows():
@@ -478,11 +479,7 @@ def test_fresh_iterators_are_told_apart_in_many_threads():
     def read():
         found.extend(by_tag() for _ in range(200))
 
-    threads = [threading.Thread(target=read) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_in_threads(*[read] * 8)
 
     assert found == [{1: None}] * 1600
 

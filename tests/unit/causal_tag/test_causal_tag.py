@@ -8,7 +8,6 @@ import os
 import pickle
 import random
 import re
-import threading
 import uuid
 from dataclasses import FrozenInstanceError
 
@@ -18,6 +17,7 @@ from opentelemetry.baggage.propagation import W3CBaggagePropagator
 
 from deltaspan import collect_reports, current_causal_tag, expects, observe, window
 from deltaspan.causal_tag import CausalTag, attempt_of, mint
+from support.overlapping import run_in_threads
 
 CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
@@ -181,9 +181,7 @@ def test_a_bare_thread_has_no_tag():
 
     @expects(CHECK)
     def outer():
-        thread = threading.Thread(target=lambda: seen.append(current_causal_tag()))
-        thread.start()
-        thread.join()
+        run_in_threads(lambda: seen.append(current_causal_tag()))
 
     outer()
     assert seen == [None]

@@ -22,6 +22,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
+from support.overlapping import run_in_threads
 from support.process import open_windows
 
 
@@ -201,11 +202,7 @@ def test_a_hundred_threads_may_run_one_decorated_function_at_once():
         counts[number] += 1
         return number
 
-    threads = [threading.Thread(target=lambda n=n: returned.append(act(n))) for n in counts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_in_threads(*[lambda n=n: returned.append(act(n)) for n in counts])
 
     assert sorted(returned) == list(range(100))
     assert [report.outcome for report in reports] == ["pass"] * 100

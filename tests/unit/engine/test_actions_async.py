@@ -27,6 +27,7 @@ from deltaspan import (
 )
 from deltaspan._workers import drain
 from support.process import open_windows
+from support.waiting import reached
 
 
 async def test_the_very_object_that_the_action_returns_is_returned(flows):
@@ -272,25 +273,23 @@ async def test_nothing_is_read_before_the_coroutine_is_awaited(flows):
 
 
 async def test_async_probes_are_read_together():
-    reading, most = set(), []
+    begun = []
 
     def probe_of(name):
         async def read():
-            reading.add(name)
-            most.append(len(reading))
-            await asyncio.sleep(0.01)
-            reading.discard(name)
+            begun.append(name)
+            await reached(lambda: len(begun) % 4 == 3)  # all three are being read
             return name
 
         return read
 
     @expects(*[change(name, probe_of(name)) for name in "abc"])
     async def act():
-        most.append(0)
+        begun.append("act")
 
     await act()
 
-    assert most == [1, 2, 3, 0, 1, 2, 3]
+    assert begun == [*"abc", "act", *"abc"]
 
 
 async def test_a_plain_probe_that_returns_an_awaitable_is_awaited(flows):

@@ -11,6 +11,7 @@ import pytest
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged
 from support.flows import Flows
 from support.process import open_windows
+from support.waiting import AsyncHang, reached
 
 
 async def test_a_cancelled_action_is_reported_without_reading_async_probes_again(flows):
@@ -41,16 +42,14 @@ async def test_a_cancelled_action_is_reported_without_reading_async_probes_again
 
 
 async def test_a_task_that_is_cancelled_in_its_action_closes_the_window(flows):
+    hang = AsyncHang()
+
     @expects(change("flows", flows.count_later))
     async def act():
-        await asyncio.sleep(60)
+        await hang()
 
     with collect_reports() as reports:
-        task = asyncio.ensure_future(act())
-        await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await hang.cancel(act())
 
     assert [report.outcome for report in reports] == ["inconclusive"]
     assert open_windows() == {}
@@ -58,38 +57,36 @@ async def test_a_task_that_is_cancelled_in_its_action_closes_the_window(flows):
 
 @pytest.mark.parametrize("read", [1, 2], ids=["before the action", "after the action"])
 async def test_a_task_that_is_cancelled_while_a_probe_is_read_closes_the_window(read):
-    reads = []
+    reads, hang = [], AsyncHang()
 
     async def probe():
         reads.append(1)
-        await asyncio.sleep(60 if len(reads) == read else 0)
+        await (hang() if len(reads) == read else asyncio.sleep(0))
 
     @expects(change("flows", probe))
     async def act():
         pass
 
-    task = asyncio.ensure_future(act())
-    await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await hang.cancel(act())
 
     assert len(reads) == read
     assert open_windows() == {}
 
 
 async def test_an_action_that_survives_its_cancellation_is_judged_in_full(flows):
+    hang = AsyncHang()
+
     @expects(change("flows", flows.count_later).by(1))
     async def act():
         try:
-            await asyncio.sleep(60)
+            await hang()
         except asyncio.CancelledError:
             flows.rows.append(1)
             return "kept"
 
     with collect_reports() as reports:
         task = asyncio.ensure_future(act())
-        await asyncio.sleep(0.01)
+        await hang.reached.wait()
         task.cancel()
         assert await task == "kept"
 
@@ -174,7 +171,21 @@ def any_loop_flows():
 
 
 @pytest.fixture
-def wait(any_loop_flows):
+def expiring():
+    """The time limits that expire as soon as the action waits."""
+    return []
+
+
+def expire(limits):
+    for limit in limits:
+        if isinstance(limit, anyio.CancelScope):
+            limit.deadline = 0
+        else:
+            limit.reschedule(0)
+
+
+@pytest.fixture
+def wait(any_loop_flows, expiring):
     @expects(
         change("later", any_loop_flows.count_later),
         change("now", any_loop_flows.count),
@@ -182,13 +193,14 @@ def wait(any_loop_flows):
     )
     async def wait():
         any_loop_flows.rows.append(1)
+        expire(expiring)
         await anyio.sleep(60)
 
     return wait
 
 
 @pytest.fixture
-def yielding(any_loop_flows):
+def yielding(any_loop_flows, expiring):
     @expects(
         change("later", any_loop_flows.count_later),
         change("now", any_loop_flows.count),
@@ -197,6 +209,7 @@ def yielding(any_loop_flows):
     async def yielding():
         any_loop_flows.rows.append(1)
         yield 1
+        expire(expiring)
         await anyio.sleep(60)
 
     return yielding
@@ -215,9 +228,11 @@ def verdicts(reports):
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="asyncio.timeout came with Python 3.11")
-async def test_an_action_within_a_timeout_is_reported(wait, any_loop_flows):
+async def test_an_action_within_a_timeout_is_reported(wait, any_loop_flows, expiring):
+    limit = asyncio.timeout(60)
+    expiring.append(limit)
     with collect_reports() as reports, pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.01):
+        async with limit:
             await wait()
 
     assert verdicts(reports) == CANCELLED
@@ -226,9 +241,9 @@ async def test_an_action_within_a_timeout_is_reported(wait, any_loop_flows):
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="asyncio.TaskGroup came with Python 3.11")
-async def test_an_action_whose_task_group_fails_is_reported_and_the_group_fails_as_before(wait):
+async def test_an_action_in_a_task_group_that_fails_is_reported(wait, any_loop_flows):
     async def fail():
-        await asyncio.sleep(0.01)
+        await reached(lambda: any_loop_flows.rows)
         raise LookupError("no such tenant")
 
     async def both():
@@ -247,9 +262,10 @@ BACKENDS = pytest.mark.parametrize("backend", ["asyncio", "trio"])
 
 
 @BACKENDS
-def test_an_action_within_a_cancel_scope_is_reported(wait, any_loop_flows, backend):
+def test_an_action_within_a_cancel_scope_is_reported(wait, any_loop_flows, expiring, backend):
     async def main():
-        with anyio.move_on_after(0.01) as scope:
+        with anyio.move_on_after(60) as scope:
+            expiring.append(scope)
             await wait()
         return scope.cancelled_caught, current_causal_tag()
 
@@ -261,9 +277,12 @@ def test_an_action_within_a_cancel_scope_is_reported(wait, any_loop_flows, backe
 
 
 @BACKENDS
-def test_an_async_generator_that_is_cancelled_within_a_step_is_reported(yielding, any_loop_flows, backend):
+def test_an_async_generator_that_is_cancelled_within_a_step_is_reported(
+    yielding, any_loop_flows, expiring, backend
+):
     async def main():
-        with anyio.move_on_after(0.01) as scope:
+        with anyio.move_on_after(60) as scope:
+            expiring.append(scope)
             async for _ in yielding():
                 pass
         return scope.cancelled_caught
@@ -280,10 +299,11 @@ def test_an_async_generator_that_is_closed_in_a_cancelled_scope_is_abandoned(
     yielding, any_loop_flows, backend
 ):
     async def main():
-        with anyio.move_on_after(0.01):
+        with anyio.move_on_after(60) as scope:
             acting = yielding()
             try:
                 async for _ in acting:
+                    expire([scope])
                     await anyio.sleep(60)
             finally:
                 await acting.aclose()

@@ -21,6 +21,7 @@ from deltaspan import (
 from deltaspan._workers import drain
 from support.flows import exhausted
 from support.process import open_windows
+from support.waiting import AsyncHang
 
 
 @pytest.fixture
@@ -250,17 +251,15 @@ async def test_cleaning_up_may_wait(flows):
 
 
 async def test_one_that_is_cancelled_within_a_step_is_reported(flows):
+    hang = AsyncHang()
+
     @expects(change("later", flows.count_later), unchanged("users", lambda: 1))
     async def act():
         yield 1
-        await asyncio.sleep(60)
+        await hang()
 
     with collect_reports() as reports:
-        task = asyncio.ensure_future(exhausted(act()))
-        await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await hang.cancel(exhausted(act()))
 
     assert [(check.outcome, check.reason) for check in reports[0]] == [
         ("inconclusive", "action_failed"),
@@ -270,6 +269,8 @@ async def test_one_that_is_cancelled_within_a_step_is_reported(flows):
 
 
 async def test_one_whose_consumer_is_cancelled_between_steps_is_abandoned(flows):
+    hang = AsyncHang()
+
     @expects(change("flows", flows.count))
     async def act():
         flows.rows.append(1)
@@ -279,14 +280,10 @@ async def test_one_whose_consumer_is_cancelled_between_steps_is_abandoned(flows)
     async def consume():
         async with contextlib.aclosing(act()) as acting:
             async for _ in acting:
-                await asyncio.sleep(60)
+                await hang()
 
     with collect_reports() as reports:
-        task = asyncio.ensure_future(consume())
-        await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await hang.cancel(consume())
 
     assert [report["flows"].reason for report in reports] == ["abandoned"]
 

@@ -76,11 +76,11 @@ def handling(handler):
 
 
 @contextmanager
-def alarm(handler, seconds=0.03):
+def alarm(handler):
+    """Yield a function that has a handler called shortly, in the main thread."""
     before = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.03)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -201,9 +201,9 @@ def test_a_probe_that_exits_by_itself_has_failed(read):
 def test_waiting_for_a_lock_can_be_interrupted():
     lock = threading.Lock()
     lock.acquire()
-    act = expects(change("rows", lambda: 0).exclusively(lock))(lambda: pytest.fail("it ran"))
-    with alarm(stop), pytest.raises(Stopped):
-        act()
+    check = change("rows", lambda: 0).exclusively(lambda: start() and lock)
+    with alarm(stop) as start, pytest.raises(Stopped):
+        expects(check)(lambda: pytest.fail("it ran"))()
     lock.release()
 
     assert held_locks() == {}
@@ -217,8 +217,8 @@ def test_waiting_for_the_lock_of_a_generator_can_be_interrupted():
     def act():
         yield pytest.fail("it ran")
 
-    with alarm(stop), pytest.raises(Stopped):
-        list(expects(change("rows", lambda: 0).exclusively(lock))(act)())
+    with alarm(stop) as start, pytest.raises(Stopped):
+        list(expects(change("rows", lambda: 0).exclusively(lambda: start() and lock))(act)())
     lock.release()
 
     assert lock.acquire(timeout=5)
@@ -227,17 +227,22 @@ def test_waiting_for_the_lock_of_a_generator_can_be_interrupted():
 @pytest.mark.parametrize("handler", [stop, expire])
 def test_waiting_for_a_read_with_a_time_limit_can_be_interrupted(handler):
     release = threading.Event()
-    act = expects(change("rows", release.wait).timeout(20))(lambda: pytest.fail("it ran"))
-    with alarm(handler), pytest.raises((Stopped, TimeoutError)) as caught:
-        act()
+    check = change("rows", lambda: start() and release.wait()).timeout(60)
+    with alarm(handler) as start, pytest.raises((Stopped, TimeoutError)) as caught:
+        expects(check)(lambda: pytest.fail("it ran"))()
     release.set()
 
     assert caught.traceback[-1].name == handler.__name__
 
 
 def test_polling_can_be_interrupted(recorded):
-    acting = Acting(change("rows", lambda: 0).by(1).eventually(20, every=0.5))
-    with alarm(stop, 0.1), pytest.raises(Stopped):
+    def read():
+        if acting.ran:
+            start()
+        return 0
+
+    acting = Acting(change("rows", read).by(1).eventually(60, every=5))
+    with alarm(stop) as start, pytest.raises(Stopped):
         acting.call()
 
     assert acting.ran == 1
@@ -379,7 +384,7 @@ class Late(Exception):
 
 @pytest.mark.parametrize("given", [None, Late, Late("too long")], ids=["Timeout", "class", "instance"])
 def test_a_timeout_of_gevent_around_an_action_stops_it(given):
-    acting = Acting(change("rows", lambda: gevent.sleep(5)))
+    acting = Acting(change("rows", lambda: gevent.sleep(60)))
     timeout = gevent.Timeout(0.02, given)
     with pytest.raises((gevent.Timeout, Late)) as caught, timeout:
         acting.call()
@@ -390,7 +395,7 @@ def test_a_timeout_of_gevent_around_an_action_stops_it(given):
 
 @pytest.mark.parametrize("kind", [greenlet.GreenletExit, Late])
 def test_a_greenlet_of_gevent_that_is_killed_does_not_act(kind):
-    acting = Acting(change("rows", lambda: gevent.sleep(5)))
+    acting = Acting(change("rows", lambda: gevent.sleep(60)))
     ended = []
 
     def run():
@@ -441,16 +446,18 @@ def test_the_soft_time_limit_of_celery_stops_an_action():
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_cancelled_scope_of_anyio_stops_an_action_while_its_probe_is_awaited(backend):
     async def read():
-        await anyio.sleep(5)
+        scopes[0].deadline = 0
+        await anyio.sleep(60)
 
-    reports, ran = [], []
+    reports, ran, scopes = [], [], []
 
     @expects(change("rows", read), on_report=reports.append)
     async def act():
         ran.append(1)
 
     async def main():
-        with anyio.move_on_after(0.02) as scope:
+        with anyio.move_on_after(60) as scope:
+            scopes.append(scope)
             await act()
         return scope.cancelled_caught
 

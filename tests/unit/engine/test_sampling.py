@@ -1,13 +1,14 @@
 """`sampled`: a share of the runs is read, and a run stays whole."""
 
-import threading
 from contextvars import copy_context
+from functools import partial
 from uuid import UUID
 
 import pytest
 
 from deltaspan import adopt, change, collect_reports, expects, observe, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from support.overlapping import run_in_threads
 
 
 def outcomes_of(rate, runs):
@@ -120,11 +121,7 @@ def test_threads_of_one_root_agree():
         def inner():
             expects(check, on_report=lambda report: found.append(report["rows"].outcome))(lambda: None)()
 
-        threads = [threading.Thread(target=copy_context().run, args=(inner,)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(*[partial(copy_context().run, inner) for _ in range(4)])
 
     with collect_reports() as reports:
         outer()

@@ -5,7 +5,6 @@ import contextvars
 import inspect
 import logging
 import re
-import threading
 from functools import partial
 
 import pytest
@@ -24,6 +23,7 @@ from deltaspan import (
 )
 from deltaspan._config import Settings, settings
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from support.overlapping import run_in_threads
 
 pytestmark = pytest.mark.usefixtures("environ")
 
@@ -144,9 +144,7 @@ def test_a_thread_has_the_settings_of_a_block_only_if_it_carries_the_context():
 
     with override(on_failure="warn"):
         for run in (note, partial(contextvars.copy_context().run, note)):
-            thread = threading.Thread(target=run)
-            thread.start()
-            thread.join()
+            run_in_threads(run)
 
     assert found == ["record", "warn"]
 

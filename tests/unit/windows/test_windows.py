@@ -1,7 +1,6 @@
 """Windows by hand and in blocks, and their misuse."""
 
 import asyncio
-import threading
 from contextvars import ContextVar
 from types import MappingProxyType
 
@@ -19,6 +18,7 @@ from deltaspan import (
     unchanged,
     window,
 )
+from support.overlapping import run_in_threads
 from support.process import open_windows
 
 
@@ -85,13 +85,9 @@ def test_a_window_may_be_opened_in_one_function_and_closed_in_another(rows):
 
 def test_a_window_may_be_opened_in_one_thread_and_closed_in_another(rows):
     w = window("load", change("rows", rows.count).by(1))
-    opening = threading.Thread(target=w.capture_baseline)
-    opening.start()
-    opening.join()
+    run_in_threads(w.capture_baseline)
     rows.append(4)
-    closing = threading.Thread(target=w.verify)
-    closing.start()
-    closing.join()
+    run_in_threads(w.verify)
 
     assert w.report.outcome == "pass"
 
