@@ -156,7 +156,7 @@ def test_a_query_among_the_arguments_is_not_run():
     assert expects(change("rows", lambda query: 1))(lambda query: "done")(Query()) == "done"
 
 
-def test_what_an_action_attaches_stays_attached_and_the_tag_does_not():
+def test_a_context_that_an_action_attaches_stays_attached_without_the_tag():
     before = context.get_current()
 
     @expects(observe("rows", lambda: 1))

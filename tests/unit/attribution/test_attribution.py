@@ -101,7 +101,7 @@ def test_contention_that_is_ignored_leaves_the_change_to_the_action():
     ("modify", "origin"),
     [(lambda check: check, "unknown"), (lambda check: check.exclusively(LOCK), "this_action")],
 )
-def test_what_is_observed_is_credited_only_under_a_lock_because_nobody_looks_for_rivals(rows, modify, origin):
+def test_an_observed_change_is_credited_only_under_a_lock(rows, modify, origin):
     assert judged(modify(observe("rows", lambda: len(rows))), one_more(rows)).origin == origin
 
 

@@ -260,7 +260,7 @@ def test_a_state_that_must_stay_and_changed_is_contended_when_someone_else_wrote
     ]
 
 
-def test_a_state_that_must_stay_is_contended_by_whatever_else_was_open(overlap):
+def test_a_state_that_must_stay_is_contended_by_any_other_open_window(overlap):
     reports = together(
         expects(unchanged("rows", overlap.read))(overlap.act),
         expects(unchanged("rows", overlap.read))(lambda: overlap.act(adds=1)),
@@ -326,7 +326,7 @@ async def place_orders(*customers, who="culprit"):
 
 
 @pytest.mark.parametrize("runs", [3, 50])
-async def test_no_run_is_accused_of_what_another_may_have_done(runs):
+async def test_no_run_fails_for_a_change_that_another_may_have_made(runs):
     reports = await place_orders("culprit", *["innocent"] * (runs - 1))
 
     assert {(report.outcome, report["mine"].outcome, report["users"].reason) for report in reports} == {
@@ -343,7 +343,7 @@ async def test_the_explanation_names_three_runs_and_counts_the_rest():
     assert ", 6 more, so nobody knows which run changed it; " in said
 
 
-async def test_a_state_that_stayed_passes_whoever_was_there():
+async def test_a_state_that_stayed_passes_beside_other_runs():
     reports = await place_orders("a", "b", "c", who="nobody")
 
     assert [report.outcome for report in reports] == ["pass"] * 3
@@ -377,7 +377,7 @@ async def test_an_observing_run_may_have_changed_it_too():
     }
 
 
-async def test_what_a_nested_action_changed_is_the_outer_ones_own():
+async def test_a_change_of_a_nested_action_belongs_to_the_outer_action():
     users = {"ada", "bob"}
 
     @expects(observe("users", lambda: users))

@@ -45,7 +45,7 @@ async def test_deferred_async_calls_one_after_another_do_not_contend():
     assert outcomes(reports) == {"pass"}
 
 
-def test_what_is_read_later_is_credited_if_nobody_else_wrote():
+def test_a_later_read_is_credited_if_no_other_run_wrote():
     rows = []
     check = change("rows", lambda: len(rows)).by(1).eventually(5, every=0.01)
     act = expects(check, deferred=True)(lambda: None)
@@ -57,7 +57,7 @@ def test_what_is_read_later_is_credited_if_nobody_else_wrote():
     assert outcomes(reports) == {"pass"}
 
 
-def test_what_is_read_later_is_contended_if_somebody_wrote_since():
+def test_a_later_read_is_contended_if_another_run_wrote_since():
     rows = []
     late = expects(
         change("rows", lambda: len(rows)).by(1).eventually(5, every=0.01), name="late", deferred=True
@@ -114,7 +114,7 @@ def test_an_interrupt_while_the_post_state_is_read_ends_the_window():
     assert [report["rows"].reason for report in reports] == ["abandoned"]
 
 
-def test_what_a_caller_writes_after_a_deferred_call_is_not_credited_to_that_call():
+def test_a_write_of_the_caller_after_a_deferred_call_is_not_credited_to_that_call():
     rows = []
     late = expects(
         change("rows", lambda: len(rows)).by(1).eventually(5, every=0.01), name="late", deferred=True

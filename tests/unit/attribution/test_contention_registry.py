@@ -217,7 +217,7 @@ def before_each_line(act, handle):
 
 
 def test_a_handler_in_the_context_of_the_action_is_its_descendant_at_every_line(state):
-    """What it changes is the action's own, before, within or after its window."""
+    """Changes of the handler are the action's own, before, within or after its window."""
     save, handle = counting(state, "save"), counting(state, "handler")
     with collect_reports() as reports:
         for _ in before_each_line(save, handle):
@@ -241,7 +241,7 @@ def test_a_window_that_a_handler_opens_and_closes_leaves_nothing_behind_among_ot
     assert open_windows() == {}
 
 
-def test_a_window_that_is_open_notes_what_a_handler_opened_in_the_midst_of_a_step(state):
+def test_an_open_window_notes_a_window_that_a_handler_opened_within_a_step(state):
     save, handle = counting(state, "save"), counting(state, "handler")
     for _ in before_each_line(save, handle):
         pass

@@ -174,7 +174,7 @@ class Leaving:
 
 
 @pytest.mark.parametrize("argument", [Mute(), Leaving()], ids=["class", "equality"])
-def test_an_action_runs_whatever_its_argument_raises_when_it_is_asked_for_its_place(argument):
+def test_an_action_runs_although_its_argument_raises_when_it_is_asked_for_its_place(argument):
     rows, reports = [], []
 
     @expects(change("rows", lambda client: len(rows)).by(1), on_report=reports.append)

@@ -246,7 +246,7 @@ def test_a_lock_that_cannot_be_computed_leaves_the_check_without_a_verdict():
     assert report["rows"].explanation == "rows: its lock could not be taken: KeyError: 'acme'"
 
 
-def test_what_is_computed_must_be_a_lock():
+def test_a_computed_lock_must_be_a_lock():
     report = run(expects(change("rows", lambda: 0).exclusively(lambda: 3))(lambda: None))
 
     assert report["rows"].explanation == (
@@ -286,7 +286,7 @@ def test_a_computed_lock_that_names_no_parameter_of_the_action_is_refused():
         expects(change("rows", lambda: 0).exclusively(lambda tenent: tenent), name="act")(lambda tenant: None)
 
 
-def test_what_is_no_lock_is_refused():
+def test_an_object_that_is_not_a_lock_is_refused():
     with pytest.raises(DefinitionTypeError, match="exclusively takes a lock, which is a context manager"):
         change("rows", len).exclusively(3)
     with pytest.raises(DefinitionValueError, match="was already set on"):

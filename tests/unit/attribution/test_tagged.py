@@ -59,7 +59,7 @@ def test_rows_of_others_do_not_count(table):
     assert explained(check) == ("rows changed by 1, as expected; 1 added by this run, 1 by others")
 
 
-def test_a_lie_is_not_covered_by_what_others_wrote(table):
+def test_a_lie_is_not_covered_by_rows_of_others(table):
     with window("w", change("rows", table.probe).by(1)) as w:
         table.add("b", tag="theirs")
 
@@ -136,7 +136,7 @@ def test_a_row_that_is_signed_anew_is_not_one_more():
     assert explained(w.report["rows"]).endswith("; 1 modified by this run")
 
 
-def test_a_pass_tells_what_was_added_and_what_was_overwritten():
+def test_a_pass_tells_added_and_overwritten_rows():
     table = Table(a="theirs")
     with window("w", change("rows", table.probe).by(1)) as w:
         table.sign("a")
@@ -185,7 +185,7 @@ def test_a_row_that_an_ancestor_made_is_not_mine(table):
     assert (nested.report["rows"].outcome, nested.report["rows"].untagged) == ("inconclusive", -1)
 
 
-def test_what_stays_within_a_row_is_not_looked_at(table):
+def test_changes_within_a_row_are_not_looked_at(table):
     table.rows = [{"id": 1, "tag": "theirs", "total": 5}]
     with window("w", change("rows", table.probe)) as w:
         table.rows[0]["total"] = 7
@@ -219,7 +219,7 @@ def test_what_stays_within_a_row_is_not_looked_at(table):
         lambda check: check.by(2).timeout(5),
     ],
 )
-def test_every_word_is_held_against_what_is_mine(table, say):
+def test_every_word_is_held_against_own_rows(table, say):
     with window("w", say(change("rows", table.probe))) as w:
         table.add("a")
         table.add("b")
@@ -229,7 +229,7 @@ def test_every_word_is_held_against_what_is_mine(table, say):
     assert w.report["rows"].outcome == "pass", w.report["rows"].explanation
 
 
-def test_what_is_ignored_is_left_out_of_a_computed_number_too(table):
+def test_ignored_rows_are_left_out_of_a_computed_number(table):
     with window("w", change("rows", table.probe).by(lambda result: result).ignoring("b")) as w:
         table.add("a")
         table.add("b")
@@ -248,7 +248,7 @@ def test_amounts_by_key_are_for_numbers_and_tags_are_none(table):
 # Unchanged and observed ------------------------------------------------------------------------------------
 
 
-def test_unchanged_holds_whatever_others_do(table):
+def test_unchanged_holds_beside_changes_of_others(table):
     with window("w", unchanged("rows", table.probe)) as w:
         table.add("b", tag="theirs")
 
@@ -258,7 +258,7 @@ def test_unchanged_holds_whatever_others_do(table):
     )
 
 
-def test_unchanged_fails_on_what_is_mine(table):
+def test_unchanged_fails_on_own_rows(table):
     with window("w", unchanged("rows", table.probe)) as w:
         table.add("a")
 
@@ -268,7 +268,7 @@ def test_unchanged_fails_on_what_is_mine(table):
     )
 
 
-def test_unchanged_has_no_verdict_on_what_nobody_signed():
+def test_unchanged_has_no_verdict_on_untagged_rows():
     table = Table(a="theirs")
     with window("w", unchanged("rows", table.probe)) as w:
         table.remove("a")
@@ -282,7 +282,7 @@ def test_unchanged_has_no_verdict_on_what_nobody_signed():
     )
 
 
-def test_unchanged_passes_when_what_nobody_signed_is_ignored():
+def test_unchanged_passes_if_untagged_rows_are_ignored():
     table = Table(a="theirs")
     with window("w", unchanged("rows", table.probe).ignoring("a")) as w:
         table.remove("a")
@@ -298,7 +298,7 @@ def test_unchanged_is_judged_as_it_is_where_contention_is_ignored():
     assert w.report["rows"].outcome == "pass"
 
 
-def test_an_action_that_raises_is_held_to_what_is_mine(table):
+def test_an_action_that_raises_is_held_to_its_own_rows(table):
     w = window("w", change("rows", table.probe).by(1).or_unchanged_on_error())
     with suppress(KeyError), w:
         table.add("b", tag="theirs")
@@ -307,7 +307,7 @@ def test_an_action_that_raises_is_held_to_what_is_mine(table):
     assert w.report["rows"].outcome == "pass"
 
 
-def test_an_action_that_raises_tells_what_each_did(table):
+def test_an_action_that_raises_tells_the_changes_of_each_run(table):
     with suppress(KeyError), window("w", change("rows", table.probe).by(1)) as w:
         table.add("b", tag="theirs")
         raise KeyError("no")

@@ -91,7 +91,7 @@ def test_two_windows_within_each_other_know_the_same_descendants(table, nested):
     assert (outer.report["rows"].outcome, w.report["rows"].outcome) == ("pass", "pass")
 
 
-def test_what_took_up_the_headers_of_a_window_by_hand_descends_from_it(table, nested):
+def test_a_run_that_adopts_the_headers_of_a_window_descends_from_it(table, nested):
     w = window("w", table.check().by(2))
     w.capture_baseline()
     with adopt(w.causal_headers()):
@@ -136,7 +136,7 @@ async def test_tasks_that_descend_from_a_run_are_its_own(table):
     assert w.report["rows"].passed
 
 
-# What is kept ----------------------------------------------------------------------------------------------
+# Tracked runs ----------------------------------------------------------------------------------------------
 
 
 def test_nothing_is_kept_of_runs_that_no_check_on_rows_asks_about(nested):
@@ -145,14 +145,14 @@ def test_nothing_is_kept_of_runs_that_no_check_on_rows_asks_about(nested):
         assert not tracked_runs()
 
 
-def test_what_is_kept_is_kept_as_long_as_the_window_is_open(table, nested):
+def test_descendants_are_kept_as_long_as_the_window_is_open(table, nested):
     with window("w", table.check().by(2)):
         nested()
         assert len(tracked_runs()) == 3
     assert not tracked_runs()
 
 
-def test_what_the_inner_window_asked_for_is_kept_for_the_outer_one(table, nested):
+def test_descendants_that_the_inner_window_tracks_are_kept_for_the_outer_one(table, nested):
     with window("outer", table.check()):
         with window("w", table.check()):
             nested()
@@ -258,7 +258,7 @@ def test_a_descendant_that_is_no_tag_is_refused(table):
         Window.from_json(sign(content, None), table.check().by(1))
 
 
-def test_headers_within_an_action_make_what_takes_them_up_its_own(table):
+def test_a_run_that_adopts_headers_of_an_action_is_its_own(table):
     @expects(table.check().by(1))
     def act():
         headers = causal_headers()
@@ -315,7 +315,7 @@ def worker(rooted_table):
 # A run of another process ----------------------------------------------------------------------------------
 
 
-def test_unchanged_has_no_verdict_on_what_an_unknown_process_of_this_run_wrote(rooted_table):
+def test_unchanged_has_no_verdict_on_rows_of_an_unknown_process_of_this_run(rooted_table):
     check = nested_check(unchanged("rows", rooted_table.probe), lambda: worker(rooted_table))
 
     assert came_to(check) == CONTENDED
@@ -341,7 +341,7 @@ def test_a_claim_fails_that_it_cannot_have_met(rooted_table):
     )
 
 
-def test_a_number_passes_on_what_is_known_and_tells_the_rest(rooted_table):
+def test_a_number_passes_on_known_rows_and_tells_the_rest(rooted_table):
     def act():
         rooted_table.add()
         worker(rooted_table)

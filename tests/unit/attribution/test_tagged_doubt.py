@@ -59,12 +59,12 @@ def test_a_claim_that_nothing_else_changes_has_no_verdict(table, say, collateral
 
 @pytest.mark.parametrize("collateral", COLLATERAL.values(), ids=COLLATERAL)
 @pytest.mark.parametrize("say", COUNTING.values(), ids=COUNTING)
-def test_a_claim_to_what_carries_the_tag_passes(table, say, collateral):
+def test_a_claim_to_tagged_rows_passes(table, say, collateral):
     assert table.judged(say, adding_one_with(table, collateral)).passed
 
 
 @pytest.mark.parametrize("say", [*EXCLUSIVE.values(), *COUNTING.values()], ids=[*EXCLUSIVE, *COUNTING])
-def test_what_others_signed_touches_no_claim(table, say):
+def test_rows_of_others_touch_no_claim(table, say):
     def act():
         table.add(9)
         table.add(1, tag="another")
@@ -73,7 +73,7 @@ def test_what_others_signed_touches_no_claim(table, say):
     assert table.judged(say, act).passed
 
 
-def test_what_nobody_signed_may_be_what_was_declared(table):
+def test_an_untagged_row_may_be_the_declared_one(table):
     def act():
         table.add(9)
         table.remove(1)
@@ -87,7 +87,7 @@ def test_any_row_that_nobody_signed_may_be_one_of_any(table):
     assert table.judged(lambda check: check.adding(), act).passed
 
 
-def test_what_nobody_signed_may_be_ignored(table):
+def test_untagged_rows_may_be_ignored(table):
     def act():
         table.add(9)
         table.remove(1)
@@ -95,7 +95,7 @@ def test_what_nobody_signed_may_be_ignored(table):
     assert table.judged(lambda check: check.adding(9).ignoring(1), act).passed
 
 
-def test_a_pass_in_doubt_says_what_else_changed_and_what_helps(table):
+def test_a_pass_in_doubt_names_the_other_change_and_the_cure(table):
     def act():
         table.add(9, tag="mine")
         table.remove(1)
@@ -118,7 +118,7 @@ def test_beside_only_it_says_to_name_it(table):
     assert "name it in .only(...) where others may do so" in check.explanation
 
 
-def test_a_pass_of_a_number_tells_what_was_removed(table):
+def test_a_pass_of_a_number_tells_the_removed_rows(table):
     check = table.judged(lambda check: check.by(1), adding_one_with(table, COLLATERAL["removed"]))
 
     assert check.explanation.endswith(
@@ -152,7 +152,7 @@ def test_where_contention_is_ignored_it_is_judged_as_it_is(table):
     ],
 )
 @pytest.mark.parametrize("meanwhile", [(), (2,)], ids=["alone", "others too"])
-def test_what_this_action_may_have_removed_is_no_fail(table, say, meanwhile):
+def test_a_removal_that_this_action_may_have_made_is_no_fail(table, say, meanwhile):
     assert came_to(table.judged(say, lambda: table.remove(1, *meanwhile))) == CONTENDED
 
 
@@ -172,7 +172,7 @@ def test_what_this_action_may_have_removed_is_no_fail(table, say, meanwhile):
         lambda check: check.from_({}).by(-1),
     ],
 )
-def test_what_no_removal_would_make_true_is_a_fail(table, say):
+def test_a_claim_that_no_removal_would_make_true_is_a_fail(table, say):
     assert table.judged(say, lambda: table.remove(1)).outcome == "fail"
 
 
@@ -184,7 +184,7 @@ def test_a_row_put_in_the_place_of_another_is_no_fail(table):
     assert came_to(table.judged(lambda check: check.by(0), act)) == CONTENDED
 
 
-def test_what_is_mine_and_was_not_declared_is_a_fail_whatever_was_removed(table):
+def test_an_own_row_that_was_not_declared_is_a_fail_beside_any_removal(table):
     def act():
         table.remove(1)
         table.add(9)
@@ -201,7 +201,7 @@ def test_a_row_without_a_tag_could_have_carried_one_so_that_is_a_fail(table):
     )
 
 
-def test_a_fail_in_doubt_says_what_is_gone_and_what_helps(table):
+def test_a_fail_in_doubt_names_the_removed_row_and_the_cure(table):
     check = table.judged(lambda check: check.by(-1), lambda: table.remove(1))
 
     assert check.explanation == (
@@ -216,7 +216,7 @@ def test_a_row_marked_as_deleted_says_by_whom(table):
     assert table.judged(lambda check: check.modifying(1), lambda: table.add(1)).passed
 
 
-def test_both_kinds_of_what_nobody_signed_are_told(table):
+def test_both_kinds_of_untagged_changes_are_told(table):
     def act():
         table.remove(1)
         table.add(9, tag=None)
@@ -281,7 +281,7 @@ def test_an_end_is_judged_where_nobody_else_writes(table):
     assert table.judged(say, lambda: table.add(9)).passed
 
 
-def test_an_end_is_judged_where_what_others_write_is_ignored(table):
+def test_an_end_is_judged_where_contention_is_ignored(table):
     def act():
         table.add(9)
         table.add(8, tag="another")
@@ -292,7 +292,7 @@ def test_an_end_is_judged_where_what_others_write_is_ignored(table):
     assert table.judged(say, act).passed
 
 
-def test_a_start_is_judged_whoever_writes(table):
+def test_a_start_is_judged_beside_any_writer(table):
     def act():
         table.add(9)
         table.add(8, tag="another")

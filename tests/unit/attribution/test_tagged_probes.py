@@ -23,7 +23,7 @@ def list_rows():
     return []
 
 
-def test_it_needs_what_the_probe_needs():
+def test_it_needs_the_parameters_of_the_probe():
     def list_orders(tenant, /, status="new", *, causal_tag=None):
         return []
 
@@ -32,7 +32,7 @@ def test_it_needs_what_the_probe_needs():
     )
 
 
-def test_what_the_probe_names_scopes_it_and_is_passed_on():
+def test_the_parameters_of_the_probe_scope_it_and_are_passed_on():
     seen = []
 
     def list_orders(tenant, causal_tag):
@@ -254,7 +254,7 @@ def test_rows_may_come_one_by_one():
     assert state_of({"id": n, "tag": None} for n in range(3)) == dict.fromkeys(range(3))
 
 
-# What is missing -------------------------------------------------------------------------------------------
+# Missing columns -------------------------------------------------------------------------------------------
 
 
 def verdict(rows, before=(), **options):
@@ -283,7 +283,7 @@ def verdict(rows, before=(), **options):
         (3, "no 'id', which key= names (it is of type int)"),
     ],
 )
-def test_a_row_that_lacks_what_was_named_leaves_no_verdict(row, sentence):
+def test_a_row_that_lacks_a_named_column_leaves_no_verdict(row, sentence):
     check = verdict([row])
 
     assert (check.outcome, check.reason) == ("inconclusive", "probe_failed")
@@ -354,7 +354,7 @@ def test_a_key_that_does_not_hash_leaves_no_verdict():
 @pytest.mark.parametrize(
     ("rows", "kind"), [({1: TAG}, "dict"), (3, "int"), ("rows", "str"), (None, "NoneType")]
 )
-def test_what_is_no_iterable_of_rows_leaves_no_verdict(rows, kind):
+def test_an_object_that_is_not_an_iterable_of_rows_leaves_no_verdict(rows, kind):
     check = verdict(rows)
 
     assert check.reason == "probe_failed"
@@ -389,7 +389,7 @@ def came_to(probe, act=lambda: None):
 
 
 class Cursor:
-    """What iterates over itself, as cursors do."""
+    """An object that iterates over itself, as cursors do."""
 
     def __iter__(self):
         return self
@@ -485,5 +485,5 @@ def test_fresh_iterators_are_told_apart_in_many_threads():
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])  # noqa: S301
-def test_what_was_read_here_is_not_known_to_a_copy(again):
+def test_iterators_read_here_are_not_known_to_a_copy(again):
     assert again(by_position(list_rows))() == {}

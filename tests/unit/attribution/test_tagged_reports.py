@@ -1,4 +1,4 @@
-"""What a tagged check tells: in its report, in text, on the wire, and when its states are redacted."""
+"""Reports of tagged checks: as text, on the wire, and with redacted states."""
 
 import copy
 import json
@@ -127,7 +127,7 @@ def test_the_event_of_another_check_carries_neither(recorded):
     assert not {"delta.check.others", "delta.check.untagged"} & recorded.event.attributes.keys()
 
 
-def test_what_others_did_is_as_bounded_as_any_state(recorded, environ):
+def test_changes_of_others_are_as_bounded_as_any_state(recorded, environ):
     environ(DELTASPAN_MAX_STATE_CHARS="64")
     rows = []
     with window("w", change("rows", tagged(lambda: rows, key="id", tag="tag")).adding(count=1)):
@@ -138,7 +138,7 @@ def test_what_others_did_is_as_bounded_as_any_state(recorded, environ):
 
 
 @pytest.mark.parametrize(("capture", "shown"), [("none", "(not captured)"), ("summary", "mapping of 3")])
-def test_what_others_did_leaves_no_more_than_states_do(recorded, environ, capture, shown):
+def test_changes_of_others_leave_no_more_than_states_do(recorded, environ, capture, shown):
     environ(DELTASPAN_CAPTURE_STATE=capture)
     run(named)
 

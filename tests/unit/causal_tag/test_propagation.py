@@ -71,7 +71,7 @@ def test_headers_carry_tag_and_trace_of_the_action(recorded):
     }
 
 
-def test_headers_are_w3c_whatever_propagator_is_configured(recorded, monkeypatch):
+def test_headers_are_w3c_with_any_configured_propagator(recorded, monkeypatch):
     monkeypatch.setattr(propagate, "propagator", CompositePropagator([]))
     assert isinstance(propagate.get_global_textmap(), TextMapPropagator)
 
@@ -355,7 +355,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("headers", WRONG.values(), ids=WRONG)
-def test_what_cannot_be_understood_is_ignored_without_a_word(headers, caplog):
+def test_headers_that_are_not_understood_are_ignored_silently(headers, caplog):
     with adopt(headers):
         tag, report = current_causal_tag(), reported(act)
 
@@ -371,7 +371,7 @@ def test_a_broken_tracestate_costs_no_trace_and_no_line_in_the_log(recorded, cap
     assert caplog.records == []
 
 
-def test_what_is_no_mapping_is_refused():
+def test_an_object_that_is_not_a_mapping_is_refused():
     with pytest.raises(DefinitionTypeError, match="adopt takes a mapping of headers, not list"), adopt([]):
         pass
 
@@ -387,7 +387,7 @@ def sent_under(header):
 
 
 @pytest.mark.parametrize("count", [178, 179, 180, 400])
-def test_the_tag_and_its_root_go_before_whatever_number_of_foreign_members(count, caplog):
+def test_the_tag_and_its_root_go_before_any_number_of_foreign_members(count, caplog):
     names = sent_under(f"{HEADERS['baggage']},{members(count)}")
 
     assert names[:2] == ["delta.causal_tag.id", "delta.causal_tag.root_id"]
@@ -396,7 +396,7 @@ def test_the_tag_and_its_root_go_before_whatever_number_of_foreign_members(count
 
 
 @pytest.mark.parametrize("count", [0, 179, 180, 400])
-def test_the_tag_and_its_root_are_read_behind_whatever_number_of_foreign_members(count):
+def test_the_tag_and_its_root_are_read_behind_any_number_of_foreign_members(count):
     with adopt({"baggage": f"{members(count)},{HEADERS['baggage']}"}):
         report = reported(act)
 

@@ -148,7 +148,7 @@ def test_a_probe_that_returns_the_live_state_cannot_move_the_baseline(state, mut
     assert reports[0].outcome == "pass"
 
 
-def test_what_an_action_does_to_context_variables_is_visible_to_its_caller(flows):
+def test_context_variables_that_an_action_sets_are_visible_to_its_caller(flows):
     variable = ContextVar("variable", default="before")
     act = expects(change("flows", flows.count))(lambda: variable.set("after"))
 
@@ -271,7 +271,7 @@ def test_an_exception_without_text_is_named_alone():
     assert report.explanation == "rows: before the action the probe raised OSError"
 
 
-def test_a_probe_that_returns_a_generator_is_incomparable_and_says_what_to_return():
+def test_a_probe_that_returns_a_generator_is_incomparable_and_names_the_cure():
     report = run(expects(change("rows", lambda: (row for row in ())))(lambda: None))["rows"]
 
     assert (report.outcome, report.reason) == ("inconclusive", "incomparable")
@@ -304,7 +304,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_whatever_an_action_raises_is_raised_and_the_states_are_recorded(error):
+def test_any_exception_of_an_action_is_raised_and_the_states_are_recorded(error):
     state = [0]
 
     @expects(
@@ -327,7 +327,7 @@ def test_whatever_an_action_raises_is_raised_and_the_states_are_recorded(error):
     assert open_windows() == {}
 
 
-def test_a_failed_action_is_explained_with_what_it_left_behind():
+def test_a_failed_action_is_explained_with_the_change_it_left_behind():
     state = [0]
 
     @expects(change("rows", lambda: state[0]).by(1))
@@ -340,7 +340,7 @@ def test_a_failed_action_is_explained_with_what_it_left_behind():
     )
 
 
-def test_an_action_that_failed_and_changed_what_must_stay_fails():
+def test_an_action_that_failed_and_changed_an_unchanged_state_fails():
     state = [0]
 
     @expects(unchanged("rows", lambda: state[0]))
@@ -421,7 +421,7 @@ def test_a_failure_can_be_logged_as_a_warning(caplog):
     ]
 
 
-def test_a_failure_can_be_raised_with_its_report_and_what_the_action_returned():
+def test_a_failure_can_be_raised_with_its_report_and_the_result():
     act = expects(change("rows", lambda: 1).by(1), on_failure="raise")(lambda: "done")
 
     with collect_reports() as reports, pytest.raises(DeltaCheckFailed) as caught:

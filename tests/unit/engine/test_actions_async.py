@@ -180,7 +180,7 @@ async def test_a_task_that_a_function_returns_is_returned_as_it_is(flows):
     assert await task == "done"
 
 
-async def test_what_an_action_does_to_context_variables_is_visible_to_its_caller(flows):
+async def test_context_variables_that_an_action_sets_are_visible_to_its_caller(flows):
     variable = ContextVar("variable", default="before")
 
     @expects(change("a", flows.count_later), change("b", flows.count_later))
@@ -205,7 +205,7 @@ async def test_the_causal_tag_is_current_inside_the_action_alone(flows):
     assert current_causal_tag() is None
 
 
-async def test_a_failure_can_be_raised_with_its_report_and_what_the_action_returned(flows):
+async def test_a_failure_can_be_raised_with_its_report_and_the_result(flows):
     @expects(change("flows", flows.count_later).by(1), on_failure="raise")
     async def act():
         return "done"

@@ -1,4 +1,4 @@
-"""What a run raised keeps no argument alive: it is freed when its caller lets go, without the collector."""
+"""Arguments are freed when the caller lets go, without the collector, although a run raised."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from deltaspan.probes import combine
 
 
 class Argument:
-    """What an action is given."""
+    """An argument of an action."""
 
 
 @pytest.fixture(autouse=True)

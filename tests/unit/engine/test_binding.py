@@ -28,7 +28,7 @@ def test_a_probe_reads_the_default_of_an_argument_that_was_left_out():
     assert read_by(lambda tenant: tenant, lambda tenant="acme": None) == "acme"
 
 
-def test_a_probe_names_only_what_it_needs_in_any_order():
+def test_a_probe_names_some_parameters_in_any_order():
     def action(a, b, c, d=4):
         pass
 
@@ -102,7 +102,7 @@ def test_a_probe_with_open_parameters_is_not_asked_for_them():
     assert read_by(probe, lambda name: None, 1) == ((), {})
 
 
-def test_a_partial_probe_needs_what_is_left():
+def test_a_partial_probe_needs_its_remaining_parameters():
     def probe(table, tenant):
         return [table, tenant]
 
@@ -186,7 +186,7 @@ def test_an_unbound_method_finds_self_among_its_arguments():
     assert reports[0]["rows"].pre_state == (7, "new")
 
 
-def test_a_partial_action_offers_what_is_left():
+def test_a_partial_action_offers_its_remaining_parameters():
     def action(table, tenant):
         pass
 
@@ -282,14 +282,14 @@ def test_a_computed_amount_that_is_no_number_makes_the_check_inconclusive(amount
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
 
 
-def test_a_window_offers_what_it_was_given_as_args():
+def test_a_window_offers_its_args():
     with window("block", observe("n", lambda tenant: tenant), args={"tenant": "acme"}) as w:
         pass
 
     assert w.report["n"].pre_state == "acme"
 
 
-def test_a_call_with_a_missing_argument_raises_what_the_action_raises():
+def test_a_call_with_a_missing_argument_raises_the_error_of_the_action():
     @expects(observe("n", lambda tenant: tenant))
     def act(tenant):
         pass

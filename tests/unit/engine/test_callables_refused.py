@@ -43,7 +43,7 @@ def test_a_function_that_makes_a_context_manager_is_refused_with_the_right_order
 
 
 @pytest.mark.parametrize("thing", [None, 3, "act", [len]], ids=repr)
-def test_what_cannot_be_called_is_refused(thing):
+def test_an_object_that_cannot_be_called_is_refused(thing):
     assert f"made this {type(thing).__name__}, which would never call it" in refusal(thing)
 
 
@@ -98,7 +98,7 @@ def test_a_tool_object_of_a_framework_is_refused_with_the_right_order(module, na
 @pytest.mark.parametrize(
     ("module", "name"), [("shop.agents", "FunctionTool"), ("shop", "Tool"), ("agents.own", "Runner")]
 )
-def test_a_callable_object_of_the_users_own_is_an_action_whatever_it_is_called(module, name):
+def test_a_callable_object_of_the_users_own_is_an_action_under_any_name(module, name):
     tool = tool_of(module, name)
     with collect_reports() as reports:
         expects(ROWS)(tool)()
@@ -126,7 +126,7 @@ STILL = change("rows", lambda: 3).by(0)
 
 
 class Registry:
-    """What hands a function back as it is, and holds it as frameworks do."""
+    """A registry that hands a function back as it is, and holds it as frameworks do."""
 
     def __init__(self, kind):
         self.kind = kind

@@ -105,14 +105,14 @@ async def test_an_action_that_is_timed_out_is_reported(flows):
 
 
 class Pause:
-    """What hands control back once, to whoever drives the coroutine by hand."""
+    """An awaitable that hands control back once to the driver of the coroutine."""
 
     def __await__(self):
         yield
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt("stop"), SystemExit(3), GeneratorExit()], ids=repr)
-def test_whatever_an_action_raises_is_raised_without_reading_async_probes_again(flows, error):
+def test_any_exception_of_an_action_is_raised_without_reading_async_probes_again(flows, error):
     @expects(change("flows", flows.count), unchanged("users", lambda: 2), observe("load", flows.count_later))
     async def act():
         raise error

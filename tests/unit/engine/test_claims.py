@@ -1,4 +1,4 @@
-"""What an action says of itself: `claim=`, in reports, in telemetry, and for `or_unchanged_on_error`."""
+"""The claim of an action about itself: in reports, in telemetry, and for `or_unchanged_on_error`."""
 
 import asyncio
 import logging
@@ -51,7 +51,7 @@ def report_of(action, *args, **kwargs):
     return report
 
 
-# What it says ----------------------------------------------------------------------------------------------
+# The claim -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_an_async_action_claims():
     assert reports[0].claim == "failure"
 
 
-def test_a_future_claims_what_it_comes_to():
+def test_a_future_claims_by_its_result():
     future = Future()
     save = saving(future)
     with collect_reports() as reports:
@@ -126,7 +126,7 @@ def test_a_future_claims_what_it_comes_to():
 # Generators ------------------------------------------------------------------------------------------------
 
 
-def test_a_generator_claims_by_what_it_returns():
+def test_a_generator_claims_by_its_return_value():
     @expects(ADDS_ONE, claim=says_ok)
     def save():
         yield 1
@@ -374,7 +374,7 @@ def test_a_computed_expectation_is_not_asked_for_after_a_claimed_failure():
     assert report_of(saving({"ok": False}, check=check)).outcome == "pass"
 
 
-def test_what_else_is_checked_does_not_depend_on_the_claim():
+def test_other_checks_do_not_depend_on_the_claim():
     checks = [unchanged("users", count), change("rows", count).by(1)]
 
     @expects(*checks, claim=says_ok)

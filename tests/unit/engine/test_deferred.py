@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from deltaspan import change, collect_reports, expects, observe
+from deltaspan import change, collect_reports, expects
 from deltaspan._engine import _deferred
 from deltaspan.exceptions import DefinitionValueError
 
@@ -76,15 +76,10 @@ def test_the_verdict_is_on_a_linked_span_of_the_same_trace(rows, recorded):
 
 
 def test_the_span_of_the_action_ends_with_the_action(rows, recorded):
-    may_read = threading.Event()
-
-    def probe():
-        assert not rows or may_read.wait(60)
-        return len(rows)
-
-    expects(observe("rows", probe), name="load", deferred=True)(lambda: rows.append(1))()
+    check = change("rows", lambda: len(rows)).by(2).eventually(60, every=0.01)
+    expects(check, name="load", deferred=True)(lambda: rows.append(1))()
     ended = [span.name for span in recorded.spans]
-    may_read.set()
+    rows.append(2)
     drained()
 
     assert ended == ["execute_tool load"]

@@ -64,7 +64,7 @@ def test_a_generator_is_judged_when_it_is_exhausted(fill):
     assert [report["flows"].explanation for report in reports] == ["flows changed by 2, as expected (0 → 2)"]
 
 
-def test_what_is_sent_reaches_the_body(flows):
+def test_a_sent_value_reaches_the_body(flows):
     @expects(observe("flows", flows.count))
     def echo():
         received = yield "ready"
@@ -81,7 +81,7 @@ def test_sending_to_one_that_has_not_begun_is_refused_as_before(fill):
         fill().send(1)
 
 
-def test_what_it_returns_reaches_whoever_delegates_to_it(fill):
+def test_its_return_value_reaches_a_delegating_generator(fill):
     def delegate():
         return (yield from fill("a", "b"))
 
@@ -96,7 +96,7 @@ def test_what_it_returns_reaches_whoever_delegates_to_it(fill):
     assert reports[0].outcome == "pass"
 
 
-def test_what_is_sent_and_thrown_passes_through_delegation(flows):
+def test_sent_values_and_thrown_exceptions_pass_through_delegation(flows):
     @expects(observe("flows", flows.count))
     def inner():
         try:
@@ -114,7 +114,7 @@ def test_what_is_sent_and_thrown_passes_through_delegation(flows):
     assert [next(delegating), delegating.send(1), delegating.throw(error)] == ["ready", 1, error]
 
 
-def test_an_expected_value_may_name_what_it_returns(flows):
+def test_an_expected_value_may_name_its_return_value(flows):
     @expects(change("flows", flows.count).by(lambda result: result))
     def act():
         flows.rows.append(1)
@@ -174,7 +174,7 @@ def test_an_exception_that_is_thrown_in_and_comes_out_has_at_most_one_frame_of_o
     assert frames_of_ours(caught.value) <= 1
 
 
-def test_what_is_thrown_in_can_be_caught_by_the_body(flows):
+def test_the_body_can_catch_a_thrown_exception(flows):
     @expects(change("flows", flows.count).by(1))
     def act():
         try:
@@ -191,7 +191,7 @@ def test_what_is_thrown_in_can_be_caught_by_the_body(flows):
     assert reports[0].outcome == "pass"
 
 
-def test_what_the_body_raises_after_it_caught_something_has_no_context_of_ours(flows):
+def test_an_exception_after_a_caught_one_has_no_context_of_ours(flows):
     @expects(observe("flows", flows.count))
     def act():
         with contextlib.suppress(LookupError):
@@ -207,7 +207,7 @@ def test_what_the_body_raises_after_it_caught_something_has_no_context_of_ours(f
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt("stop"), SystemExit(3), StopIteration(4)], ids=repr)
-def test_whatever_is_thrown_in_comes_out_as_from_a_bare_generator(flows, error):
+def test_a_thrown_exception_comes_out_as_from_a_bare_generator(flows, error):
     def act():
         yield 1
 
@@ -282,7 +282,7 @@ def test_interleaved_generators_each_keep_their_own_tag(flows):
     assert tags[0] != tags[1]
 
 
-def test_what_the_body_calls_is_its_child_and_what_the_consumer_calls_is_not(flows):
+def test_a_run_called_by_the_body_is_its_child_and_one_called_by_the_consumer_is_not(flows):
     inner = expects(observe("flows", flows.count), name="inner")(lambda: None)
 
     @expects(observe("flows", flows.count), name="outer")
@@ -328,7 +328,7 @@ def test_the_consumer_sees_the_context_variables_that_the_body_sets(flows):
     assert variable.get() == "after"
 
 
-def test_a_failure_can_be_raised_at_exhaustion_with_what_was_returned(flows):
+def test_a_failure_can_be_raised_at_exhaustion_with_the_return_value(flows):
     @expects(change("flows", flows.count).by(1), on_failure="raise")
     def act():
         yield 1

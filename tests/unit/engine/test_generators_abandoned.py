@@ -71,7 +71,7 @@ def test_it_is_explained_with_how_far_it_came(flows):
 
 
 @LEFT
-def test_a_check_that_counts_what_was_yielded_is_judged(flows, left):
+def test_a_check_that_names_yielded_is_judged(flows, left):
     fill = filling(flows, change("flows", flows.count).by(lambda yielded: yielded))
     with collect_reports() as reports:
         left(fill())
@@ -79,7 +79,7 @@ def test_a_check_that_counts_what_was_yielded_is_judged(flows, left):
     assert reports[0]["flows"].explanation == "flows changed by 1, as expected (0 → 1)"
 
 
-def test_what_was_yielded_is_known_at_exhaustion_too(flows):
+def test_yielded_is_known_at_exhaustion(flows):
     @expects(change("flows", flows.count).by(lambda yielded: yielded))
     def fill():
         for _ in range(3):
@@ -92,14 +92,14 @@ def test_what_was_yielded_is_known_at_exhaustion_too(flows):
     assert reports[0].outcome == "pass"
 
 
-def test_what_was_yielded_may_not_be_named_when_the_action_is_no_generator():
+def test_yielded_may_not_be_named_if_the_action_is_not_a_generator():
     with pytest.raises(DeltaspanError, match="needs 'yielded', which does not exist") as caught:
         expects(change("rows", len).by(lambda yielded: yielded))(lambda obj: None)
 
     assert isinstance(caught.value, TypeError)
 
 
-def test_a_probe_may_not_name_what_was_yielded():
+def test_a_probe_may_not_name_yielded():
     with pytest.raises(DeltaspanError, match="needs 'yielded', which does not exist"):
         expects(change("rows", lambda yielded: yielded))(iter_of_one)
 
@@ -166,7 +166,7 @@ def test_a_body_that_ends_quietly_when_it_is_closed_was_left_all_the_same(flows)
     assert reports[0]["flows"].reason == "abandoned"
 
 
-def test_what_cleaning_up_raises_is_raised_and_the_action_has_failed(flows):
+def test_an_exception_of_the_cleanup_is_raised_and_the_action_has_failed(flows):
     error = OSError("gone")
 
     @expects(change("flows", flows.count))

@@ -57,7 +57,7 @@ async def test_it_is_judged_when_it_is_exhausted(fill):
     assert [report["flows"].explanation for report in reports] == ["flows changed by 2, as expected (0 → 2)"]
 
 
-async def test_what_is_sent_reaches_the_body(flows):
+async def test_a_sent_value_reaches_the_body(flows):
     @expects(observe("flows", flows.count))
     async def echo():
         received = yield "ready"
@@ -69,7 +69,7 @@ async def test_what_is_sent_reaches_the_body(flows):
     assert [await echoing.asend(sent) for sent in (None, 1, 2)] == ["ready", 1, 2]
 
 
-async def test_what_is_thrown_in_can_be_caught_by_the_body(flows):
+async def test_the_body_can_catch_a_thrown_exception(flows):
     error = LookupError()
 
     @expects(change("flows", flows.count).by(1))
@@ -206,7 +206,7 @@ async def test_one_that_is_left_is_abandoned_and_no_async_probe_is_read_again(fl
 
 
 @LEFT
-async def test_a_check_that_counts_what_was_yielded_is_judged(flows, left):
+async def test_a_check_that_names_yielded_is_judged(flows, left):
     @expects(change("flows", flows.count).by(lambda yielded: yielded), on_failure="raise")
     async def act():
         while True:

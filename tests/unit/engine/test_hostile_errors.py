@@ -166,7 +166,7 @@ PLACES = [
 
 @hostile
 @pytest.mark.parametrize("place", PLACES)
-def test_the_action_returns_what_it_returns(place, kind, recorded, caplog):
+def test_the_result_of_the_action_is_returned(place, kind, recorded, caplog):
     with collect_reports() as reports:
         found = expects(place(kind), on_report=raising(kind), on_inconclusive="warn")(lambda: "acted")()
 
@@ -179,7 +179,7 @@ def test_the_action_returns_what_it_returns(place, kind, recorded, caplog):
 
 @hostile
 @pytest.mark.parametrize("place", PLACES)
-async def test_an_async_action_returns_what_it_returns(place, kind, recorded):
+async def test_the_result_of_an_async_action_is_returned(place, kind, recorded):
     async def act():
         return "acted"
 
@@ -260,7 +260,7 @@ def test_each_reason_has_words_that_quote_no_state():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_an_exception_is_described_by_its_class_and_what_it_says(kind, text):
+def test_an_exception_is_described_by_its_class_and_message(kind, text):
     assert describe(kind("said")) == text
 
 

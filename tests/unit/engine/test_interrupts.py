@@ -23,11 +23,11 @@ from support.process import held_locks, open_windows
 
 
 class Stopped(Exception):
-    """What a handler raises, as Celery's soft time limit is one."""
+    """The exception of a handler, as Celery's soft time limit is one."""
 
 
 class Killed(BaseException):
-    """What another thread sets."""
+    """An exception that another thread sets."""
 
 
 def leave(*_):
@@ -365,7 +365,7 @@ def test_an_exception_that_another_thread_sets_during_a_call_goes_on_if_it_is_no
 
 
 def test_a_compiled_library_that_raises_is_a_probe_that_failed():
-    # What stands for a compiled function in a traceback looks as if it had only just begun.
+    # The frame of a compiled function in a traceback looks as if it had only just begun.
     gevent_event = pytest.importorskip("gevent.event")
     failed = gevent_event.AsyncResult()
     failed.set_exception(LookupError("no such row"))

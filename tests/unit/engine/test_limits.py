@@ -123,7 +123,7 @@ async def test_a_probe_that_answers_in_time_is_judged_in_an_async_action():
     assert reports[0].outcome == "pass"
 
 
-async def test_what_a_probe_raises_in_time_is_the_reason():
+async def test_an_exception_of_a_probe_in_time_is_the_reason():
     async def read():
         raise OSError("gone")
 

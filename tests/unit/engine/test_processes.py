@@ -192,7 +192,7 @@ THROUGH_AN_OBJECT = {
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("get", "args"), THROUGH_A_CLASS.values(), ids=THROUGH_A_CLASS)
-def test_what_a_class_gives_pickles_as_what_it_gives_again(get, args, protocol):
+def test_an_attribute_of_a_class_pickles_by_name(get, args, protocol):
     loaded = pickle.loads(pickle.dumps(get(), protocol))  # noqa: S301  # our own bytes
 
     assert loaded == get()
@@ -202,7 +202,7 @@ def test_what_a_class_gives_pickles_as_what_it_gives_again(get, args, protocol):
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
 @pytest.mark.parametrize(("get", "args"), THROUGH_A_CLASS.values(), ids=THROUGH_A_CLASS)
-def test_what_a_class_gives_is_copied_as_what_it_gives_again(get, args, copied):
+def test_an_attribute_of_a_class_is_copied_by_name(get, args, copied):
     assert copied(get()) == get()
     assert copied({"tools": [get()]}) == {"tools": [get()]}
 
@@ -210,14 +210,14 @@ def test_what_a_class_gives_is_copied_as_what_it_gives_again(get, args, copied):
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("kind", [Tool, OwnTool])
 @pytest.mark.parametrize("get", THROUGH_AN_OBJECT.values(), ids=THROUGH_AN_OBJECT)
-def test_what_an_object_gives_pickles_with_that_object(get, kind, protocol):
+def test_a_bound_action_pickles_with_its_object(get, kind, protocol):
     loaded = pickle.loads(pickle.dumps(get(kind()), protocol))  # noqa: S301  # our own bytes
 
     assert loaded() == get(kind())()
 
 
 @pytest.mark.parametrize("get", THROUGH_AN_OBJECT.values(), ids=THROUGH_AN_OBJECT)
-def test_a_deep_copy_of_what_an_object_gives_acts_on_a_copy_of_it(get):
+def test_a_deep_copy_of_a_bound_action_acts_on_a_copy_of_its_object(get):
     tool = Tool()
     copied = copy.deepcopy(get(tool))
 
@@ -232,7 +232,7 @@ def test_a_deep_copy_of_an_object_and_its_method_keeps_the_two_together():
     assert act.__self__ is copied
 
 
-def test_what_has_no_qualified_name_is_refused_in_words():
+def test_an_action_without_a_qualified_name_is_not_pickled():
     with pytest.raises(pickle.PicklingError, match="a partial has none; decorate a function that calls it"):
         pickle.dumps(observed(functools.partial(len, "abc")))
 

@@ -102,7 +102,7 @@ def test_a_check_that_was_sampled_out_is_not_waited_for():
     assert opened.report["rows"].timing is None
 
 
-def test_the_metrics_count_what_was_skipped(recorded):
+def test_the_metrics_count_skipped_checks(recorded):
     with window("load", change("rows", lambda: 3).sampled(0)):
         pass
     counts = {

@@ -76,7 +76,7 @@ def test_a_block_goes_before_the_process_and_the_process_before_the_environment(
     assert getattr(settings(), name) == other
 
 
-def test_what_is_not_named_keeps_what_was_said_before(environ):
+def test_a_setting_that_is_not_named_keeps_its_value(environ):
     environ(DELTASPAN_PROPAGATE="off")
     configure(max_state_chars=64)
     configure(on_failure="warn")
@@ -96,7 +96,7 @@ def test_each_call_of_configure_reads_the_environment_anew(environ, monkeypatch)
     assert settings().on_failure == "warn"
 
 
-def test_what_configure_says_within_a_block_holds_there_unless_the_block_says_it():
+def test_configure_within_a_block_applies_to_settings_that_the_block_does_not_name():
     with override(on_failure="warn"):
         configure(on_failure="raise", max_state_chars=64)
         assert (settings().on_failure, settings().max_state_chars) == ("warn", 64)
@@ -149,7 +149,7 @@ def test_a_thread_has_the_settings_of_a_block_only_if_it_carries_the_context():
     assert found == ["record", "warn"]
 
 
-def test_an_action_says_for_itself_what_a_failure_does():
+def test_an_action_sets_its_own_policy_for_a_failure():
     quiet = expects(change("flows", lambda: 3).by(1), on_failure="record")(lambda: "created")
     with override(strict=True):
         assert quiet() == "created"
@@ -307,7 +307,7 @@ def test_the_environment_may_ask_for_warnings(environ, caplog):
     ]
 
 
-def test_what_the_code_says_wins_over_the_environment(environ):
+def test_the_code_wins_over_the_environment(environ):
     environ(DELTASPAN_ON_FAILURE="raise")
 
     assert expects(FAILING, on_failure="record")(lambda: "done")() == "done"

@@ -103,7 +103,7 @@ def test_actions_in_a_thread_are_collected_if_it_carries_the_context():
     assert names(reports) == ["carried"]
 
 
-async def test_what_is_disabled_is_collected_as_skipped(environ):
+async def test_a_disabled_action_is_collected_as_skipped(environ):
     environ(DELTASPAN_ENABLED="false")
     check = change("flows", lambda: 3).by(1)
 
@@ -137,7 +137,7 @@ async def test_what_is_disabled_is_collected_as_skipped(environ):
     assert not any(report.passed for report in reports)
 
 
-def test_what_a_probe_calls_is_not_collected():
+def test_an_action_that_a_probe_calls_is_not_collected():
     @expects(observe("flows", lambda: 3))
     def inner():
         return 3

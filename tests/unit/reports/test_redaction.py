@@ -92,7 +92,7 @@ CASES = {
     "by", [None, lambda state: "shown", lambda state: [][state]], ids=["whole", "by", "broken"]
 )
 @pytest.mark.parametrize("case", CASES)
-def test_no_state_leaves_whatever_comes_of_it(case, by, recorded, caplog, environ):
+def test_no_state_leaves_with_any_outcome(case, by, recorded, caplog, environ):
     environ(DELTASPAN_EVENT_SIGNAL="both")
     vault, says = CASES[case]
     vault = Vault(vault.state, vault.after)
@@ -104,7 +104,7 @@ def test_no_state_leaves_whatever_comes_of_it(case, by, recorded, caplog, enviro
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_search_finds_what_is_not_redacted(case, recorded, caplog):
+def test_the_search_finds_a_state_that_is_not_redacted(case, recorded, caplog):
     vault, says = CASES[case]
     vault = Vault(vault.state, vault.after)
     with collect_reports() as reports:
@@ -203,7 +203,7 @@ async def test_no_state_leaves_an_abandoned_window(recorded, caplog):
     assert leaks(recorded, caplog, reports[0]) == []
 
 
-async def test_no_state_leaves_by_what_an_event_loop_logs_of_a_probe_that_was_given_up(recorded, caplog):
+async def test_no_state_leaves_in_the_log_of_an_event_loop_on_an_abandoned_probe(recorded, caplog):
     async def read():
         try:
             await asyncio.sleep(60)
@@ -243,7 +243,7 @@ def test_no_operand_leaves_a_window_that_is_disabled(environ):
 # Parts that a redaction shows ---------------------------------------------------------------------------
 
 
-def test_what_capture_baseline_returns_is_redacted():
+def test_the_result_of_capture_baseline_is_redacted():
     hidden = window("load", change("secret", lambda: SECRET).redacted(), change("rows", lambda: 3))
     shown = window("load", change("secret", lambda: SECRET).redacted(by=len))
 
@@ -326,7 +326,7 @@ def test_a_redacted_report_says_whether_a_failed_action_left_a_trace(trace, sent
     assert reports[0]["balance"].explanation == f"balance {sentence}; its states are redacted"
 
 
-def test_by_says_what_may_be_shown():
+def test_by_names_the_part_that_may_be_shown():
     rows = ["a"]
     with window("add", change("rows", lambda: list(rows)).adding("b").redacted(by=len)) as opened:
         rows.append("b")
@@ -343,7 +343,7 @@ def test_by_that_raises_shows_nothing():
     assert opened.report["rows"].pre_state == REDACTED
 
 
-def test_what_by_shows_is_frozen():
+def test_the_part_that_by_shows_is_frozen():
     shared = [1]
     with window("add", observe("rows", lambda: 3).redacted(by=lambda state: shared)) as opened:
         pass

@@ -1,4 +1,4 @@
-"""What a report says, as a mapping, as JSON, as the pattern's Observable Signal, and to an agent."""
+"""Reports as a mapping, as JSON, as the pattern's Observable Signal, and for an agent."""
 
 import copy
 import json
@@ -233,7 +233,7 @@ def test_the_feedback_after_an_observation_makes_no_claim():
     assert report_of(MIXED[1]).feedback() == "create: no claim was made; the change was recorded."
 
 
-def test_the_feedback_after_a_failure_says_what_differs():
+def test_the_feedback_after_a_failure_names_the_difference():
     assert report_of(MIXED[0], MIXED[3]).feedback() == (
         "create: the change does not match what was expected.\n"
         "- fail: expected never to change by 1, but it changed by 0 (3 → 3)\n"
@@ -286,7 +286,7 @@ def test_the_error_that_carries_a_report_pickles():
     assert restored.report.to_dict() == caught.value.report.to_dict()
 
 
-# What a test runner shows ----------------------------------------------------------------------------------
+# Output in test runners -----------------------------------------------------------------------------------
 
 
 def test_the_repr_of_a_failed_check_says_metric_outcome_and_why():

@@ -159,7 +159,7 @@ def broken(record, monkeypatch, environ, arrange, caplog):
 
 
 @each_fault
-def test_an_action_returns_what_it_returns(broken):
+def test_the_result_of_an_action_is_returned(broken):
     assert create_flow("new")[0] == "new"
 
 

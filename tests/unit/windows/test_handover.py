@@ -67,7 +67,7 @@ def test_a_state_of_any_kind_is_compared_as_if_it_had_never_left():
     assert Window.from_json(text, unchanged("state", lambda: state)).verify().outcome == "pass"
 
 
-def test_checks_are_bound_by_metric_whatever_their_order(rows):
+def test_checks_are_bound_by_metric_in_any_order(rows):
     by_rows, users = change("rows", rows.count).by(1), unchanged("users", lambda: "Ada")
     text = opened(by_rows, users).to_json()
     rows.append(4)
@@ -201,7 +201,7 @@ def test_a_window_that_is_loaded_and_never_verified_is_abandoned(rows):
     assert [report["rows"].reason for report in received] == ["abandoned"]
 
 
-def test_what_wrote_meanwhile_before_it_was_handed_over_is_not_forgotten(rows):
+def test_a_writer_before_the_hand_over_is_not_forgotten(rows):
     check = change("rows", rows.count).by(1)
     w = opened(check)
     with window("other", change("rows", rows.count)):
@@ -428,7 +428,7 @@ def test_a_window_that_was_not_handed_over_tells_no_age(recorded, rows):
     assert "delta.check.baseline_age_ms" not in recorded.event.attributes
 
 
-def test_what_the_action_took_counts_from_the_baseline(rows, clock):
+def test_the_time_of_the_action_counts_from_the_baseline(rows, clock):
     check = change("rows", rows.count).by(0)
     text = handed_over(check)
     clock(100)

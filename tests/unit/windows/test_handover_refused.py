@@ -106,7 +106,7 @@ def test_a_window_whose_baseline_was_interrupted_has_nothing_to_hand_over():
     assert refusal(w.to_json)[1] == "window 'load' was verified already; there is nothing left to hand over"
 
 
-# What does not go into a text ----------------------------------------------------------------------------
+# States without a text -----------------------------------------------------------------------------------
 
 
 def test_a_state_without_an_exact_text_is_refused_and_the_window_stays_open():
@@ -334,7 +334,7 @@ def test_another_format_is_refused(check):
     ["", "{", "nonsense", "[" * 100_000, b"\xff", '{"kind": "deltaspan.window"', "9" * 5000],
     ids=["empty", "cut", "no JSON", "deep", "no UTF-8", "cut late", "a huge number"],
 )
-def test_what_is_no_json_is_refused(check, text):
+def test_a_text_that_is_not_json_is_refused(check, text):
     assert refusal_of_text(Window.from_json, text, check) == (
         [ValueError],
         f"{NOT_OURS} (it is not JSON, or was cut)",
@@ -360,7 +360,7 @@ def test_other_json_is_refused(check, document):
     assert refusal_of_text(Window.from_json, json.dumps(document), check) == ([ValueError], NOT_OURS)
 
 
-def test_what_is_no_text_is_refused(check):
+def test_an_object_that_is_not_a_text_is_refused(check):
     assert refusal_of_text(Window.from_json, {"kind": "deltaspan.window"}, check) == (
         [TypeError],
         "a window is handed over as text, not as dict",

@@ -30,7 +30,7 @@ def test_a_block_is_verified(rows):
     assert w.report["rows"].explanation == "rows changed by 1, as expected (3 → 4)"
 
 
-def test_a_window_is_what_window_makes(rows):
+def test_window_makes_a_window(rows):
     assert isinstance(window("load", change("rows", rows.count)), Window)
 
 
@@ -121,7 +121,7 @@ def test_a_block_inside_a_block_is_its_child(rows):
     assert inner.report.root_tag == outer.report.root_tag == outer.causal_tag
 
 
-def test_what_a_block_does_to_context_variables_stays(rows):
+def test_context_variables_that_a_block_sets_stay_set(rows):
     variable = ContextVar("variable", default="before")
 
     with window("load", observe("rows", rows.count)):
@@ -130,7 +130,7 @@ def test_what_a_block_does_to_context_variables_stays(rows):
     assert variable.get() == "after"
 
 
-def test_checks_may_name_what_was_given_as_args(rows):
+def test_checks_may_name_args(rows):
     with window(
         "load",
         change("rows", lambda table: table.count()).by(lambda count: count),
@@ -157,7 +157,7 @@ def test_a_result_may_be_none(rows):
     assert report["rows"].explanation == ("expected rows to change to None, but it stayed at 3 (3 → 3)")
 
 
-def test_a_block_may_say_what_its_result_is(rows):
+def test_a_block_may_set_its_result(rows):
     with window("load", change("rows", rows.count).by(lambda result: result)) as w:
         rows.append(4)
         w.result = 1
@@ -243,7 +243,7 @@ def test_a_window_never_opened_holds_nothing(rows):
     assert open_windows() == {}
 
 
-# What one window does not see ------------------------------------------------------------------------------
+# Windows beside each other ---------------------------------------------------------------------------------
 
 
 def test_a_change_that_is_taken_back_is_seen_by_the_windows_of_the_calls_alone():
