@@ -26,6 +26,7 @@ from deltaspan import _workers as _threads
 from deltaspan._engine import _deferred
 from deltaspan._state.codec import Unreadable, decode
 from support.process import open_windows
+from support.reports import reports_of
 
 EXITS = [SystemExit(2), GeneratorExit(), type("Outcome", (BaseException,), {})("failed")]
 
@@ -206,8 +207,7 @@ class Paid:
 def test_a_record_of_another_class_has_changed():
     states = iter([Pending(), Paid()])
 
-    with collect_reports() as reports:
-        expects(unchanged("order", lambda: next(states)))(lambda: None)()
+    reports = reports_of(expects(unchanged("order", lambda: next(states)))(lambda: None))
 
     assert reports[0]["order"].explanation == (
         "expected order to stay unchanged, but it became a Paid and was a Pending ({} → {})"
@@ -217,8 +217,7 @@ def test_a_record_of_another_class_has_changed():
 def test_a_record_in_a_collection_remembers_its_class():
     states = iter([[Pending(), Pending()], [Pending(), Paid()]])
 
-    with collect_reports() as reports:
-        expects(unchanged("orders", lambda: next(states)))(lambda: None)()
+    reports = reports_of(expects(unchanged("orders", lambda: next(states)))(lambda: None))
 
     assert reports[0].outcome == "fail"
 
@@ -228,8 +227,7 @@ def test_a_predicate_that_returns_a_coroutine_has_not_answered():
         return False
 
     check = change("rows", lambda: 1).satisfying(lambda delta: later(delta), "asked")
-    with collect_reports() as reports:
-        expects(check)(lambda: None)()
+    reports = reports_of(expects(check)(lambda: None))
 
     assert reports[0]["rows"].reason == "expectation_failed"
 

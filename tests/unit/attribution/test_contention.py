@@ -10,6 +10,7 @@ import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged
 from support.overlapping import Overlap, run_in_threads, together
+from support.reports import reports_of
 
 CURES = (
     "so the change cannot be credited to one of them; scope the probe by an argument, tag what the action "
@@ -188,8 +189,7 @@ def test_an_ancestor_is_no_rival(overlap):
         overlap.count += 1
 
     inner = expects(check, name="inner")(add)
-    with collect_reports() as reports:
-        expects(check, name="outer")(inner)()
+    reports = reports_of(expects(check, name="outer")(inner))
 
     assert [(report.action, report.outcome) for report in reports] == [("inner", "pass"), ("outer", "pass")]
 
@@ -206,8 +206,7 @@ def test_an_ancestor_in_another_thread_is_no_rival_when_the_context_was_carried_
     def outer():
         run_in_threads(partial(contextvars.copy_context().run, inner))
 
-    with collect_reports() as reports:
-        outer()
+    reports = reports_of(outer)
 
     assert [(report.action, report.outcome) for report in reports] == [("inner", "pass"), ("outer", "pass")]
 
@@ -220,8 +219,7 @@ def test_two_children_of_one_action_contend_with_each_other_and_not_with_it(over
     def parent():
         run_in_threads(*[partial(contextvars.copy_context().run, child) for _ in range(2)])
 
-    with collect_reports() as reports:
-        parent()
+    reports = reports_of(parent)
 
     assert [(report.action, report["rows"].reason) for report in reports] == [
         ("child", "contended"),
@@ -295,8 +293,7 @@ def test_the_rival_that_is_named_is_never_a_descendant(overlap):
         run_in_threads(partial(contextvars.Context().run, stranger))
         child()
 
-    with collect_reports() as reports:
-        parent()
+    reports = reports_of(parent)
 
     assert [report.action for report in reports] == ["child", "parent"]
     assert "but stranger (causal tag" in reports[1]["rows"].explanation

@@ -16,6 +16,7 @@ from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from support.overlapping import run_in_threads
 from support.process import held_locks
+from support.reports import reports_of
 
 
 class Noted:
@@ -44,9 +45,7 @@ def _nothing_stays_held():
 
 
 def run(action, *args):
-    with collect_reports() as reports:
-        action(*args)
-    return reports[-1]
+    return reports_of(action, *args)[-1]
 
 
 def test_the_lock_is_taken_before_the_baseline_and_released_after_the_verdict():
@@ -177,8 +176,7 @@ def test_a_window_that_is_nested_under_the_holder_does_not_take_it_again():
     lock, rows = threading.Lock(), []
     check = change("rows", lambda: len(rows)).exclusively(lock)
     inner = expects(check.by(1), name="inner")(lambda: rows.append(1))
-    with collect_reports() as reports:
-        expects(check.by(2), name="outer")(lambda: [inner(), inner()])()
+    reports = reports_of(expects(check.by(2), name="outer")(lambda: [inner(), inner()]))
 
     assert [(report.action, report.outcome) for report in reports] == [
         ("inner", "pass"),
@@ -194,8 +192,7 @@ def test_a_computed_lock_that_is_made_anew_is_not_taken_again_for_equal_argument
     )
     inner = expects(check, name="inner")(lambda tenant: None)
     outer = expects(check, name="outer")(lambda tenant: inner(tenant=tenant))
-    with collect_reports() as reports:
-        outer("acme")
+    reports = reports_of(outer, "acme")
 
     assert [report.outcome for report in reports] == ["pass", "pass"]
 
@@ -314,8 +311,7 @@ def test_a_computed_lock_is_not_taken_again_for_an_argument_of_the_same_place(tm
     def act(folder):
         nested(inner)
 
-    with collect_reports() as reports:
-        act(outer)
+    reports = reports_of(act, outer)
 
     assert [(report.action, report.outcome) for report in reports] == [("inner", "pass"), ("outer", "pass")]
 

@@ -7,8 +7,9 @@ from functools import partial
 
 import pytest
 
-from deltaspan import change, collect_reports, current_causal_tag, expects, observe, tagged, unchanged, window
+from deltaspan import change, current_causal_tag, expects, observe, tagged, unchanged, window
 from support.overlapping import run_in_threads
+from support.reports import reports_of
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
@@ -361,8 +362,7 @@ class SharedTable:
         found = {}
 
         def run(index, count):
-            with collect_reports() as reports:
-                add(count)
+            reports = reports_of(add, count)
             found[index] = reports[0]["rows"]
 
         run_in_threads(*[partial(run, *each) for each in enumerate(counts)])
@@ -415,8 +415,7 @@ def test_a_lock_beside_it_does_not_hide_the_better_attribution(attributed):
     def act():
         pass
 
-    with collect_reports() as reports:
-        act()
+    reports = reports_of(act)
     assert reports[0]["rows"].attribution == "causal_tag"
 
 

@@ -26,6 +26,7 @@ from deltaspan.causal_tag._descendants import DescendantTracker
 from deltaspan.exceptions import DefinitionValueError
 from support.overlapping import run_in_threads
 from support.process import tracked_roots, tracked_runs
+from support.reports import reports_of
 from support.waiting import wait_until
 
 ELSEWHERE = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
@@ -269,8 +270,7 @@ def test_a_run_that_adopts_headers_of_an_action_is_its_own(table):
 
         run_in_threads(elsewhere)
 
-    with collect_reports() as reports:
-        act()
+    reports = reports_of(act)
     assert reports[-1]["rows"].passed
 
 

@@ -31,6 +31,7 @@ from deltaspan import (
 )
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes import sql
+from support.reports import reports_of
 
 HINT = (
     "no other run is known to have written there meanwhile: if another writer did, let it stamp what it "
@@ -404,8 +405,7 @@ def test_rows_of_a_table_are_kept(path, statement, outcome, columns):
             )
             db.execute(statement)
 
-    with collect_reports() as reports:
-        place("acme")
+    reports = reports_of(place, "acme")
 
     assert reports[0]["orders"].outcome == outcome, reports[0]["orders"].explanation
 
@@ -450,8 +450,7 @@ def test_rows_of_a_table_are_kept_in_an_async_action(path, statement, outcome):
             )
             await connection.execute(text(statement))
 
-    with collect_reports() as reports:
-        asyncio.run(place("acme"))
+    reports = reports_of(lambda: asyncio.run(place("acme")))
 
     assert reports[0].outcome == outcome, reports[0].explanation
 
@@ -585,8 +584,7 @@ def test_span_event_and_feedback_say_the_same_sentence(orders, recorded):
         orders.add(9)
         orders.remove(1)
 
-    with collect_reports() as reports:
-        place()
+    reports = reports_of(place)
 
     explanation = reports[0]["orders"].explanation
     assert explanation.startswith(

@@ -203,14 +203,7 @@ def state_of(rows, key="id", tag="tag", **options):
 
 @pytest.mark.parametrize(
     "row",
-    [
-        {"id": 7, "tag": TAG},
-        Row(7, TAG),
-        Record(7, TAG),
-        Slotted(7, TAG),
-        Legacy(7, TAG),
-        sqlite_row(7, TAG),
-    ],
+    [{"id": 7, "tag": TAG}, Row(7, TAG), Record(7, TAG), Slotted(7, TAG), Legacy(7, TAG), sqlite_row(7, TAG)],
     ids=lambda row: type(row).__name__,
 )
 def test_a_row_is_read_by_the_names_of_items_or_attributes(row):

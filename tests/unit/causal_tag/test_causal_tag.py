@@ -18,6 +18,7 @@ from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from deltaspan import collect_reports, current_causal_tag, expects, observe, window
 from deltaspan.causal_tag import CausalTag, attempt_of, mint
 from support.overlapping import run_in_threads
+from support.reports import reports_of
 
 CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
@@ -37,9 +38,7 @@ async def tag_async():
 
 
 def report_of(action):
-    with collect_reports() as reports:
-        action()
-    return reports[-1]
+    return reports_of(action)[-1]
 
 
 def test_there_is_no_tag_outside_an_action():

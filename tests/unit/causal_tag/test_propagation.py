@@ -18,13 +18,13 @@ from deltaspan import (
     causal_environ,
     causal_headers,
     change,
-    collect_reports,
     current_causal_tag,
     expects,
     observe,
     window,
 )
 from deltaspan.exceptions import DefinitionTypeError
+from support.reports import reports_of
 
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 
@@ -48,9 +48,7 @@ def act():
 
 
 def reported(call, *args):
-    with collect_reports() as reports:
-        call(*args)
-    return reports[-1]
+    return reports_of(call, *args)[-1]
 
 
 def keys_of(header):
@@ -213,8 +211,7 @@ def test_kept_in_actions_of_this_process_still_nest():
         assert current_causal_tag()
         act()
 
-    with collect_reports() as reports:
-        outer()
+    reports = reports_of(outer)
 
     assert reports[0].parent_tag == reports[1].causal_tag
 

@@ -24,6 +24,7 @@ from deltaspan import (
 )
 from support.overlapping import run_in_threads
 from support.process import open_windows
+from support.reports import reports_of
 
 
 def test_the_very_object_that_the_action_returns_is_returned(flows):
@@ -93,8 +94,7 @@ def test_attributes_set_on_the_decorated_function_are_the_functions(flows):
 
 def test_an_action_may_have_another_name(flows):
     act = expects(change("flows", flows.count), name="make")(lambda: None)
-    with collect_reports() as reports:
-        act()
+    reports = reports_of(act)
 
     assert reports[0].action == "make"
 
@@ -121,8 +121,7 @@ def test_every_check_is_reported_although_the_first_one_fails(flows):
     def act():
         flows.rows.append("a")
 
-    with collect_reports() as reports:
-        act()
+    reports = reports_of(act)
 
     assert [check.outcome for check in reports[0]] == ["fail", "pass", "pass"]
     assert reports[0].outcome == "fail"
@@ -142,8 +141,7 @@ def test_every_check_is_reported_although_the_first_one_fails(flows):
 )
 def test_a_probe_that_returns_the_live_state_cannot_move_the_baseline(state, mutate):
     act = expects(change("state", lambda: state), name="act")(lambda: mutate(state))
-    with collect_reports() as reports:
-        act()
+    reports = reports_of(act)
 
     assert reports[0].outcome == "pass"
 
@@ -164,8 +162,7 @@ def test_a_recursive_action_is_verified_at_each_level(flows):
             flows.rows.append(depth)
             act(depth - 1)
 
-    with collect_reports() as reports:
-        act(3)
+    reports = reports_of(act, 3)
 
     assert [report["flows"].explanation for report in reports] == [
         "flows changed by 0, as expected (3 → 3)",
@@ -184,8 +181,7 @@ def test_two_stacked_decorators_are_two_runs_of_which_the_inner_is_a_child(flows
     def act():
         flows.rows.append(1)
 
-    with collect_reports() as reports:
-        act()
+    reports = reports_of(act)
 
     assert [(report.action, report.outcome) for report in reports] == [("inner", "pass"), ("outer", "pass")]
     assert reports[0].parent_tag == reports[1].causal_tag
@@ -294,13 +290,7 @@ def test_a_probe_of_an_action_that_is_not_async_may_not_return_a_coroutine():
     )
 
 
-ERRORS = [
-    ValueError("bad"),
-    KeyboardInterrupt(),
-    SystemExit(3),
-    asyncio.CancelledError(),
-    GeneratorExit(),
-]
+ERRORS = [ValueError("bad"), KeyboardInterrupt(), SystemExit(3), asyncio.CancelledError(), GeneratorExit()]
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
@@ -319,11 +309,7 @@ def test_any_exception_of_an_action_is_raised_and_the_states_are_recorded(error)
 
     assert caught.value is error
     found = [(check.outcome, check.reason, check.pre_state, check.post_state) for check in reports[0]]
-    assert found == [
-        ("inconclusive", "action_failed", 0, 1),
-        ("pass", None, 2, 2),
-        ("observed", None, 3, 3),
-    ]
+    assert found == [("inconclusive", "action_failed", 0, 1), ("pass", None, 2, 2), ("observed", None, 3, 3)]
     assert open_windows() == {}
 
 

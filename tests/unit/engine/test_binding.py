@@ -4,21 +4,19 @@ import functools
 
 import pytest
 
-from deltaspan import change, collect_reports, expects, observe, window
+from deltaspan import change, expects, observe, window
 from deltaspan.causal_tag import current_causal_tag
+from support.reports import reports_of
 
 
 def read_by(probe, action, *args, **kwargs):
     """Return what a probe read before the action, which records what it was called with."""
-    with collect_reports() as reports:
-        expects(observe("seen", probe), name="act")(action)(*args, **kwargs)
+    reports = reports_of(lambda: expects(observe("seen", probe), name="act")(action)(*args, **kwargs))
     return reports[0]["seen"].pre_state
 
 
 @pytest.mark.parametrize(
-    ("args", "kwargs"),
-    [(("acme",), {}), ((), {"tenant": "acme"})],
-    ids=["by position", "by keyword"],
+    ("args", "kwargs"), [(("acme",), {}), ((), {"tenant": "acme"})], ids=["by position", "by keyword"]
 )
 def test_a_probe_reads_an_argument_however_it_was_passed(args, kwargs):
     assert read_by(lambda tenant: tenant, lambda tenant: None, *args, **kwargs) == "acme"
@@ -151,8 +149,7 @@ def test_a_probe_of_a_method_may_name_self():
         def add(self, row):
             self.rows.append(row)
 
-    with collect_reports() as reports:
-        Store().add("new")
+    reports = reports_of(lambda: Store().add("new"))
 
     assert reports[0].outcome == "pass"
 
@@ -166,8 +163,7 @@ def test_a_probe_of_a_class_method_may_name_cls():
         def add(cls, by):
             cls.rows += by
 
-    with collect_reports() as reports:
-        Store.add(2)
+    reports = reports_of(Store.add, 2)
 
     assert reports[0]["rows"].explanation == "rows changed by 2, as expected (0 → 2)"
 
@@ -180,8 +176,7 @@ def test_an_unbound_method_finds_self_among_its_arguments():
         def add(self, row):
             pass
 
-    with collect_reports() as reports:
-        Store.add(Store(), "new")
+    reports = reports_of(lambda: Store.add(Store(), "new"))
 
     assert reports[0]["rows"].pre_state == (7, "new")
 
@@ -201,8 +196,7 @@ def test_a_probe_may_name_the_causal_tag_of_the_run():
 
 
 def judged(check, action, *args):
-    with collect_reports() as reports:
-        expects(check)(action)(*args)
+    reports = reports_of(lambda: expects(check)(action)(*args))
     return reports[0]["n"]
 
 

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from deltaspan import change, collect_reports, expects, observe
+from support.reports import reports_of
 
 
 def test_a_method_is_verified(flows):
@@ -85,8 +86,7 @@ def test_a_callable_object_is_verified(flows):
 
 def test_a_builtin_is_verified(flows):
     act = expects(change("flows", flows.count).by(1))(flows.rows.append)
-    with collect_reports() as reports:
-        act("a")
+    reports = reports_of(act, "a")
 
     assert (reports[0].action, reports[0].outcome) == ("append", "pass")
 
@@ -146,8 +146,7 @@ def test_an_overridden_method_is_a_run_inside_that_of_its_heir(flows):
             super().act()
             flows.rows.append(2)
 
-    with collect_reports() as reports:
-        Heir().act()
+    reports = reports_of(Heir().act)
 
     assert [(report.action, report.outcome) for report in reports] == [("base", "pass"), ("heir", "pass")]
     assert reports[0].parent_tag == reports[1].causal_tag
@@ -185,8 +184,7 @@ def test_a_cache_that_knows_the_function_does_not_take_the_action_for_it(flows):
         flows.rows.append(1)
 
     tool_of(act)
-    with collect_reports() as reports:
-        tool_of(expects(change("flows", flows.count).by(1))(act))()
+    reports = reports_of(tool_of(expects(change("flows", flows.count).by(1))(act)))
 
     assert [report.outcome for report in reports] == ["pass"]
 
@@ -367,8 +365,7 @@ def test_a_method_of_a_dataclass_is_verified_with_the_instance(flows, slots):
         def act(self, name):
             flows.rows.append(self.prefix + name)
 
-    with collect_reports() as reports:
-        Agent("x-").act("a")
+    reports = reports_of(lambda: Agent("x-").act("a"))
 
     assert (reports[0].outcome, reports[0]["prefix"].pre_state) == ("pass", "x-")
 
@@ -397,8 +394,7 @@ def test_an_async_method_may_call_the_one_it_overrides(flows):
             await super().act()
             flows.rows.append(2)
 
-    with collect_reports() as reports:
-        asyncio.run(Heir().act())
+    reports = reports_of(lambda: asyncio.run(Heir().act()))
 
     assert [(report.action, report.outcome) for report in reports] == [("base", "pass"), ("heir", "pass")]
     assert reports[0].parent_tag == reports[1].causal_tag
@@ -465,8 +461,7 @@ def test_an_action_may_call_itself_while_another_call_of_it_is_open(flows):
             flows.rows.append(depth)
             await act(depth - 1)
 
-    with collect_reports() as reports:
-        asyncio.run(act(3))
+    reports = reports_of(lambda: asyncio.run(act(3)))
 
     assert [report.outcome for report in reports] == ["pass"] * 4
     assert {report.root_tag for report in reports} == {reports[-1].causal_tag}

@@ -9,6 +9,7 @@ import pytest
 
 from deltaspan import DeltaspanError, change, collect_reports, expects, observe
 from deltaspan._actions import _UNHELD
+from support.reports import reports_of
 
 ROWS = change("rows", lambda: 3)
 
@@ -100,8 +101,7 @@ def test_a_tool_object_of_a_framework_is_refused_with_the_right_order(module, na
 )
 def test_a_callable_object_of_the_users_own_is_an_action_under_any_name(module, name):
     tool = tool_of(module, name)
-    with collect_reports() as reports:
-        expects(ROWS)(tool)()
+    reports = reports_of(expects(ROWS)(tool))
 
     assert len(reports) == 1
 

@@ -11,6 +11,7 @@ import pytest
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged
 from support.flows import Flows
 from support.process import open_windows
+from support.reports import reports_of
 from support.waiting import AsyncHang, reached
 
 
@@ -308,8 +309,7 @@ def test_an_async_generator_that_is_closed_in_a_cancelled_scope_is_abandoned(
             finally:
                 await acting.aclose()
 
-    with collect_reports() as reports:
-        anyio.run(main, backend=backend)
+    reports = reports_of(anyio.run, main, backend=backend)
 
     assert [(check.reason, check.post_state) for check in reports[0]] == [
         ("abandoned", None),
@@ -327,8 +327,7 @@ def test_a_cancel_scope_within_an_action_is_the_actions_own(any_loop_flows, back
             await anyio.sleep(60)
         any_loop_flows.rows.append(1)
 
-    with collect_reports() as reports:
-        anyio.run(act, backend=backend)
+    reports = reports_of(anyio.run, act, backend=backend)
 
     assert [report.outcome for report in reports] == ["pass"]
 

@@ -13,6 +13,7 @@ import pytest
 from deltaspan import DeltaCheckFailed, Window, change, collect_reports, expects, unchanged, window
 from deltaspan._engine._deferred import drain
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from support.reports import reports_of
 
 rows = []
 
@@ -45,9 +46,7 @@ def saving(result, *, adds=0, check=ADDS_ONE, claim=says_ok, **options):
 
 
 def report_of(action, *args, **kwargs):
-    with collect_reports() as reports:
-        action(*args, **kwargs)
-    (report,) = reports
+    (report,) = reports_of(action, *args, **kwargs)
     return report
 
 
@@ -109,8 +108,7 @@ def test_an_async_action_claims():
     async def save():
         return {"ok": False}
 
-    with collect_reports() as reports:
-        asyncio.run(save())
+    reports = reports_of(lambda: asyncio.run(save()))
     assert reports[0].claim == "failure"
 
 

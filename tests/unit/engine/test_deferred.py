@@ -12,6 +12,7 @@ import pytest
 from deltaspan import change, collect_reports, expects
 from deltaspan._engine import _deferred
 from deltaspan.exceptions import DefinitionValueError
+from support.reports import reports_of
 
 
 @pytest.fixture
@@ -137,8 +138,7 @@ def test_a_loop_that_ends_first_leaves_the_check_without_a_verdict(rows):
         await expects(change("rows", probe).by(2).eventually(60, every=0.001), deferred=True)(add)()
         await hangs.wait()
 
-    with collect_reports() as reports:
-        asyncio.run(main())
+    reports = reports_of(lambda: asyncio.run(main()))
 
     assert [(r.outcome, r["rows"].reason) for r in reports] == [("inconclusive", "abandoned")]
 

@@ -19,6 +19,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
+from support.reports import reports_of
 
 
 @pytest.fixture
@@ -121,8 +122,7 @@ def test_an_expected_value_may_name_its_return_value(flows):
         yield
         return 1
 
-    with collect_reports() as reports:
-        list(act())
+    reports = reports_of(lambda: list(act()))
 
     assert reports[0].outcome == "pass"
 

@@ -9,6 +9,7 @@ import pytest
 from deltaspan import DeltaspanError, change, collect_reports, current_causal_tag, expects, observe, unchanged
 from deltaspan._workers import drain
 from support.process import open_windows
+from support.reports import reports_of
 
 
 def filling(flows, *checks, **options):
@@ -49,8 +50,7 @@ def test_a_generator_that_is_left_is_abandoned_in_each_check_and_its_states_are_
     fill = filling(
         flows, change("flows", flows.count), unchanged("users", lambda: 1), observe("n", lambda: 2)
     )
-    with collect_reports() as reports:
-        left(fill())
+    reports = reports_of(lambda: left(fill()))
 
     found = [(check.outcome, check.reason, check.pre_state, check.post_state) for check in reports[0]]
     assert found == [
@@ -62,8 +62,7 @@ def test_a_generator_that_is_left_is_abandoned_in_each_check_and_its_states_are_
 
 
 def test_it_is_explained_with_how_far_it_came(flows):
-    with collect_reports() as reports:
-        closed(filling(flows, change("flows", flows.count))())
+    reports = reports_of(lambda: closed(filling(flows, change("flows", flows.count))()))
 
     assert reports[0]["flows"].explanation == (
         "flows: the generator was closed after 1 value, before it ended; the state changed by 1 (0 → 1)"
@@ -73,8 +72,7 @@ def test_it_is_explained_with_how_far_it_came(flows):
 @LEFT
 def test_a_check_that_names_yielded_is_judged(flows, left):
     fill = filling(flows, change("flows", flows.count).by(lambda yielded: yielded))
-    with collect_reports() as reports:
-        left(fill())
+    reports = reports_of(lambda: left(fill()))
 
     assert reports[0]["flows"].explanation == "flows changed by 1, as expected (0 → 1)"
 
@@ -86,8 +84,7 @@ def test_yielded_is_known_at_exhaustion(flows):
             flows.rows.append(1)
             yield
 
-    with collect_reports() as reports:
-        list(fill())
+    reports = reports_of(lambda: list(fill()))
 
     assert reports[0].outcome == "pass"
 
@@ -109,8 +106,7 @@ def iter_of_one():
 
 
 def test_a_generator_that_never_began_has_no_window(flows):
-    with collect_reports() as reports:
-        filling(flows, change("flows", flows.count))().close()
+    reports = reports_of(lambda: filling(flows, change("flows", flows.count))().close())
 
     assert reports == []
 
@@ -160,8 +156,7 @@ def test_a_body_that_ends_quietly_when_it_is_closed_was_left_all_the_same(flows)
         except GeneratorExit:
             return
 
-    with collect_reports() as reports:
-        closed(act())
+    reports = reports_of(lambda: closed(act()))
 
     assert reports[0]["flows"].reason == "abandoned"
 

@@ -21,6 +21,7 @@ from deltaspan import (
 from deltaspan._workers import drain
 from support.flows import exhausted
 from support.process import open_windows
+from support.reports import reports_of
 from support.waiting import AsyncHang
 
 
@@ -307,8 +308,7 @@ def test_an_event_loop_that_shuts_down_closes_each_once(flows):
         kept.append(act())
         await anext(kept[0])
 
-    with collect_reports() as reports:
-        asyncio.run(main())
+    reports = reports_of(lambda: asyncio.run(main()))
 
     assert (faults, cleaned) == ([], [1])
     assert [report.outcome for report in reports] == ["inconclusive"]

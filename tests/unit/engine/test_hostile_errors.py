@@ -90,16 +90,7 @@ class TextIsSly(Exception):
         return SlyText("sly")
 
 
-HOSTILE = [
-    TextExits,
-    TextRaises,
-    TextIsNone,
-    ClassRaises,
-    ClassExits,
-    NameRaises,
-    TracebackRaises,
-    TextIsSly,
-]
+HOSTILE = [TextExits, TextRaises, TextIsNone, ClassRaises, ClassExits, NameRaises, TracebackRaises, TextIsSly]
 hostile = pytest.mark.parametrize("kind", HOSTILE, ids=lambda kind: class_name(kind))
 
 

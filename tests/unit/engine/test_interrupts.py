@@ -20,6 +20,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged, window
 from support.process import held_locks, open_windows
+from support.reports import reports_of
 
 
 class Stopped(Exception):
@@ -260,10 +261,7 @@ AFTERWARDS = {
         "checks": [change("rows", lambda: 0).satisfying(lambda delta: interrupt(), "whatever")]
     },
     "a redaction": lambda interrupt: {"checks": [change("rows", lambda: 0).redacted(by=at_first(interrupt))]},
-    "a hook": lambda interrupt: {
-        "checks": [change("rows", lambda: 0)],
-        "on_report": lambda _: interrupt(),
-    },
+    "a hook": lambda interrupt: {"checks": [change("rows", lambda: 0)], "on_report": lambda _: interrupt()},
 }
 
 
@@ -369,8 +367,7 @@ def test_a_compiled_library_that_raises_is_a_probe_that_failed():
     gevent_event = pytest.importorskip("gevent.event")
     failed = gevent_event.AsyncResult()
     failed.set_exception(LookupError("no such row"))
-    with collect_reports() as reports:
-        expects(change("rows", failed.get))(lambda: None)()
+    reports = reports_of(expects(change("rows", failed.get))(lambda: None))
 
     assert reports[0]["rows"].reason == "baseline_failed"
 

@@ -20,6 +20,10 @@ from support.waiting import cancel, reached, wait_until
 REQUEST = ContextVar("REQUEST", default="none")
 
 
+async def act():
+    return "acted"
+
+
 @pytest.fixture
 def pool(monkeypatch):
     """Threads of the test's own, few of them."""
@@ -55,9 +59,6 @@ async def test_an_async_probe_that_hangs_is_cancelled(hangs, when):
                 raise
         return 0
 
-    async def act():
-        return "acted"
-
     with collect_reports() as reports:
         found = await expects(change("rows", read).timeout(0.5))(act)()
     await asyncio.sleep(0)
@@ -75,9 +76,6 @@ async def test_an_async_probe_that_will_not_be_cancelled_is_left_behind():
             with contextlib.suppress(asyncio.CancelledError):
                 await may_end.wait()
         ended.set()
-
-    async def act():
-        return "acted"
 
     asyncio.get_running_loop().call_later(60, may_end.set)
     with collect_reports() as reports:
@@ -127,9 +125,6 @@ async def test_an_exception_of_a_probe_in_time_is_the_reason():
     async def read():
         raise OSError("gone")
 
-    async def act():
-        pass
-
     def read_now():
         raise OSError("gone")
 
@@ -150,14 +145,8 @@ async def test_a_plain_probe_that_returns_an_awaitable_is_awaited_within_its_lim
     async def hang():
         await asyncio.sleep(60)
 
-    async def act():
-        pass
-
     # Nothing about these lambdas tells beforehand that they are async.
-    checks = [
-        change("rows", lambda: count()).timeout(5),
-        change("hung", lambda: hang()).timeout(0.02),
-    ]
+    checks = [change("rows", lambda: count()).timeout(5), change("hung", lambda: hang()).timeout(0.02)]
     with collect_reports() as reports:
         await expects(*checks)(act)()
 
@@ -173,9 +162,6 @@ async def test_a_probe_that_hangs_does_not_stop_the_event_loop():
             await asyncio.sleep(0)
         hanging.let_go.set()
 
-    async def act():
-        pass
-
     ticking = asyncio.ensure_future(tick())
     with collect_reports() as reports:
         await expects(change("rows", hanging.read).timeout(20))(act)()
@@ -186,9 +172,6 @@ async def test_a_probe_that_hangs_does_not_stop_the_event_loop():
 
 async def test_cancellation_while_a_limited_read_is_awaited_ends_the_window():
     hanging = Hanging(1)
-
-    async def act():
-        pass
 
     with collect_reports() as reports:
         task = asyncio.ensure_future(expects(change("rows", hanging.read).timeout(30))(act)())
@@ -248,9 +231,6 @@ async def test_the_probe_finds_the_context_of_an_async_action_in_its_thread():
         found.append((REQUEST.get(), current_causal_tag()))
         return 0
 
-    async def act():
-        pass
-
     token = REQUEST.set("two")
     with collect_reports() as reports:
         await expects(change("rows", read))(act)()
@@ -261,9 +241,6 @@ async def test_the_probe_finds_the_context_of_an_async_action_in_its_thread():
 
 async def test_a_limited_read_outside_asyncio_is_limited_all_the_same():
     hanging = Hanging(2)
-
-    async def act():
-        return "acted"
 
     coroutine = expects(change("rows", hanging.read).timeout(0.5))(act)()
     with collect_reports() as reports:
@@ -286,9 +263,6 @@ def drive(coroutine):
 def test_an_async_probe_with_a_limit_outside_asyncio_has_no_verdict():
     async def read():
         return 0
-
-    async def act():
-        return "acted"
 
     with collect_reports() as reports:
         assert drive(expects(change("rows", read).timeout(1))(act)()) == "acted"

@@ -14,7 +14,12 @@ from deltaspan.checks import Patience
 from deltaspan.exceptions import DefinitionValueError
 from support.overlapping import run_in_threads
 from support.queues import Queue, run, run_async
+from support.reports import reports_of
 from support.waiting import reached
+
+
+def fail():
+    raise LookupError("no")
 
 
 def test_a_change_that_comes_later_passes():
@@ -177,11 +182,8 @@ def test_polling_in_threads_keeps_to_itself():
 def test_an_action_that_raised_is_not_waited_for():
     queue = Queue(0)
 
-    def act():
-        raise LookupError("no")
-
     with collect_reports() as reports, pytest.raises(LookupError):
-        expects(change("done", queue.read).by(1).eventually(60))(act)()
+        expects(change("done", queue.read).by(1).eventually(60))(fail)()
 
     assert (reports[0]["done"].reason, queue.reads) == ("action_failed", 2)
     assert reports[0]["done"].timing is None
@@ -190,12 +192,9 @@ def test_an_action_that_raised_is_not_waited_for():
 def test_an_action_that_raised_must_leave_no_trace_for_as_long_as_a_change_is_waited_for():
     queue = Queue(0, 0, 0, 1)
 
-    def act():
-        raise LookupError("no")
-
     check = change("done", queue.read).by(1).eventually(5, every=0.001).or_unchanged_on_error()
     with collect_reports() as reports, pytest.raises(LookupError):
-        expects(check)(act)()
+        expects(check)(fail)()
 
     assert (reports[0]["done"].outcome, queue.reads) == ("fail", 4)
 
@@ -252,8 +251,7 @@ def test_a_computed_value_may_name_yielded():
         yield 1
         yield 2
 
-    with collect_reports() as reports:
-        list(act())
+    reports = reports_of(lambda: list(act()))
 
     assert (reports[0].outcome, queue.reads) == ("pass", 4)
 
@@ -333,11 +331,8 @@ def test_a_failed_read_ends_holding_for_without_a_verdict():
 def test_unchanged_holds_after_an_action_that_raised_too():
     queue = Queue(3, 3, 4)
 
-    def act():
-        raise LookupError("no")
-
     with collect_reports() as reports, pytest.raises(LookupError):
-        expects(unchanged("users", queue.read).holding_for(60, every=0.001))(act)()
+        expects(unchanged("users", queue.read).holding_for(60, every=0.001))(fail)()
 
     assert reports[0]["users"].outcome == "fail"
 

@@ -13,6 +13,7 @@ import pytest
 
 from deltaspan import _workers as _background
 from deltaspan import change, collect_reports, expects, observe, window
+from support.reports import reports_of
 
 rows = []
 
@@ -265,8 +266,7 @@ def in_a_fork(work):
 
 
 def outcomes(act, *args):
-    with collect_reports() as reports:
-        act(*args)
+    reports = reports_of(act, *args)
     return [report.outcome for report in reports]
 
 

@@ -9,6 +9,7 @@ import pytest
 from deltaspan import adopt, change, collect_reports, expects, observe, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from support.overlapping import run_in_threads
+from support.reports import reports_of
 
 
 def outcomes_of(rate, runs):
@@ -47,8 +48,7 @@ def test_the_runs_of_one_root_are_all_read_or_all_skipped(rate):
         inner()
 
     for _ in range(30):
-        with collect_reports() as reports:
-            outer()
+        reports = reports_of(outer)
         assert len({report["rows"].outcome for report in reports}) == 1
 
 
@@ -123,8 +123,7 @@ def test_threads_of_one_root_agree():
 
         run_in_threads(*[partial(copy_context().run, inner) for _ in range(4)])
 
-    with collect_reports() as reports:
-        outer()
+    reports = reports_of(outer)
 
     assert {*found} == {reports[-1]["rows"].outcome}
 

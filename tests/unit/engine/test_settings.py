@@ -24,6 +24,7 @@ from deltaspan import (
 from deltaspan._config import Settings, settings
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from support.overlapping import run_in_threads
+from support.reports import reports_of
 
 pytestmark = pytest.mark.usefixtures("environ")
 
@@ -346,8 +347,7 @@ def test_a_disabled_action_runs_bare(environ, value):
 def test_an_action_is_verified_when_the_environment_says_so_or_nothing(environ, value):
     environ(DELTASPAN_ENABLED=value)
 
-    with collect_reports() as reports:
-        expects(FAILING)(lambda: None)()
+    reports = reports_of(expects(FAILING)(lambda: None))
 
     assert [report.outcome for report in reports] == ["fail"]
 

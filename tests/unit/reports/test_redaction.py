@@ -20,6 +20,7 @@ from deltaspan import (
 )
 from deltaspan._reports._redaction import REDACTED
 from deltaspan.exceptions import DefinitionTypeError
+from support.reports import reports_of
 from support.waiting import cancel
 
 SECRET = "s3cr3t"  # noqa: S105  # planted, to be searched for
@@ -107,8 +108,9 @@ def test_no_state_leaves_with_any_outcome(case, by, recorded, caplog, environ):
 def test_the_search_finds_a_state_that_is_not_redacted(case, recorded, caplog):
     vault, says = CASES[case]
     vault = Vault(vault.state, vault.after)
-    with collect_reports() as reports:
-        expects(says(change("secret", vault.read)), on_failure="warn", on_inconclusive="warn")(vault.act)()
+    reports = reports_of(
+        expects(says(change("secret", vault.read)), on_failure="warn", on_inconclusive="warn")(vault.act)
+    )
 
     assert leaks(recorded, caplog, reports[0]) != []
 
@@ -224,8 +226,7 @@ async def test_no_state_leaves_in_the_log_of_an_event_loop_on_an_abandoned_probe
 
 def test_no_operand_leaves_a_check_that_was_sampled_out(recorded, caplog):
     vault = Vault()
-    with collect_reports() as reports:
-        expects(change("secret", vault.read).to(SECRET).redacted().sampled(0))(vault.act)()
+    reports = reports_of(expects(change("secret", vault.read).to(SECRET).redacted().sampled(0))(vault.act))
 
     assert leaks(recorded, caplog, reports[0]) == []
     assert reports[0]["secret"].explanation == "secret: not read, because this run was sampled out"
@@ -303,10 +304,7 @@ def test_a_state_that_did_not_change_is_not_said_to_have_changed(says, outcome, 
         pass
     report = opened.report["balance"]
 
-    assert (report.outcome, report.explanation) == (
-        outcome,
-        f"balance {sentence}; its states are redacted",
-    )
+    assert (report.outcome, report.explanation) == (outcome, f"balance {sentence}; its states are redacted")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from deltaspan import (
     CheckReport,
     DeltaCheckFailed,
     change,
-    collect_reports,
     current_causal_tag,
     expects,
     observe,
@@ -23,6 +22,7 @@ from deltaspan import (
     window,
 )
 from deltaspan._verdicts import UNREAD, Timing, Verdict
+from support.reports import reports_of
 
 SEED_KEYS = ["check", "metric", "passed", "expected_delta", "actual_delta", "pre_state", "post_state"]
 
@@ -32,9 +32,7 @@ def gone():
 
 
 def report_of(*checks, act=lambda: None, name="create"):
-    with collect_reports() as reports:
-        expects(*checks, name=name)(act)()
-    return reports[0]
+    return reports_of(expects(*checks, name=name)(act))[0]
 
 
 @pytest.fixture
@@ -78,12 +76,7 @@ def test_an_action_report_iterates_over_its_checks_in_the_order_declared():
 
 @pytest.mark.parametrize(
     ("checks", "outcome"),
-    [
-        (MIXED, "fail"),
-        (MIXED[1:], "inconclusive"),
-        ((MIXED[1], MIXED[3]), "pass"),
-        ((MIXED[1],), "observed"),
-    ],
+    [(MIXED, "fail"), (MIXED[1:], "inconclusive"), ((MIXED[1], MIXED[3]), "pass"), ((MIXED[1],), "observed")],
     ids=["fail", "inconclusive", "pass", "observed"],
 )
 def test_the_outcome_is_the_worst_of_the_checks(checks, outcome):

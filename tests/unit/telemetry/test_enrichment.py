@@ -161,11 +161,7 @@ def test_an_unsampled_framework_span_gets_an_unsampled_child(record):
 
 def test_a_framework_span_that_a_baggage_processor_stamped_is_enriched(record):
     recorded = record(processors=[BaggageSpanProcessor(ALLOW_ALL_BAGGAGE_KEYS)])
-    with (
-        collect_reports() as reports,
-        window("agent_run", observe("flows", count)),
-        framework_span(recorded),
-    ):
+    with collect_reports() as reports, window("agent_run", observe("flows", count)), framework_span(recorded):
         create_flow()
 
     assert [span.name for span in recorded.spans] == ["execute_tool create_flow", "delta.window agent_run"]

@@ -16,6 +16,7 @@ from deltaspan import change, collect_reports, current_causal_tag, expects, obse
 from deltaspan._telemetry import _values as _state
 from deltaspan._version import __version__
 from support.active_flows import broken, count, flows
+from support.reports import reports_of
 
 
 @expects(change("active_flows", count).by(1))
@@ -60,9 +61,7 @@ def identity(tag, name="create_flow"):
 
 
 def run(action, *args):
-    with collect_reports() as reports:
-        action(*args)
-    return reports[-1]
+    return reports_of(action, *args)[-1]
 
 
 def test_the_span_is_named_after_the_tool(recorded):

@@ -10,7 +10,8 @@ from enum import Enum
 
 import pytest
 
-from deltaspan import DeltaspanError, Window, change, collect_reports, observe, window
+from deltaspan import DeltaspanError, Window, change, observe, window
+from support.reports import reports_of
 
 
 class Color(Enum):
@@ -86,10 +87,7 @@ def test_a_window_that_was_loaded_is_open_already(check):
     assert (
         refusal(there.capture_baseline)
         == refusal(there.__enter__)
-        == (
-            [ValueError],
-            "window 'load' was opened already; make a new one for each run",
-        )
+        == ([ValueError], "window 'load' was opened already; make a new one for each run")
     )
     there.verify()
 
@@ -210,8 +208,7 @@ def test_an_async_probe_is_refused_as_nobody_could_await_it(check):
 
 def test_a_refused_text_leaves_no_window_behind(check, rows):
     text = opened(check).to_json()
-    with collect_reports() as reports:
-        refusal(Window.from_json, text, observe("users", rows.count))
+    reports = reports_of(lambda: refusal(Window.from_json, text, observe("users", rows.count)))
 
     assert reports == []
 

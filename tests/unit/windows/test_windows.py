@@ -276,14 +276,7 @@ def test_a_report_before_the_window_closed_is_refused(rows):
     with w:
         inside = refusal(lambda: w.report)
 
-    assert (
-        before
-        == inside
-        == (
-            [ValueError],
-            "window 'load' has not been verified yet, so it has no report",
-        )
-    )
+    assert before == inside == ([ValueError], "window 'load' has not been verified yet, so it has no report")
 
 
 def test_verifying_without_a_baseline_is_refused(rows):
