@@ -231,7 +231,7 @@ async def test_deferred_async_calls_one_after_another_do_not_contend():
 
 def test_a_later_read_is_credited_if_no_other_run_wrote():
     rows = []
-    check = change("rows", lambda: len(rows)).by(1).eventually(5, every=0.01)
+    check = change("rows", lambda: len(rows)).by(1).eventually(60, every=0.01)
     act = expects(check, deferred=True)(lambda: None)
     with collect_reports() as reports:
         act()
@@ -244,13 +244,13 @@ def test_a_later_read_is_credited_if_no_other_run_wrote():
 def test_a_later_read_is_contended_if_another_run_wrote_since():
     rows = []
     late = expects(
-        change("rows", lambda: len(rows)).by(1).eventually(5, every=0.01), name="late", deferred=True
+        change("rows", lambda: len(rows)).by(1).eventually(60, every=0.01), name="late", deferred=True
     )(lambda: None)
     other = expects(change("rows", lambda: len(rows)).by(1), name="other")(lambda: rows.append(1))
     with collect_reports() as reports:
         late()
         other()
-        assert _deferred.drain(10)
+        assert _deferred.drain(60)
 
     assert {report.action: report["rows"].reason for report in reports} == {
         "late": "contended",
@@ -264,14 +264,14 @@ def test_a_state_that_must_hold_still_notes_who_came_later():
     def read():
         return len(rows)
 
-    still = expects(unchanged("rows", read).holding_for(0.3, every=0.01), name="still", deferred=True)(
+    still = expects(unchanged("rows", read).holding_for(60, every=0.01), name="still", deferred=True)(
         lambda: None
     )
     other = expects(change("rows", read).by(1), name="other")(lambda: (rows.append(1), changed.set()))
     with collect_reports() as reports:
         still()
         other()
-        assert _deferred.drain(10)
+        assert _deferred.drain(60)
 
     assert {report.action: report["rows"].reason for report in reports} == {
         "still": "contended",
@@ -301,7 +301,7 @@ def test_an_interrupt_while_the_post_state_is_read_ends_the_window():
 def test_a_write_of_the_caller_after_a_deferred_call_is_not_credited_to_that_call():
     rows = []
     late = expects(
-        change("rows", lambda: len(rows)).by(1).eventually(5, every=0.01), name="late", deferred=True
+        change("rows", lambda: len(rows)).by(1).eventually(60, every=0.01), name="late", deferred=True
     )(lambda: None)
 
     @expects(change("rows", lambda: len(rows)).by(1), name="caller")
@@ -311,7 +311,7 @@ def test_a_write_of_the_caller_after_a_deferred_call_is_not_credited_to_that_cal
 
     with collect_reports() as reports:
         call()
-        assert _deferred.drain(10)
+        assert _deferred.drain(60)
 
     found = {report.action: report["rows"] for report in reports}
     assert found["caller"].passed
@@ -330,6 +330,6 @@ def test_a_caller_is_not_held_against_a_deferred_call_that_was_read_once():
 
     with collect_reports() as reports:
         call()
-        assert _deferred.drain(10)
+        assert _deferred.drain(60)
 
     assert outcomes(reports) == {"pass"}
