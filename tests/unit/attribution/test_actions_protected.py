@@ -1,7 +1,5 @@
 """Actions are protected from probes, hooks, arguments, results, futures and locks that misbehave."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import pickle

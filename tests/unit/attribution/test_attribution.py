@@ -154,18 +154,21 @@ def test_a_handed_over_window_names_who_made_the_change(rows):
 # Rows that carry tags --------------------------------------------------------------------------------------
 
 
-def test_rows_of_mine_are_this_actions_even_beside_those_of_others():
+@pytest.mark.parametrize(
+    ("tags", "outcome", "origin"),
+    [
+        (["mine", "theirs"], "pass", "this_action"),
+        (["theirs"], "fail", "another_action"),
+        ([None], "fail", "unknown"),
+    ],
+)
+def test_the_tags_of_added_rows_tell_the_origin(tags, outcome, origin):
     table = Table()
-    report = table.judged(lambda check: check.by(1), lambda: (table.add(7), table.add(8, tag="theirs")))
+    report = table.judged(
+        lambda check: check.by(1), lambda: [table.add(n, tag=tag) for n, tag in enumerate(tags, 7)]
+    )
 
-    assert (report.outcome, report.origin) == ("pass", "this_action")
-
-
-def test_rows_of_others_alone_are_another_actions():
-    table = Table()
-    report = table.judged(lambda check: check.by(1), lambda: table.add(8, tag="theirs"))
-
-    assert (report.outcome, report.origin) == ("fail", "another_action")
+    assert (report.outcome, report.origin) == (outcome, origin)
 
 
 def test_an_unchanged_table_of_mine_in_which_others_wrote_is_a_pass_by_another_action():
@@ -174,13 +177,6 @@ def test_an_unchanged_table_of_mine_in_which_others_wrote_is_a_pass_by_another_a
     report = judged(rows, lambda: table.add(8, tag="theirs"))
 
     assert (report.outcome, report.origin) == ("pass", "another_action")
-
-
-def test_rows_that_nobody_signed_are_of_unknown_origin():
-    table = Table()
-    report = table.judged(lambda check: check.by(1), lambda: table.add(8, tag=None))
-
-    assert (report.outcome, report.origin) == ("fail", "unknown")
 
 
 def test_rows_of_mine_in_a_verdict_that_rests_on_unsigned_ones_are_of_unknown_origin():

@@ -9,18 +9,13 @@ from functools import partial
 import pytest
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged
-from support.overlapping import Overlap, run_in_threads, together
+from support.overlapping import run_in_threads, together
 from support.reports import reports_of
 
 CURES = (
     "so the change cannot be credited to one of them; scope the probe by an argument, tag what the action "
     "makes and let the probe take causal_tag, or hold a lock around the action"
 )
-
-
-@pytest.fixture
-def overlap():
-    return Overlap()
 
 
 def test_two_overlapping_changes_of_one_scope_are_contended(overlap):

@@ -9,12 +9,7 @@ import pytest
 
 from deltaspan import change, collect_reports, expects, unchanged
 from deltaspan._engine import _deferred
-from support.overlapping import Overlap, together
-
-
-@pytest.fixture
-def overlap():
-    return Overlap()
+from support.overlapping import together
 
 
 def by_nothing(overlap):

@@ -1,7 +1,5 @@
 """Verdicts on tagged rows, beside rows that carry no tag or that of another run."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import pytest

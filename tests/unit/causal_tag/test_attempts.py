@@ -1,7 +1,5 @@
 """Retries of one action are told apart: its runs below one parent run are numbered from 1."""
 
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context

@@ -1,7 +1,5 @@
 """Causal tags: fresh for each run, current inside it, equal by id, untrusted if inbound."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import os

@@ -1,7 +1,5 @@
 """Causal tags in headers and environments: written, adopted, and kept out."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A propagator that would leave the causal tag at home is noticed once, with what mends it."""
 
-from __future__ import annotations
-
 import pytest
 from opentelemetry import propagate
 from opentelemetry.baggage.propagation import W3CBaggagePropagator

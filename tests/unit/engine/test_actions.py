@@ -5,13 +5,10 @@ import contextlib
 import inspect
 import logging
 import threading
-import traceback
 from contextvars import ContextVar
-from pathlib import Path
 
 import pytest
 
-import deltaspan
 from deltaspan import (
     DeltaCheckFailed,
     DeltaInconclusive,
@@ -22,6 +19,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
+from support.frames import count_own_frames
 from support.overlapping import run_in_threads
 from support.process import open_windows
 from support.reports import reports_of
@@ -56,9 +54,7 @@ def test_a_traceback_has_at_most_one_frame_of_ours(flows):
     with pytest.raises(LookupError) as caught:
         act()
 
-    frames = [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
-    package = Path(deltaspan.__file__).parent
-    assert sum(package in Path(name).parents or "wrapt" in name for name in frames) <= 1
+    assert count_own_frames(caught.value) <= 1
 
 
 def test_signature_docstring_and_annotations_are_those_of_the_function(flows):
@@ -337,33 +333,19 @@ def test_an_action_that_failed_and_changed_an_unchanged_state_fails():
     assert run(act)["rows"].outcome == "fail"
 
 
-def test_an_interrupt_while_a_baseline_is_read_ends_the_window_and_is_raised():
-    def probe():
-        raise KeyboardInterrupt
-
-    ran = []
-    act = expects(change("rows", probe))(lambda: ran.append(1))
-
-    with pytest.raises(KeyboardInterrupt):
-        act()
-
-    assert ran == []
-    assert open_windows() == {}
-
-
-def test_an_interrupt_while_a_post_state_is_read_ends_the_window_before_it_is_raised():
-    reads = []
+@pytest.mark.parametrize("interrupted", [1, 2], ids=["baseline", "post-state"])
+def test_an_interrupt_while_a_state_is_read_ends_the_window_and_is_raised(interrupted):
+    reads, ran = [], []
 
     def probe():
         reads.append(1)
-        if len(reads) == 2:
+        if len(reads) == interrupted:
             raise KeyboardInterrupt
 
-    act = expects(change("rows", probe))(lambda: None)
-
     with pytest.raises(KeyboardInterrupt):
-        act()
+        expects(change("rows", probe))(lambda: ran.append(1))()
 
+    assert len(ran) == interrupted - 1
     assert open_windows() == {}
 
 

@@ -4,8 +4,10 @@ import abc
 import asyncio
 import dataclasses
 import functools
+import gc
 import inspect
 import sys
+import weakref
 
 import pytest
 
@@ -483,9 +485,6 @@ def test_a_function_marked_as_a_coroutine_function_is_one(flows):
 
 
 def test_the_arguments_of_a_call_are_not_kept_alive_by_its_report(flows):
-    import gc  # noqa: PLC0415
-    import weakref  # noqa: PLC0415
-
     class Name:
         pass
 

@@ -2,14 +2,12 @@
 
 import contextlib
 import inspect
-import traceback
 import types
 from contextvars import ContextVar
-from pathlib import Path
 
 import pytest
+from opentelemetry import trace
 
-import deltaspan
 from deltaspan import (
     DeltaCheckFailed,
     change,
@@ -19,6 +17,7 @@ from deltaspan import (
     observe,
     unchanged,
 )
+from support.frames import count_own_frames
 from support.reports import reports_of
 
 
@@ -146,12 +145,6 @@ def test_the_very_exception_that_the_body_raises_is_raised(flows):
     ]
 
 
-def frames_of_ours(error):
-    package = Path(deltaspan.__file__).parent
-    frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    return sum(package in Path(name).parents or "wrapt" in name for name in frames)
-
-
 def test_a_traceback_has_at_most_one_frame_of_ours(flows):
     @expects(change("flows", flows.count))
     def act():
@@ -161,7 +154,7 @@ def test_a_traceback_has_at_most_one_frame_of_ours(flows):
     with pytest.raises(LookupError) as caught:
         list(act())
 
-    assert frames_of_ours(caught.value) <= 1
+    assert count_own_frames(caught.value) <= 1
 
 
 def test_an_exception_that_is_thrown_in_and_comes_out_has_at_most_one_frame_of_ours(fill):
@@ -171,7 +164,7 @@ def test_an_exception_that_is_thrown_in_and_comes_out_has_at_most_one_frame_of_o
     with pytest.raises(LookupError) as caught:
         filling.throw(LookupError())
 
-    assert frames_of_ours(caught.value) <= 1
+    assert count_own_frames(caught.value) <= 1
 
 
 def test_the_body_can_catch_a_thrown_exception(flows):
@@ -247,8 +240,6 @@ def test_the_consumer_never_sees_the_tag(flows):
 
 
 def test_the_consumer_never_sees_the_span(recorded, flows):
-    from opentelemetry import trace  # noqa: PLC0415  # this one test looks at OpenTelemetry
-
     @expects(observe("flows", flows.count))
     def act():
         yield trace.get_current_span().is_recording()
@@ -257,8 +248,6 @@ def test_the_consumer_never_sees_the_span(recorded, flows):
 
 
 def test_a_span_that_the_body_holds_open_is_current_again_at_the_next_step(recorded, flows):
-    from opentelemetry import trace  # noqa: PLC0415
-
     @expects(observe("flows", flows.count))
     def act():
         with recorded.tracer.start_as_current_span("inner") as span:

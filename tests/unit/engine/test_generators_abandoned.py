@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import logging
+from contextvars import copy_context
 
 import pytest
 
@@ -286,8 +287,6 @@ def test_a_disabled_generator_runs_bare(environ, flows):
 
 
 def test_nothing_is_logged_when_a_generator_is_closed_elsewhere_than_where_it_was_stepped(flows, caplog):
-    from contextvars import copy_context  # noqa: PLC0415
-
     generator = filling(flows, observe("flows", flows.count))()
     with caplog.at_level(logging.DEBUG):
         copy_context().run(next, generator)

@@ -1,7 +1,5 @@
 """Capture of states: in full within bounds, as kind and size, or not."""
 
-from __future__ import annotations
-
 import pytest
 
 from deltaspan import change, expects, observe, unchanged, window

@@ -1,7 +1,5 @@
 """Enrichment of an agent framework's `execute_tool` span, once per span."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import pytest

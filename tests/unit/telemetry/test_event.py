@@ -1,7 +1,5 @@
 """The `delta.check` event of each check, on the span or as a log."""
 
-from __future__ import annotations
-
 import pytest
 from opentelemetry._logs import SeverityNumber
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF

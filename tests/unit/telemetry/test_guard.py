@@ -1,7 +1,5 @@
 """Telemetry can break in any of its parts, and an action never notices."""
 
-from __future__ import annotations
-
 import logging
 from unittest.mock import Mock
 

@@ -1,7 +1,5 @@
 """The three metrics: attributes, initial zeros, and exemplars."""
 
-from __future__ import annotations
-
 import pytest
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 

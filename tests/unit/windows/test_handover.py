@@ -1,7 +1,5 @@
 """Windows handed over to another process: verdict, trace and age of the baseline."""
 
-from __future__ import annotations
-
 import gc
 import json
 import threading
@@ -331,15 +329,9 @@ def clock(monkeypatch):
     return by
 
 
-def handed_over(*checks):
-    w = window("load", *checks)
-    w.capture_baseline()
-    return w.to_json()
-
-
 def test_a_baseline_within_max_age_is_compared(rows, clock):
     check = change("rows", rows.count).by(1)
-    text = handed_over(check)
+    text = opened(check).to_json()
     rows.append(4)
     clock(50)
 
@@ -348,7 +340,7 @@ def test_a_baseline_within_max_age_is_compared(rows, clock):
 
 def test_every_check_of_an_older_one_is_inconclusive_and_its_states_are_still_told(rows, clock):
     checks = (change("rows", rows.count).by(1), unchanged("users", lambda: 7), observe("seen", lambda: 1))
-    text = handed_over(*checks)
+    text = opened(*checks).to_json()
     rows.append(4)
     clock(100)
     report = Window.from_json(text, *checks, max_age=60).verify()
@@ -363,7 +355,7 @@ def test_every_check_of_an_older_one_is_inconclusive_and_its_states_are_still_to
 
 def test_it_counts_until_it_is_verified_not_until_it_is_loaded(rows, clock):
     check = change("rows", rows.count)
-    there = Window.from_json(handed_over(check), check, max_age=60)
+    there = Window.from_json(opened(check).to_json(), check, max_age=60)
     clock(100)
 
     assert there.verify()["rows"].reason == "stale_baseline"
@@ -371,7 +363,7 @@ def test_it_counts_until_it_is_verified_not_until_it_is_loaded(rows, clock):
 
 def test_without_max_age_no_baseline_is_too_old(rows, clock):
     check = change("rows", rows.count).by(0)
-    text = handed_over(check)
+    text = opened(check).to_json()
     clock(10**9)
 
     assert Window.from_json(text, check).verify().outcome == "pass"
@@ -379,7 +371,7 @@ def test_without_max_age_no_baseline_is_too_old(rows, clock):
 
 def test_a_clock_that_was_set_back_makes_a_baseline_new(rows, clock):
     check = change("rows", rows.count).by(0)
-    text = handed_over(check)
+    text = opened(check).to_json()
     clock(-1000)
     report = Window.from_json(text, check, max_age=60).verify()
 
@@ -391,7 +383,7 @@ def test_a_baseline_that_failed_is_not_called_old(rows, clock):
     def gone():
         raise OSError("gone")
 
-    text = handed_over(change("rows", gone))
+    text = opened(change("rows", gone)).to_json()
     clock(100)
 
     assert Window.from_json(text, change("rows", rows.count), max_age=1).verify()["rows"].reason == (
@@ -401,7 +393,7 @@ def test_a_baseline_that_failed_is_not_called_old(rows, clock):
 
 def test_the_policy_for_inconclusive_checks_applies(rows, clock):
     check = change("rows", rows.count)
-    text = handed_over(check)
+    text = opened(check).to_json()
     clock(100)
 
     with pytest.raises(DeltaInconclusive):
@@ -410,7 +402,7 @@ def test_the_policy_for_inconclusive_checks_applies(rows, clock):
 
 def test_report_and_event_tell_the_age(recorded, rows, clock):
     check = change("rows", rows.count).by(0)
-    text = handed_over(check)
+    text = opened(check).to_json()
     clock(100)
     report = Window.from_json(text, check).verify()
     [event] = recorded.spans[1].events
@@ -431,7 +423,7 @@ def test_a_window_that_was_not_handed_over_tells_no_age(recorded, rows):
 
 def test_the_time_of_the_action_counts_from_the_baseline(rows, clock):
     check = change("rows", rows.count).by(0)
-    text = handed_over(check)
+    text = opened(check).to_json()
     clock(100)
     report = Window.from_json(text, check).verify()
 
@@ -440,7 +432,7 @@ def test_the_time_of_the_action_counts_from_the_baseline(rows, clock):
 
 
 def test_a_redacted_state_is_not_in_the_sentence_of_an_old_one(clock):
-    text = handed_over(change("pin", lambda: "1234"))
+    text = opened(change("pin", lambda: "1234")).to_json()
     clock(100)
     report = Window.from_json(text, change("pin", lambda: "4321").redacted(), max_age=1).verify()
 
@@ -459,7 +451,7 @@ def test_a_redacted_state_is_not_in_the_sentence_of_an_old_one(clock):
 def test_a_max_age_that_is_no_number_of_seconds_is_refused(rows, max_age, kind, sentence):
     check = change("rows", rows.count)
     with pytest.raises(kind) as caught:
-        Window.from_json(handed_over(check), check, max_age=max_age)
+        Window.from_json(opened(check).to_json(), check, max_age=max_age)
 
     assert str(caught.value) == sentence
 
@@ -467,13 +459,13 @@ def test_a_max_age_that_is_no_number_of_seconds_is_refused(rows, max_age, kind, 
 def test_an_effect_may_still_be_waited_for():
     states = iter([3, 3, 3, 4])
     check = change("rows", lambda: next(states)).by(1).eventually(60, every=0.002)
-    report = Window.from_json(handed_over(check), check).verify()
+    report = Window.from_json(opened(check).to_json(), check).verify()
 
     assert report.outcome == "pass"
     assert report["rows"].baseline_age_ms is not None
 
 
 def test_a_check_without_a_baseline_has_no_age(rows):
-    text = handed_over(change("rows", rows.count).sampled(0))
+    text = opened(change("rows", rows.count).sampled(0)).to_json()
 
     assert Window.from_json(text, change("rows", rows.count)).verify()["rows"].baseline_age_ms is None

@@ -1,7 +1,5 @@
 """Windows that cannot be handed over, and texts that are refused."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
