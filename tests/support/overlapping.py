@@ -37,7 +37,7 @@ class Overlap:
         self.by_tenant = {}
 
     def wait(self):
-        self.barrier.wait(10)
+        self.barrier.wait(60)
 
     def read(self):
         return self.count

@@ -57,7 +57,7 @@ def test_a_writer_that_came_and_went_inside_a_window_is_its_rival(overlap):
 
     def outer():
         entered.set()
-        left.wait(10)
+        left.wait(60)
 
     def inner():
         overlap.count += 1
@@ -65,7 +65,7 @@ def test_a_writer_that_came_and_went_inside_a_window_is_its_rival(overlap):
     check = change("rows", overlap.read)
 
     def run_inner():
-        entered.wait(10)
+        entered.wait(60)
         expects(check, name="inner")(inner)()
         left.set()
 

@@ -72,9 +72,9 @@ def test_an_argument_that_changes_its_hash_in_the_action_contends_all_the_same()
 
     @expects(change("items", lambda order: order.items), on_report=reports.append)
     def add(order):
-        barrier.wait(10)
+        barrier.wait(60)
         order.items += 1
-        barrier.wait(10)
+        barrier.wait(60)
 
     run_in_threads(*[partial(add, order)] * 2)
 

@@ -354,10 +354,10 @@ class SharedTable:
 
         @expects(check)
         def add(count):
-            self.barrier.wait(10)
+            self.barrier.wait(60)
             for _ in range(count):
                 self.rows.append({"id": object(), "tag": current_causal_tag()})
-            self.barrier.wait(10)
+            self.barrier.wait(60)
 
         found = {}
 
@@ -426,8 +426,8 @@ def test_one_that_is_not_attributed_still_sees_the_writer_that_is(shared_table):
     unsigned = expects(change("rows", shared_table.count).by(0), on_report=reports.append)
 
     def act():
-        shared_table.barrier.wait(10)
-        shared_table.barrier.wait(10)
+        shared_table.barrier.wait(60)
+        shared_table.barrier.wait(60)
 
     other = threading.Thread(target=signed(act))
     other.start()
