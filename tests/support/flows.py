@@ -4,11 +4,7 @@ import asyncio
 
 
 class Flows:
-    """A list of flows that counts its reads, plain and awaited.
-
-    Args:
-        pause: an async function; `count_later` awaits it. By default it lets an asyncio loop go on.
-    """
+    """A list of flows that counts its reads; an awaited read lets the event loop go on by `pause`."""
 
     def __init__(self, pause=lambda: asyncio.sleep(0)):
         self.rows = []

@@ -6,14 +6,7 @@ from deltaspan import DeltaspanError
 
 
 def refusal(call, *args, without=(), **options):
-    """Return the error that a call raises, as text: `ValueError: the message`.
-
-    Args:
-        call: the function to call.
-        *args: its arguments.
-        without: texts that the error must not show.
-        **options: its keyword arguments.
-    """
+    """Return the error of a call, as `ValueError: the message`; it must not show the texts `without`."""
     with pytest.raises(DeltaspanError) as caught:
         call(*args, **options)
     (kind,) = [kind for kind in (TypeError, ValueError) if isinstance(caught.value, kind)]

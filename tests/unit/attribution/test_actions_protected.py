@@ -292,7 +292,7 @@ def test_a_loop_that_is_closed_before_a_verdict_leaves_no_scope_open():
     with collect_reports() as reports:
         loop.run_until_complete(expects(check, deferred=True)(action)())
         loop.close()
-        _deferred.drain(5)
+        _deferred.drain(60)
 
         assert not open_windows()
     assert [report["rows"].reason for report in reports] == ["abandoned"]

@@ -384,7 +384,7 @@ def test_an_interrupt_while_waiting_for_the_lock_abandons_the_window():
 
     assert [check.reason for check in reports[0]] == ["abandoned", "abandoned"]
     assert taken.events == ["entered", "left"]
-    assert 0 <= reports[0].verification_seconds < 5
+    assert 0 <= reports[0].verification_seconds < 60
 
 
 def test_a_check_that_is_not_read_takes_no_lock():
@@ -433,10 +433,10 @@ def test_a_generator_may_end_on_another_thread_than_took_its_rlock():
 
     steps = act()
     with ThreadPoolExecutor(1) as one:
-        one.submit(next, steps).result(5)
+        one.submit(next, steps).result(60)
     steps.close()
     with ThreadPoolExecutor(1) as other:
-        taken = other.submit(lock.acquire, timeout=1).result(5)
+        taken = other.submit(lock.acquire, timeout=1).result(60)
 
     assert taken
 
@@ -450,8 +450,8 @@ def test_a_window_by_hand_may_be_verified_on_another_thread_than_took_its_rlock(
     )
     opened.capture_baseline()
     with ThreadPoolExecutor(1) as other:
-        report = other.submit(opened.verify).result(5)
-        taken = other.submit(rlock.acquire, timeout=1).result(5)
+        report = other.submit(opened.verify).result(60)
+        taken = other.submit(rlock.acquire, timeout=1).result(60)
     with FileLock(tmp_path / "rows.lock", timeout=0.5):
         pass
 

@@ -217,7 +217,7 @@ def test_changes_within_a_row_are_not_looked_at(table):
         lambda check: check.adding("a").ignoring("b"),
         lambda check: check.satisfying(lambda delta: delta.amount == 2 and delta.others.changed, "two rows"),
         lambda check: check.by(2).eventually(0.2),
-        lambda check: check.by(2).timeout(5),
+        lambda check: check.by(2).timeout(60),
     ],
 )
 def test_every_word_is_held_against_own_rows(table, say):

@@ -240,11 +240,11 @@ def beside_another(table, act, say=one_added, **options):
             tags.append(current_causal_tag())
             table.add(20)
             entered.set()
-            done.wait(5)
+            done.wait(60)
 
     thread = threading.Thread(target=other)
     thread.start()
-    assert entered.wait(5)
+    assert entered.wait(60)
     try:
         return table.judged(say, act, **options), tags[0]
     finally:

@@ -63,7 +63,7 @@ both = combine(probe)
 CHECKS = {
     "the action": lambda: change("rows", lambda it: 0).by(1),
     "the probe": lambda: change("rows", probe),
-    "a limited probe": lambda: change("rows", probe).timeout(5),
+    "a limited probe": lambda: change("rows", probe).timeout(60),
     "a combined probe": lambda: change("rows", both["rows"]),
     "the lock": lambda: change("rows", lambda it: 0).exclusively(Broken()),
     "a computed lock": lambda: change("rows", lambda it: 0).exclusively(lambda it: fail(it)),
@@ -194,7 +194,7 @@ def test_an_argument_of_a_deferred_action_is_freed_when_it_has_settled(place):
 
     def use(it):
         attempt(lambda: checked(it))
-        assert _deferred.drain(5)
+        assert _deferred.drain(60)
 
     assert freed(use)
 

@@ -265,7 +265,7 @@ class Driven(Request):
 
 
 @pytest.mark.parametrize(
-    "drive", [asyncio.create_task, asyncio.gather, lambda made: asyncio.wait_for(made, 5)]
+    "drive", [asyncio.create_task, asyncio.gather, lambda made: asyncio.wait_for(made, 60)]
 )
 async def test_one_that_is_driven_as_a_coroutine_is_judged_when_it_has_ended(drive):
     with collect_reports() as reports:

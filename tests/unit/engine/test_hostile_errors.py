@@ -117,7 +117,7 @@ def in_the_probe(kind):
 
 
 def in_a_limited_probe(kind):
-    return change("rows", raising(kind)).timeout(5)
+    return change("rows", raising(kind)).timeout(60)
 
 
 def in_the_expected_value(kind):

@@ -100,7 +100,7 @@ def test_a_late_answer_changes_nothing(pool):
 
 def test_a_probe_that_answers_in_time_is_judged():
     rows = []
-    _, report = run(expects(change("rows", lambda: len(rows)).by(1).timeout(5))(lambda: rows.append(1)))
+    _, report = run(expects(change("rows", lambda: len(rows)).by(1).timeout(60))(lambda: rows.append(1)))
 
     assert report.outcome == "pass"
 
@@ -114,7 +114,7 @@ async def test_a_probe_that_answers_in_time_is_judged_in_an_async_action():
     async def read():
         return len(rows)
 
-    checks = [change("rows", read).by(1).timeout(5), change("same", lambda: len(rows)).by(1).timeout(5)]
+    checks = [change("rows", read).by(1).timeout(60), change("same", lambda: len(rows)).by(1).timeout(60)]
     with collect_reports() as reports:
         await expects(*checks)(act)()
 
@@ -128,7 +128,7 @@ async def test_an_exception_of_a_probe_in_time_is_the_reason():
     def read_now():
         raise OSError("gone")
 
-    checks = [change("rows", read).timeout(5), change("same", read_now).timeout(5)]
+    checks = [change("rows", read).timeout(60), change("same", read_now).timeout(60)]
     with collect_reports() as reports:
         await expects(*checks)(act)()
 
@@ -146,7 +146,7 @@ async def test_a_plain_probe_that_returns_an_awaitable_is_awaited_within_its_lim
         await asyncio.sleep(60)
 
     # Nothing about these lambdas tells beforehand that they are async.
-    checks = [change("rows", lambda: count()).timeout(5), change("hung", lambda: hang()).timeout(0.02)]
+    checks = [change("rows", lambda: count()).timeout(60), change("hung", lambda: hang()).timeout(0.02)]
     with collect_reports() as reports:
         await expects(*checks)(act)()
 
@@ -216,7 +216,7 @@ def test_the_probe_finds_the_context_of_the_action_in_its_thread():
 
     token = REQUEST.set("one")
     try:
-        _, report = run(expects(change("rows", read).timeout(5))(lambda: None))
+        _, report = run(expects(change("rows", read).timeout(60))(lambda: None))
     finally:
         REQUEST.reset(token)
 
@@ -281,7 +281,7 @@ def test_with_all_threads_hung_further_reads_time_out_too_until_they_come_back(p
     act = expects(change("rows", hanging.read).timeout(0.2))(lambda: None)
     reasons = [run(act)[1]["rows"].reason for _ in range(4)]
     hanging.let_go.set()
-    _, after = run(expects(change("rows", lambda: 0).by(0).timeout(5))(lambda: None))
+    _, after = run(expects(change("rows", lambda: 0).by(0).timeout(60))(lambda: None))
 
     assert reasons == ["probe_timeout"] * 4
     assert hanging.reads == 2
@@ -304,12 +304,12 @@ def test_no_more_threads_are_started_than_there_may_be(pool):
     release.set()
 
     assert started == 2
-    assert [future.result(5) for future in futures] == [True] * 20
+    assert [future.result(60) for future in futures] == [True] * 20
 
 
 def test_a_thread_that_is_idle_is_used_again(pool):
     for _ in range(20):
-        pool.submit(lambda: None).result(5)
+        pool.submit(lambda: None).result(60)
         wait_until(lambda: pool._idle)
 
     assert threads_of(pool) == 1

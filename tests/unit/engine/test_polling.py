@@ -24,7 +24,7 @@ def fail():
 
 def test_a_change_that_comes_later_passes():
     queue = Queue(0, 0, 0, 1)
-    found, report = run(expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act))
+    found, report = run(expects(change("done", queue.read).by(1).eventually(60, every=0.001))(queue.act))
 
     assert found == "queued"
     assert report["done"].explanation == "done changed by 1, as expected (0 → 1)"
@@ -32,7 +32,7 @@ def test_a_change_that_comes_later_passes():
 
 async def test_a_change_that_comes_later_passes_in_an_async_action_too():
     queue = Queue(0, 0, 0, 1)
-    check = change("done", queue.read_later).by(1).eventually(5, every=0.001)
+    check = change("done", queue.read_later).by(1).eventually(60, every=0.001)
     _, report = await run_async(expects(check)(queue.act_later))
 
     assert (report.outcome, queue.reads) == ("pass", 4)
@@ -40,7 +40,7 @@ async def test_a_change_that_comes_later_passes_in_an_async_action_too():
 
 def test_the_action_is_run_once():
     queue = Queue(0, 0, 0, 1)
-    run(expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act))
+    run(expects(change("done", queue.read).by(1).eventually(60, every=0.001))(queue.act))
 
     assert queue.runs == 1
 
@@ -56,23 +56,23 @@ def test_a_change_that_never_comes_fails_when_time_is_up():
 
 def test_attempts_and_settle_time_are_reported():
     queue = Queue(0, 0, 0, 1)
-    _, report = run(expects(change("done", queue.read).by(1).eventually(5, every=0.005))(queue.act))
+    _, report = run(expects(change("done", queue.read).by(1).eventually(60, every=0.005))(queue.act))
     timing = report["done"].timing
 
     assert timing.attempts == 3
-    assert 0.01 <= timing.settle_seconds < 4
+    assert 0.01 <= timing.settle_seconds < 60
 
 
 def test_a_change_that_is_there_at_once_took_one_attempt():
     queue = Queue(0, 1)
-    _, report = run(expects(change("done", queue.read).by(1).eventually(5))(queue.act))
+    _, report = run(expects(change("done", queue.read).by(1).eventually(60))(queue.act))
 
     assert report["done"].timing.attempts == 1
 
 
 def test_attempts_and_settle_time_are_on_the_event(recorded):
     queue = Queue(0, 0, 1)
-    expects(change("done", queue.read).by(1).eventually(5, every=0.005))(queue.act)()
+    expects(change("done", queue.read).by(1).eventually(60, every=0.005))(queue.act)()
     attributes = recorded.event.attributes
 
     assert attributes["delta.check.attempts"] == 2
@@ -91,7 +91,7 @@ def test_the_cost_of_every_read_is_counted():
 
 def test_a_probe_that_fails_meanwhile_is_read_again():
     queue = Queue(0, OSError("gone"), OSError("gone"), 1)
-    _, report = run(expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act))
+    _, report = run(expects(change("done", queue.read).by(1).eventually(60, every=0.001))(queue.act))
 
     assert report.outcome == "pass"
 
@@ -112,7 +112,7 @@ def test_a_baseline_that_failed_is_not_waited_for():
 
 def test_other_checks_are_read_once():
     queue, other = Queue(0, 0, 0, 1), Queue(7)
-    checks = [change("done", queue.read).by(1).eventually(5, every=0.001), unchanged("other", other.read)]
+    checks = [change("done", queue.read).by(1).eventually(60, every=0.001), unchanged("other", other.read)]
     run(expects(*checks)(queue.act))
 
     assert other.reads == 2
@@ -168,7 +168,7 @@ def test_polling_in_threads_keeps_to_itself():
         queue = Queue(0, 0, 0, 1)
         with window(
             "one",
-            change("done", lambda tenant: queue.read()).by(1).eventually(5, every=0.001),
+            change("done", lambda tenant: queue.read()).by(1).eventually(60, every=0.001),
             args={"tenant": tenant},
         ) as opened:
             pass
@@ -192,7 +192,7 @@ def test_an_action_that_raised_is_not_waited_for():
 def test_an_action_that_raised_must_leave_no_trace_for_as_long_as_a_change_is_waited_for():
     queue = Queue(0, 0, 0, 1)
 
-    check = change("done", queue.read).by(1).eventually(5, every=0.001).or_unchanged_on_error()
+    check = change("done", queue.read).by(1).eventually(60, every=0.001).or_unchanged_on_error()
     with collect_reports() as reports, pytest.raises(LookupError):
         expects(check)(fail)()
 
@@ -244,7 +244,7 @@ def test_an_interrupt_while_polling_abandons_the_window():
 
 def test_a_computed_value_may_name_yielded():
     queue = Queue(0, 0, 0, 2)
-    check = change("sent", queue.read).by(lambda yielded: yielded).eventually(5, every=0.001)
+    check = change("sent", queue.read).by(lambda yielded: yielded).eventually(60, every=0.001)
 
     @expects(check)
     def act():
@@ -269,7 +269,7 @@ def test_a_failure_is_raised_after_the_wait():
 async def test_a_sync_action_that_polls_on_an_event_loop_is_warned_about_once(caplog):
     for _ in range(3):
         queue = Queue(0, 0, 0, 1)
-        run(expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act))
+        run(expects(change("done", queue.read).by(1).eventually(60, every=0.001))(queue.act))
 
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
         (
@@ -284,14 +284,14 @@ async def test_a_sync_action_that_polls_on_an_event_loop_is_warned_about_once(ca
 
 def test_a_sync_action_that_polls_elsewhere_is_not_warned_about(caplog):
     queue = Queue(0, 0, 1)
-    run(expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act))
+    run(expects(change("done", queue.read).by(1).eventually(60, every=0.001))(queue.act))
 
     assert caplog.records == []
 
 
 def test_without_asyncio_an_async_action_is_polled_all_the_same():
     queue = Queue(0, 0, 0, 1)
-    coroutine = expects(change("done", queue.read).by(1).eventually(5, every=0.001))(queue.act_later)()
+    coroutine = expects(change("done", queue.read).by(1).eventually(60, every=0.001))(queue.act_later)()
     with collect_reports() as reports, pytest.raises(StopIteration):
         coroutine.send(None)
 

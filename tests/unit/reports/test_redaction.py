@@ -85,7 +85,7 @@ CASES = {
     "a value that does not freeze": (Vault({SECRET: threading.Lock()}), lambda check: check),
     "mappings": (Vault({SECRET: SECRET}, {SECRET: 1}), lambda check: check.adding(SECRET + "-4")),
     "waited for": (Vault(), lambda check: failing(check).eventually(0.002, every=0.001)),
-    "limited": (Vault(OSError(SECRET)), lambda check: check.timeout(5)),
+    "limited": (Vault(OSError(SECRET)), lambda check: check.timeout(60)),
 }
 
 

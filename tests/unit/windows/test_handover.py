@@ -427,8 +427,8 @@ def test_the_time_of_the_action_counts_from_the_baseline(rows, clock):
     clock(100)
     report = Window.from_json(text, check).verify()
 
-    assert 100 <= report.action_seconds < 110
-    assert 0 <= report.verification_seconds < 10
+    assert report.action_seconds == pytest.approx(100, abs=10)
+    assert 0 <= report.verification_seconds < 60
 
 
 def test_a_redacted_state_is_not_in_the_sentence_of_an_old_one(clock):
