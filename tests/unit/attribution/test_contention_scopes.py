@@ -1,18 +1,15 @@
-"""Two scopes of one metric are apart only if they bind the same names and differ in a value."""
+"""Scopes of windows, and windows of deferred runs."""
 
+import asyncio
 import threading
 import uuid
 from pathlib import Path
 
 import pytest
 
-from deltaspan import change, expects, unchanged
-from support.overlapping import Overlap, together
-
-
-@pytest.fixture
-def overlap():
-    return Overlap()
+from deltaspan import change, collect_reports, expects, unchanged
+from deltaspan._engine import _deferred
+from support.overlapping import together
 
 
 def by_nothing(overlap):
@@ -90,7 +87,7 @@ def test_an_action_that_did_nothing_does_not_pass_by_the_work_of_another_with_an
     @expects(check, on_report=reports.append)
     def writer(folder):
         started.set()
-        wrote.wait(5)
+        wrote.wait(60)
         count[0] += 1
 
     @expects(check, on_report=reports.append)
@@ -101,7 +98,7 @@ def test_an_action_that_did_nothing_does_not_pass_by_the_work_of_another_with_an
 
     thread = threading.Thread(target=writer, args=(Path("/srv/x"),))
     thread.start()
-    started.wait(5)
+    started.wait(60)
     idle(Path("/srv/x"))
     thread.join()
 
@@ -174,7 +171,7 @@ class Leaving:
 
 
 @pytest.mark.parametrize("argument", [Mute(), Leaving()], ids=["class", "equality"])
-def test_an_action_runs_whatever_its_argument_raises_when_it_is_asked_for_its_place(argument):
+def test_an_action_runs_although_its_argument_raises_when_it_is_asked_for_its_place(argument):
     rows, reports = [], []
 
     @expects(change("rows", lambda client: len(rows)).by(1), on_report=reports.append)
@@ -184,3 +181,150 @@ def test_an_action_runs_whatever_its_argument_raises_when_it_is_asked_for_its_pl
     write(argument)
 
     assert [report.outcome for report in reports] == ["pass"]
+
+
+# Deferred runs ------------------------------------------------------------------------------------------
+
+
+def outcomes(reports):
+    return {report.outcome for report in reports}
+
+
+def test_deferred_calls_one_after_another_do_not_contend():
+    rows = []
+    act = expects(change("rows", lambda: len(rows)).by(1), deferred=True)(lambda: rows.append(1))
+    with collect_reports() as reports:
+        for _ in range(200):
+            act()
+        assert _deferred.drain(30)
+
+    assert (len(reports), outcomes(reports)) == (200, {"pass"})
+
+
+async def test_deferred_async_calls_one_after_another_do_not_contend():
+    rows, done, reports = [], asyncio.Event(), []
+
+    async def read():
+        await asyncio.sleep(0)
+        return len(rows)
+
+    def report(found):
+        reports.append(found)
+        if len(reports) == 200:
+            done.set()
+
+    @expects(change("rows", read).by(1), deferred=True, on_report=report)
+    async def act():
+        rows.append(1)
+
+    for _ in range(200):
+        await act()
+    await asyncio.wait_for(done.wait(), 30)
+
+    assert outcomes(reports) == {"pass"}
+
+
+def test_a_later_read_is_credited_if_no_other_run_wrote():
+    rows = []
+    check = change("rows", lambda: len(rows)).by(1).eventually(60, every=0.01)
+    act = expects(check, deferred=True)(lambda: None)
+    with collect_reports() as reports:
+        act()
+        rows.append(1)
+        assert _deferred.drain(60)
+
+    assert outcomes(reports) == {"pass"}
+
+
+def test_a_later_read_is_contended_if_another_run_wrote_since():
+    rows = []
+    late = expects(
+        change("rows", lambda: len(rows)).by(1).eventually(60, every=0.01), name="late", deferred=True
+    )(lambda: None)
+    other = expects(change("rows", lambda: len(rows)).by(1), name="other")(lambda: rows.append(1))
+    with collect_reports() as reports:
+        late()
+        other()
+        assert _deferred.drain(60)
+
+    assert {report.action: report["rows"].reason for report in reports} == {
+        "late": "contended",
+        "other": None,
+    }
+
+
+def test_a_state_that_must_hold_still_notes_who_came_later():
+    rows, changed = [], threading.Event()
+
+    def read():
+        return len(rows)
+
+    still = expects(unchanged("rows", read).holding_for(60, every=0.01), name="still", deferred=True)(
+        lambda: None
+    )
+    other = expects(change("rows", read).by(1), name="other")(lambda: (rows.append(1), changed.set()))
+    with collect_reports() as reports:
+        still()
+        other()
+        assert _deferred.drain(60)
+
+    assert {report.action: report["rows"].reason for report in reports} == {
+        "still": "contended",
+        "other": None,
+    }
+
+
+def test_an_interrupt_while_the_post_state_is_read_ends_the_window():
+    reads, reports = [], []
+
+    def read():
+        reads.append(1)
+        if len(reads) == 2:
+            raise KeyboardInterrupt
+        return 0
+
+    act = expects(change("rows", read).by(1), deferred=True, on_report=reports.append)(lambda: None)
+    try:
+        act()
+    except KeyboardInterrupt:
+        reads.append("interrupted")
+
+    assert reads[-1] == "interrupted"
+    assert [report["rows"].reason for report in reports] == ["abandoned"]
+
+
+def test_a_write_of_the_caller_after_a_deferred_call_is_not_credited_to_that_call():
+    rows = []
+    late = expects(
+        change("rows", lambda: len(rows)).by(1).eventually(60, every=0.01), name="late", deferred=True
+    )(lambda: None)
+
+    @expects(change("rows", lambda: len(rows)).by(1), name="caller")
+    def call():
+        late()
+        rows.append(1)
+
+    with collect_reports() as reports:
+        call()
+        assert _deferred.drain(60)
+
+    found = {report.action: report["rows"] for report in reports}
+    assert found["caller"].passed
+    assert found["late"].reason == "contended"
+    assert "caller (causal tag" in found["late"].explanation
+
+
+def test_a_caller_is_not_held_against_a_deferred_call_that_was_read_once():
+    rows = []
+    act = expects(change("rows", lambda: len(rows)).by(1), name="act", deferred=True)(lambda: rows.append(1))
+
+    @expects(change("rows", lambda: len(rows)).by(2), name="caller")
+    def call():
+        act()
+        rows.append(1)
+
+    with collect_reports() as reports:
+        call()
+        assert _deferred.drain(60)
+
+    assert outcomes(reports) == {"pass"}

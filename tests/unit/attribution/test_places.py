@@ -1,7 +1,5 @@
 """Arguments that may name one place have one text; others are apart; some do not tell."""
 
-from __future__ import annotations
-
 import enum
 import ipaddress
 import os

@@ -1,27 +1,13 @@
 """The three metrics: attributes, initial zeros, and exemplars."""
 
-from __future__ import annotations
-
 import pytest
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
-from deltaspan import change, collect_reports, expects, observe, unchanged, window
+from deltaspan import change, expects, observe, unchanged, window
+from support.active_flows import broken, count, flows
+from support.reports import reports_of
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-flows: list[str] = []
-
-
-@pytest.fixture(autouse=True)
-def three_flows():
-    flows[:] = ["a", "b", "c"]
-
-
-def count():
-    return len(flows)
-
-
-def broken():
-    raise LookupError("no such table")
 
 
 def creating(*, lying=False):
@@ -174,8 +160,7 @@ def test_durations_have_buckets_of_seconds(recorded, name):
 
 
 def test_durations_are_those_of_the_report(recorded):
-    with collect_reports() as reports:
-        creating()()
+    reports = reports_of(creating())
     (action,) = recorded.points("delta.action.duration")
     (checking,) = recorded.points("delta.verification.duration")
 
