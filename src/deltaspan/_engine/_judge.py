@@ -33,6 +33,7 @@ from deltaspan.expectations import (
     Expectation,
     NoChange,
     States,
+    collect_patterns,
     has_operand,
     is_predicate,
     predicate_name,
@@ -174,8 +175,9 @@ def _resolve(check: CheckRun, ending: Ending, pre_state: Any) -> Expectation:
         expectation = NoChange(expectation.ignored, cause)
     if not plan.computed:
         return expectation
-    operands = _operands(plan, expectation, pre_state, ending.values(check.call), ending.result)
-    return with_operands(expectation, operands) if operands else expectation
+    with collect_patterns():
+        operands = _operands(plan, expectation, pre_state, ending.values(check.call), ending.result)
+        return with_operands(expectation, operands) if operands else expectation
 
 
 def _delta_of(check: CheckRun) -> Delta:

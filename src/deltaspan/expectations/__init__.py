@@ -40,6 +40,7 @@ from deltaspan.expectations._only import Only
 from deltaspan.expectations._patterns import (
     MemberTemplate,
     Pattern,
+    collect_patterns,
     has_pattern,
     is_glob,
     parse_key,
@@ -87,6 +88,7 @@ __all__ = [
     "SomeChange",
     "States",
     "collateral_words",
+    "collect_patterns",
     "computed_operands",
     "has_operand",
     "has_pattern",

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -22,9 +24,11 @@ from deltaspan.expectations._globs import Glob, is_backwards, sets_of
 __all__ = [
     "MemberTemplate",
     "Pattern",
+    "collect_patterns",
     "demand_text",
     "has_pattern",
     "is_glob",
+    "is_own_pattern",
     "parse_key",
     "parse_member",
     "pattern",
@@ -36,6 +40,9 @@ _FIELD: Final = "\0"
 """Replaces a field while a text is parsed. Its place is known, so a text may also contain the character."""
 
 _MAX_MEMBER_CHARS: Final = 60
+
+_collected: Final[ContextVar[list[Pattern] | None]] = ContextVar("deltaspan_patterns", default=None)
+"""The patterns that the callables of a check have made so far in a run. None outside of their calls."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,6 +71,9 @@ class Pattern:
                 )
         if self.is_marked:
             _check_possible(self.text, text)
+        collected = _collected.get()
+        if collected is not None:
+            collected.append(self)
 
     @property
     def open_fields(self) -> tuple[str, ...]:
@@ -164,7 +174,8 @@ def pattern(text: str, /, **values: object) -> Pattern:
 
     Text that an author writes in `adding`, `removing`, `modifying`, `only` and `ignoring` is a pattern
     already. Text that a callable computes is literal, so that no argument and no result can widen a check.
-    This function says that computed text is meant as a pattern. Of sets and sequences it matches members that
+    This function says that computed text is meant as a pattern. A callable must call it itself: a pattern
+    that an argument or a result holds makes the check inconclusive. Of sets and sequences it matches members that
     are text, while `adding('a*')` adds the member `a*`.
 
     Args:
@@ -303,6 +314,24 @@ def _fill_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, A
         name = class_of(member)
         return MappingProxyType(entries) if name is None else make_record(entries, name)
     return member
+
+
+@contextmanager
+def collect_patterns() -> Iterator[None]:
+    """Collect the patterns that are made meanwhile, while a check computes its operands."""
+    token = _collected.set([])
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+
+
+def is_own_pattern(member: Pattern) -> bool:
+    """Return whether a callable of the check made a pattern while its operands were computed.
+
+    A pattern in an argument or in a result was made before. It would widen the check by what a tool chose.
+    """
+    return any(each is member for each in _collected.get() or ())
 
 
 def is_glob(member: object) -> bool:
