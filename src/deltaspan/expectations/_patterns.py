@@ -175,8 +175,8 @@ def pattern(text: str, /, **values: object) -> Pattern:
     Text that an author writes in `adding`, `removing`, `modifying`, `only` and `ignoring` is a pattern
     already. Text that a callable computes is literal, so that no argument and no result can widen a check.
     This function says that computed text is meant as a pattern. A callable must call it itself: a pattern
-    that an argument or a result holds makes the check inconclusive. Of sets and sequences it matches members that
-    are text, while `adding('a*')` adds the member `a*`.
+    that an argument or a result holds makes the check inconclusive. Of sets and sequences it matches members
+    that are text, while `adding('a*')` adds the member `a*`.
 
     Args:
         text: the pattern; see `adding`. `{name}` stands for `values[name]`, or for the action's argument of

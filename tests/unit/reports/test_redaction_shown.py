@@ -13,6 +13,7 @@ from deltaspan._reports._redaction import REDACTED
 from deltaspan.exceptions import DefinitionTypeError
 
 SECRET = "s3cr3t"  # noqa: S105  # planted, to be searched for
+HELD = "it was so already before the action"
 
 
 def test_what_capture_baseline_returns_is_redacted():
@@ -65,8 +66,8 @@ def test_the_verdict_is_reached_on_the_true_states(says, outcome, sentence):
 @pytest.mark.parametrize(
     ("says", "outcome", "sentence"),
     [
-        (lambda check: check.ending_at(100), "pass", "did not change, as expected"),
-        (lambda check: check.by(lambda: 0), "pass", "did not change, as expected"),
+        (lambda check: check.ending_at(100), "pass", f"did not change, as expected; {HELD}"),
+        (lambda check: check.by(lambda: 0), "pass", f"did not change, as expected; {HELD}"),
         (lambda check: check.by(1), "fail", "did not change as expected"),
     ],
 )
@@ -82,7 +83,7 @@ def test_a_state_that_did_not_change_is_not_said_to_have_changed(says, outcome, 
 
 
 @pytest.mark.parametrize(
-    ("trace", "sentence"), [(0, "did not change, as expected"), (1, "changed, but not as expected")]
+    ("trace", "sentence"), [(0, f"did not change, as expected; {HELD}"), (1, "changed, but not as expected")]
 )
 def test_a_redacted_report_says_whether_a_failed_action_left_a_trace(trace, sentence):
     state = [100]
