@@ -12,12 +12,13 @@ from deltaspan._attribution._contention import (
 )
 from deltaspan._attribution._credit import credit_problem, credit_problem_beside_others
 from deltaspan._attribution._locks import Locks, LockSource
-from deltaspan._attribution._places import place_of
+from deltaspan._attribution._places import Doubt, folders_above, place_of
 from deltaspan._attribution._tagged import Tagged, tagged, tagged_rows
 from deltaspan._attribution._unverified_writers import warn_of_unverified_writers
 
 __all__ = [
     "ALONE",
+    "Doubt",
     "Entry",
     "LockSource",
     "Locks",
@@ -28,6 +29,7 @@ __all__ = [
     "close_window",
     "credit_problem",
     "credit_problem_beside_others",
+    "folders_above",
     "open_window",
     "place_of",
     "retire_window",

@@ -40,7 +40,8 @@ class Scope:
         names: the arguments that the probe names, sorted.
         known: those of them whose place is known.
         places: the canonical text of each known one.
-        unknown: the others, as an explanation shows them: `client (a Client)`.
+        unknown: a clause for each of the others, as an explanation shows it.
+        above: the folders above each place, by which one path may hold another. Empty if none is a path.
     """
 
     metric: str
@@ -48,10 +49,36 @@ class Scope:
     known: tuple[str, ...] = ()
     places: tuple[Hashable, ...] = ()
     unknown: tuple[str, ...] = ()
+    above: tuple[tuple[str, ...], ...] = ()
 
     def may_meet(self, other: Scope) -> bool:
         """Return whether another scope of the same metric may be the same place."""
         return self.names != other.names or self.known != other.known or self.places == other.places
+
+    def holds_or_lies_in(self, other: Scope) -> bool:
+        """Return whether a path of one scope lies in a folder of the other, or is equal."""
+        mine, theirs = (each.above or ((),) * len(each.places) for each in (self, other))
+        return all(
+            own == place or own in above_place or place in above_own
+            for own, place, above_own, above_place in zip(
+                self.places, other.places, mine, theirs, strict=True
+            )
+        )
+
+    def without(self, names: Collection[str]) -> Scope:
+        """Return the scope with arguments whose folder holds that of another window, or lies in it."""
+        kept = [at for at, name in enumerate(self.known) if name not in names]
+        clauses = tuple(
+            f"the place of {name} lies in the folder of another open window, or holds it" for name in names
+        )
+        return Scope(
+            self.metric,
+            self.names,
+            tuple(self.known[at] for at in kept),
+            tuple(self.places[at] for at in kept),
+            (*self.unknown, *clauses),
+            tuple(self.above[at] for at in kept) if self.above else (),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +294,65 @@ class _Place(_Room):
         self.members: set[Entry] = set()
 
 
+class _Folders:
+    """The paths of the windows of a group, to find those that hold each other.
+
+    The cost of a window is the depth of its paths, and does not depend on the number of open windows.
+
+    Attributes:
+        at: the windows by position and text of each place.
+        below: the windows by position and text of each folder above a place.
+    """
+
+    __slots__ = ("at", "below")
+
+    def __init__(self) -> None:
+        self.at: dict[Hashable, set[Entry]] = {}
+        self.below: dict[Hashable, set[Entry]] = {}
+
+    def add(self, entry: Entry) -> None:
+        for windows, key in self._keys(entry.scope):
+            windows.setdefault(key, set()).add(entry)
+
+    def discard(self, entry: Entry) -> None:
+        for windows, key in self._keys(entry.scope):
+            present = windows.get(key)
+            if present is not None:
+                present.discard(entry)
+                if not present:
+                    del windows[key]
+
+    def _keys(self, scope: Scope) -> Iterable[tuple[dict[Hashable, set[Entry]], Hashable]]:
+        for position, place in enumerate(scope.places):
+            yield self.at, (position, place)
+        for position, folders in enumerate(scope.above):
+            for folder in folders:
+                yield self.below, (position, folder)
+
+    def names_of(self, entry: Entry) -> list[str]:
+        """Return the arguments whose folder holds that of another run, or lies in it.
+
+        The runs above and below the window do not count.
+        """
+        scope, line = entry.scope, _lineage(entry.tag)
+        above = scope.above or ((),) * len(scope.places)
+
+        def has_others(windows: set[Entry] | None) -> bool:
+            # One more than its own line has runs is enough to look at.
+            return windows is not None and any(
+                each.tag.id not in line for each in islice(windows, len(line) + 1)
+            )
+
+        return [
+            name
+            for position, (name, place, folders) in enumerate(
+                zip(scope.known, scope.places, above, strict=True)
+            )
+            if has_others(self.below.get((position, place)))
+            or any(has_others(self.at.get((position, folder))) for folder in folders)
+        ]
+
+
 class _Group(_Room):
     """The windows of a metric whose scopes bind the same names.
 
@@ -275,13 +361,15 @@ class _Group(_Room):
     Attributes:
         places: the windows of each scope, or the only one there, as nearly always. Empty where no value is
             known: then all of the group are in one place, which is the group itself.
+        folders: their paths, from the first path on. None if none of them was a path.
     """
 
-    __slots__ = ("places",)
+    __slots__ = ("folders", "places")
 
     def __init__(self) -> None:
         super().__init__()
         self.places: dict[Hashable, Entry | _Place] = {}
+        self.folders: _Folders | None = None
 
     def room_of(self, scope: Scope) -> Entry | _Place | _Group | None:
         """Return the windows in the place of a scope of this group."""
@@ -388,11 +476,10 @@ def _metric_of(only: Entry) -> _Metric:
 
 
 def _seat(entry: Entry, metric: _Metric) -> None:
+    group = _group_of(entry.scope, metric)
+    if entry.scope.above or group.folders is not None:
+        group = _group_by_folders(entry, metric, group)
     scope = entry.scope
-    names = (scope.names, scope.known)
-    group = metric.groups.get(names)
-    if group is None:
-        group = metric.groups[names] = _Group()
     seat = entry.seat = _Seat(metric, group)
     room = group.room_of(scope)
     met, met_writers = _count_open(entry, seat, room)
@@ -410,6 +497,35 @@ def _seat(entry: Entry, metric: _Metric) -> None:
     arrived, arrived_writers = _count_arrived(entry, seat)
     seat.passed += arrived - met
     seat.passed_writers += arrived_writers - met_writers
+
+
+def _group_of(scope: Scope, metric: _Metric) -> _Group:
+    names = (scope.names, scope.known)
+    group = metric.groups.get(names)
+    if group is None:
+        group = metric.groups[names] = _Group()
+    return group
+
+
+def _group_by_folders(entry: Entry, metric: _Metric, group: _Group) -> _Group:
+    """Return the group of a window among paths.
+
+    If a path holds that of another window, or lies in it, its argument no longer tells the two apart. The
+    later window then counts as one that may be anywhere.
+    """
+    folders = group.folders
+    if folders is None:
+        folders = _Folders()
+        for other in metric.members:
+            if other.seat is not None and other.seat.group is group:
+                folders.add(other)
+        group.folders = folders
+    names = folders.names_of(entry)
+    if names:
+        entry.scope = entry.scope.without(names)
+        return _group_of(entry.scope, metric)
+    folders.add(entry)
+    return group
 
 
 def _place_of(only: Entry, group: _Group) -> _Place:
@@ -466,6 +582,8 @@ def _close(entry: Entry, overlaps: list[Overlap], now: float) -> None:
         room.members.discard(entry)
     if room is entry or (isinstance(room, _Place) and not room.members):
         del group.places[scope.places]
+    if group.folders is not None:
+        group.folders.discard(entry)
     # An empty group is kept, as it knows the names of who was there. There are as many as ways to bind names.
     group.close(entry)
     metric.close(entry)
@@ -556,7 +674,12 @@ def _search_overlap(entry: Entry, now: float) -> Overlap:
     if registered is not None:
         known = registered.runs.values() if isinstance(registered, _Metric) else (registered,)
     line = _lineage(entry.tag)
-    runs = [other for other in known if other.tag.id not in line and entry.scope.may_meet(other.scope)]
+    scope = entry.scope
+    runs = [
+        other
+        for other in known
+        if other.tag.id not in line and (scope.may_meet(other.scope) or scope.holds_or_lies_in(other.scope))
+    ]
     writers = [other for other in runs if other.writes]
     return Overlap(len(writers), len(runs), rival_names=_RivalNames(entry, now, writers, runs, (), ()))
 
@@ -600,10 +723,7 @@ def _describe_doubt(own: Scope, other: Scope) -> str:
     """Return why two scopes that are not equal may be the same, or ""."""
     if own.names != other.names:
         return f"its scope names {_join(other.names)} where this one names {_join(own.names)}"
-    unknown = own.unknown or other.unknown
-    if unknown:
-        return f"the place of {' and '.join(unknown)} cannot be told and may be any; name an id or a path"
-    return ""
+    return "; ".join(own.unknown or other.unknown)
 
 
 def _join(names: tuple[str, ...]) -> str:
