@@ -56,7 +56,7 @@ class Scope:
         return self.names != other.names or self.known != other.known or self.places == other.places
 
     def holds_or_lies_in(self, other: Scope) -> bool:
-        """Return whether a path of one scope lies in a folder of the other, or is equal."""
+        """Return whether a path of one scope lies in one of the other."""
         mine, theirs = (each.above or ((),) * len(each.places) for each in (self, other))
         return all(
             own == place or own in above_place or place in above_own
@@ -66,7 +66,7 @@ class Scope:
         )
 
     def without(self, names: Collection[str]) -> Scope:
-        """Return the scope with arguments whose folder holds that of another window, or lies in it."""
+        """Return the scope with the place of these arguments unknown."""
         kept = [at for at, name in enumerate(self.known) if name not in names]
         clauses = tuple(
             f"the place of {name} lies in the folder of another open window, or holds it" for name in names
@@ -295,7 +295,7 @@ class _Place(_Room):
 
 
 class _Folders:
-    """The paths of the windows of a group, to find those that hold each other.
+    """The paths of the windows of a group, indexed by folder.
 
     The cost of a window is the depth of its paths, and does not depend on the number of open windows.
 

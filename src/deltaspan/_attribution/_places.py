@@ -154,7 +154,9 @@ def text_of(argument: Any) -> str | None:
 
 
 def folders_above(place: str) -> tuple[str, ...]:
-    """Return the folders above a path, the outermost first. A place that is not a path has none.
+    """Return the folders above a path, the outermost first.
+
+    A place that is not a path has none.
 
     Example:
         >>> folders_above("/srv/a/b"), folders_above("acme")
@@ -298,7 +300,10 @@ class _Walk:
         raise _Unplaced
 
     def _of_members(self, fields: Mapping[Any, Any], depth: int) -> str:
-        """Return the text of a record. In the search for one place it is that of its only field."""
+        """Return the text of a record.
+
+        In the search for one place it is that of its only field.
+        """
         if not self._one_place:
             return self._of_pairs(fields.items(), depth)
         if len(fields) != 1:

@@ -161,7 +161,10 @@ class ChangeExpectation:
 
 
 def _held_clause(state: object) -> str:
-    """Say that a state was there before the action. None, and a long state, are not shown."""
+    """Say that a state was there before the action.
+
+    None and a long state are not shown.
+    """
     shown = None if state is None else whole(state)
     return f"it was {shown or 'so'} already before the action"
 

@@ -327,7 +327,7 @@ def collect_patterns() -> Iterator[None]:
 
 
 def is_own_pattern(member: Pattern) -> bool:
-    """Return whether a callable of the check made a pattern while its operands were computed.
+    """Return whether a callable of the check made a pattern.
 
     A pattern in an argument or in a result was made before. It would widen the check by what a tool chose.
     """

@@ -111,7 +111,7 @@ def verdict_of(span: Span) -> Outcome | None:
 
 
 def _unproven_checks(spans: Sequence[Span]) -> list[Outcome]:
-    """Return the outcomes of checks that prove nothing, whatever the verdicts of the spans are.
+    """Return the outcomes of checks that prove nothing.
 
     A sender may contradict itself: a span says `pass`, and one of its checks `fail`.
     """

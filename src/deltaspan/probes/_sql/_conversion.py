@@ -1,6 +1,6 @@
-"""Comparisons of texts with numbers in MySQL and MariaDB, which convert one to the other.
+"""Comparisons of texts with numbers in MySQL and MariaDB.
 
-There `name = 0` holds for every text that does not begin with a number, and `id = 'abc'` for the id 0. An
+They convert one to the other: `name = 0` holds for every text that does not begin with a number, and `id = 'abc'` for the id 0. An
 argument of an agent would match rows that it does not name. A number is therefore bound as its text. A text
 that the database converts to a number leaves a warning, and the read is no state.
 """
@@ -52,7 +52,7 @@ def _as_text(value: Any) -> Any:
 
 
 def check_warnings(warnings: Sequence[Sequence[Any]], values: Mapping[str, Any]) -> str | None:
-    """Return the problem if the database read one of the values as a number, or None.
+    """Return the problem if a value was read as a number.
 
     Args:
         warnings: the rows of SHOW WARNINGS: level, number and message.

@@ -101,12 +101,12 @@ def pattern_names(sql: str, *, mysql: bool = False) -> Iterator[tuple[str, str]]
 
 
 def is_containment(operator: str) -> bool:
-    """Return whether an operator of `pattern_names` asks for a part of a document or a range."""
+    """Return whether an operator asks for a part of a document."""
     return _CONTAINS.search(operator) is not None
 
 
 def substring_names(sql: str, *, mysql: bool = False) -> Iterator[str]:
-    """Yield each parameter in a function by which an empty text is a part of every text.
+    """Yield each parameter of a function that searches a part of a text.
 
     Args:
         sql: as for `parse_parameters`.
