@@ -1,8 +1,8 @@
 """Comparisons of texts with numbers in MySQL and MariaDB.
 
-They convert one to the other: `name = 0` holds for every text that does not begin with a number, and `id = 'abc'` for the id 0. An
-argument of an agent would match rows that it does not name. A number is therefore bound as its text. A text
-that the database converts to a number leaves a warning, and the read is no state.
+They convert one to the other: `name = 0` holds for every text that does not begin with a number, and
+`id = 'abc'` for the id 0. An argument of an agent would match rows that it does not name. A number is
+therefore bound as its text. If the database reads a text as a number, it warns, and the read is no state.
 """
 
 from __future__ import annotations
