@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deltaspan._engine import Options, Run, make_plan
+from deltaspan._engine import Baseline, Options, Run, make_plan
 from deltaspan._state.snapshot import Unfreezable
 from deltaspan.checks import change
 from deltaspan.exceptions import DefinitionTypeError, WindowStateError
@@ -73,9 +73,10 @@ class DeltaVerifier:
             self._run = None
         run = Run(self._plan, {})
         run.capture()
-        self._raise_error(run.baselines[self.metric_name].error, run)
+        baseline = run.baselines[self.metric_name]
+        self._raise_error(baseline.error, run)
         self._run, self._is_captured = run, True
-        self.pre_state = run.baselines[self.metric_name].value
+        self.pre_state = baseline.state
         return self.pre_state
 
     def verify_delta(self) -> dict[str, Any]:
@@ -93,7 +94,7 @@ class DeltaVerifier:
         run, self._run = self._run, None
         if run is None:
             run = Run(self._plan, {})
-            run.capture({self.metric_name: self.pre_state})
+            run.reopen({self.metric_name: Baseline(self.pre_state)})
         run.verify()
         assert run.report is not None  # noqa: S101  # a concluded run has one
         report = run.report[self.metric_name]

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from types import MappingProxyType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from deltaspan._batches import enabled
 from deltaspan._engine import (
     SKIPPED,
     Handoff,
     Options,
-    WindowRun,
+    Run,
     check_resumable,
     check_same_metrics,
     load,
     make_plan,
     report_unverified,
+    resume,
+    to_document,
     unopened_document,
     validate_key,
     validate_max_age,
@@ -36,17 +40,34 @@ __all__ = ["Window", "window"]
 
 W = TypeVar("W", bound="Window")
 
-_SKIPPED_BEFORE = Verdict(
+_SKIPPED_BEFORE: Final = Verdict(
     "skipped", note="not verified, because DELTASPAN_ENABLED was false where the baseline is captured"
 )
 
 
-class Window:
-    """One verification window, made by `window(...)` and used once.
+class _State(Enum):
+    """The state of a window.
 
-    Use it around a block, with `with window(...) as w:` or `async with`. Or use it by hand:
-    `capture_baseline()`, and then `verify()`, which may be called elsewhere and in another thread. Inside a
-    block the causal tag is current. By hand, nothing stays current between the two calls.
+    NEW ──with, async with──▶ IN_BLOCK ──end of the block──▶ CLOSED
+     ├──capture_baseline, from_json──▶ BY_HAND ──verify────▶ CLOSED
+     │                                   └──────to_json──┬─▶ HANDED_OVER
+     └──any of these, if disabled──▶ DISABLED ──to_json──┘
+    """
+
+    NEW = "new"
+    IN_BLOCK = "in block"
+    BY_HAND = "by hand"
+    DISABLED = "disabled"
+    CLOSED = "closed"
+    HANDED_OVER = "handed over"
+
+
+class Window:
+    """One verification window, defined by `window(...)` and used once.
+
+    Its arguments are those of `window`. Use it around a block, with `with window(...) as w:` or `async with`.
+    Or use it by hand: `capture_baseline()`, and then `verify()`, which may be called elsewhere and in another
+    thread. Inside a block the causal tag is current. By hand, nothing stays current between the two calls.
 
     If a window is opened by hand and never verified, it is reported as `abandoned` when it is collected,
     unless `to_json()` handed it over to another process.
@@ -67,21 +88,33 @@ class Window:
         on_contention: Contention = "inconclusive",
         claim: Callable[..., object] | None = None,
     ) -> None:
+        options = Options(on_failure, on_inconclusive, on_report, on_contention=on_contention, claim=claim)
+        self._define(name, checks, args, options)
+
+    @classmethod
+    def _with_options(
+        cls, name: str, checks: Sequence[Check[Any]], args: Mapping[str, Any] | None, options: Options
+    ) -> Window:
+        defined: Window = cls.__new__(cls)
+        defined._define(name, checks, args, options)
+        return defined
+
+    def _define(
+        self, name: str, checks: Sequence[Check[Any]], args: Mapping[str, Any] | None, options: Options
+    ) -> None:
         self._args = dict(args or {})
         parameters = [
             inspect.Parameter(arg, inspect.Parameter.KEYWORD_ONLY)
             for arg in self._args
             if isinstance(arg, str) and arg.isidentifier() and not keyword.iskeyword(arg)
         ]
-        options = Options(on_failure, on_inconclusive, on_report, on_contention=on_contention, claim=claim)
         self._plan = make_plan(name, None, parameters, checks, options)
         self.result: Any = UNREAD
-        self._run: WindowRun | None = None
-        self._report: ActionReport | None = None
-        self._opened = False
-        self._in_block = False
-        self._handed_over = False
-        self._unverified: weakref.finalize[Any, Any] | None = None
+        self._state = _State.NEW
+        self._run: Run | None = None
+        self._skipped_report: ActionReport | None = None
+        self._captured_at = 0.0
+        self._finalizer: weakref.finalize[Any, Any] | None = None
 
     @property
     def report(self) -> ActionReport:
@@ -91,11 +124,12 @@ class Window:
             WindowStateError: the window is still open, or was never opened, or was handed over.
         """
         self._check_not_handed_over()
-        if self._report is None:
+        report = self._skipped_report if self._run is None else self._run.report
+        if report is None:
             raise WindowStateError(
                 f"window {self._plan.action!r} has not been verified yet, so it has no report"
             )
-        return self._report
+        return report
 
     @property
     def causal_tag(self) -> str | None:
@@ -104,13 +138,12 @@ class Window:
 
     def __enter__(self: W) -> W:
         self._check_can_block("with")
-        run = self._begin()
+        run = self._begin(_State.IN_BLOCK)
         if run is not None:
-            self._in_block = True
             try:
                 run.__enter__()
             except BaseException:
-                self._report = run.report
+                self._state = _State.CLOSED
                 raise
         return self
 
@@ -118,20 +151,16 @@ class Window:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._run is not None:
-            self._in_block, self._run.result = False, self.result
-            try:
-                self._run.__exit__(kind, error, trace)
-            finally:
-                self._report = self._run.report
+            self._state, self._run.result = _State.CLOSED, self.result
+            self._run.__exit__(kind, error, trace)
 
     async def __aenter__(self: W) -> W:
-        run = self._begin()
+        run = self._begin(_State.IN_BLOCK)
         if run is not None:
-            self._in_block = True
             try:
                 await run.__aenter__()
             except BaseException:
-                self._report = run.report
+                self._state = _State.CLOSED
                 raise
         return self
 
@@ -139,35 +168,32 @@ class Window:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._run is not None:
-            self._in_block, self._run.result = False, self.result
-            try:
-                await self._run.__aexit__(kind, error, trace)
-            finally:
-                self._report = self._run.report
+            self._state, self._run.result = _State.CLOSED, self.result
+            await self._run.__aexit__(kind, error, trace)
 
-    def _begin(self) -> WindowRun | None:
-        if self._opened:
+    def _begin(self, state: _State) -> Run | None:
+        """Return the run of a new window, or None if deltaspan is disabled."""
+        if self._state is not _State.NEW:
             raise WindowStateError(
                 f"window {self._plan.action!r} was opened already; make a new one for each run"
             )
-        self._opened = True
         if not enabled():
-            self._report = self._skipped(SKIPPED)
+            self._skip(SKIPPED)
             return None
-        self._run = WindowRun(self._plan, self._args)
+        self._state, self._run = state, Run(self._plan, self._args)
         return self._run
 
     def _check_not_handed_over(self) -> None:
-        if self._handed_over:
+        if self._state is _State.HANDED_OVER:
             raise WindowStateError(
                 f"window {self._plan.action!r} was handed over by to_json(); its report is where "
                 f"Window.from_json() loads that text and verify() is called"
             )
 
-    def _skipped(self, verdict: Verdict) -> ActionReport:
-        report = report_unverified(self._plan, verdict)
-        publish_report(report)
-        return report
+    def _skip(self, verdict: Verdict) -> None:
+        self._state = _State.DISABLED
+        self._skipped_report = report_unverified(self._plan, verdict)
+        publish_report(self._skipped_report)
 
     def _check_can_block(self, how: str) -> None:
         lock = self._plan.first_async_lock
@@ -197,13 +223,14 @@ class Window:
             DefinitionTypeError: a probe is async. Use `async with`.
         """
         self._check_can_block("capture_baseline()")
-        run = self._begin()
+        self._captured_at = time.time()
+        run = self._begin(_State.BY_HAND)
         if run is None:
             return {}
         try:
             run.capture()
         except BaseException:
-            self._report = run.report
+            self._state = _State.CLOSED
             raise
         self._abandon_when_collected(run)
         return MappingProxyType(
@@ -222,26 +249,21 @@ class Window:
             DeltaInconclusive: a check has no verdict and the policy is `raise`.
         """
         self._check_not_handed_over()
-        if not self._opened:
+        if self._state is _State.NEW:
             raise WindowStateError("baseline never captured; cannot verify a delta")
-        if self._in_block:
+        if self._state is _State.IN_BLOCK:
             raise WindowStateError(
                 f"window {self._plan.action!r} is verified when its block ends; "
                 f"set w.result inside the block if a check names 'result'"
             )
-        if self._report is not None and self._run is not None:
+        if self._state is _State.CLOSED:
             raise WindowStateError(
                 f"window {self._plan.action!r} was verified already; make a new one for each run"
             )
-        run = self._run
-        if run is not None:
-            run.result = self.result if result is UNREAD else result
-            if self._unverified is not None:
-                self._unverified.detach()
-            try:
-                run.verify()
-            finally:
-                self._report = run.report
+        if self._run is not None:
+            self._state, self._run.result = _State.CLOSED, self.result if result is UNREAD else result
+            self._stop_watching()
+            self._run.verify()
         return self.report
 
     def causal_headers(self) -> dict[str, str]:
@@ -254,7 +276,7 @@ class Window:
         Raises:
             WindowStateError: the window was not opened yet, so it has no tag.
         """
-        if not self._opened:
+        if self._state is _State.NEW:
             raise WindowStateError(
                 f"window {self._plan.action!r} has no causal tag yet; call capture_baseline() first"
             )
@@ -289,17 +311,15 @@ class Window:
             'pass'
         """
         secret = validate_key(key)
-        self._check_not_handed_over()
-        self._check_open()
+        self._check_can_be_handed_over()
         if self._run is None:
             text = unopened_document(
                 self._plan.action, [check.check.metric for check in self._plan.checks], secret
             )
         else:
-            text = self._run.to_document(self._args, secret)
-        if self._unverified is not None:
-            self._unverified.detach()
-        self._handed_over = True
+            text = to_document(self._run, self._plan, self._args, self._captured_at, secret)
+        self._stop_watching()
+        self._state = _State.HANDED_OVER
         return text
 
     @classmethod
@@ -340,46 +360,42 @@ class Window:
         age = validate_max_age(max_age)
         handoff = load(text, validate_key(key))
         check_same_metrics(handoff, [check.metric for check in checks if isinstance(check, Check)])
-        opened = cls(
-            handoff.name,
-            *checks,
-            args=handoff.args,
-            on_failure=on_failure,
-            on_inconclusive=on_inconclusive,
-            on_report=on_report,
-            on_contention=on_contention,
-            claim=claim,
-        )
-        check_resumable(opened._plan)
-        opened._reopen(handoff, age)
-        return opened
+        options = Options(on_failure, on_inconclusive, on_report, on_contention=on_contention, claim=claim)
+        reopened: Window = cls._with_options(handoff.name, checks, handoff.args, options)
+        check_resumable(reopened._plan)
+        reopened._reopen(handoff, age)
+        return reopened
 
     def _reopen(self, handoff: Handoff, max_age: float | None) -> None:
-        self._opened = True
         if handoff.resumed is None or not enabled():
-            self._report = self._skipped(SKIPPED if handoff.resumed is not None else _SKIPPED_BEFORE)
+            self._skip(_SKIPPED_BEFORE if handoff.resumed is None else SKIPPED)
             return
-        self._run = WindowRun(self._plan, self._args, handoff, max_age)
-        self._run.reopen()
+        self._captured_at = handoff.captured_at
+        self._state, self._run = _State.BY_HAND, resume(self._plan, handoff, max_age)
         self._abandon_when_collected(self._run)
 
-    def _abandon_when_collected(self, run: WindowRun) -> None:
+    def _abandon_when_collected(self, run: Run) -> None:
         # The run holds no reference to its window, so the window can be collected while its run is open.
         start_background_thread()
-        self._unverified = weakref.finalize(self, run_in_background, run.abandon)
+        self._finalizer = weakref.finalize(self, run_in_background, run.abandon)
 
-    def _check_open(self) -> None:
+    def _stop_watching(self) -> None:
+        if self._finalizer is not None:
+            self._finalizer.detach()
+
+    def _check_can_be_handed_over(self) -> None:
+        self._check_not_handed_over()
         name = self._plan.action
-        if not self._opened:
+        if self._state is _State.NEW:
             raise WindowStateError(
                 f"window {name!r} has no baseline to hand over; call capture_baseline() first"
             )
-        if self._in_block:
+        if self._state is _State.IN_BLOCK:
             raise WindowStateError(
                 f"window {name!r} is verified when its block ends, so it cannot be handed over; "
                 f"open it by capture_baseline() instead of with"
             )
-        if self._report is not None and self._run is not None:
+        if self._state is _State.CLOSED:
             raise WindowStateError(
                 f"window {name!r} was verified already; there is nothing left to hand over"
             )
@@ -420,13 +436,5 @@ def window(
         >>> print(w.report["rows"].explanation)
         rows changed by 2, as expected (3 → 5)
     """
-    return Window(
-        name,
-        *checks,
-        args=args,
-        on_failure=on_failure,
-        on_inconclusive=on_inconclusive,
-        on_report=on_report,
-        on_contention=on_contention,
-        claim=claim,
-    )
+    options = Options(on_failure, on_inconclusive, on_report, on_contention=on_contention, claim=claim)
+    return Window._with_options(name, checks, args, options)  # noqa: SLF001  # of this module

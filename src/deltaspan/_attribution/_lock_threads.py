@@ -11,6 +11,8 @@ from contextvars import copy_context
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
+from deltaspan._process import on_fork, on_reset
+
 __all__ = ["LockThread"]
 
 _MOST_LEAVING_SECONDS: Final = 5.0
@@ -18,6 +20,8 @@ _MOST_LEAVING_SECONDS: Final = 5.0
 
 _gates: Final[WeakValueDictionary[Hashable, asyncio.Lock]] = WeakValueDictionary()
 """For each lock and event loop, the gate that lets one run at a time have a thread."""
+on_reset(_gates.clear)
+on_fork(_gates.clear)  # a thread of the parent, which would open its gate, does not exist in the child
 
 
 class LockThread:

@@ -69,7 +69,10 @@ def _argument_key(argument: Any) -> Hashable:
 
 
 _holders: Final[dict[str, set[Hashable]]] = {}
-"""The locks that each run holds, by its causal tag. Each run writes only its own entry."""
+"""The locks that each run holds, by its causal tag. Each run writes only its own entry.
+
+A forked child keeps the entries. A run below a holder must not wait for a lock that nobody releases there.
+"""
 on_reset(_holders.clear)
 
 
@@ -290,3 +293,4 @@ class _HeldByTask(_Held):
 
 _leaving: Final[set[asyncio.Task[None]]] = set()
 """An event loop holds its tasks weakly."""
+on_reset(_leaving.clear)

@@ -15,12 +15,13 @@ from deltaspan._attribution import (
     retire_window,
 )
 from deltaspan._batches import ReadBatch
+from deltaspan._engine._baselines import Baseline
 from deltaspan._engine._call import Call
 from deltaspan._engine._plan import CheckPlan
 from deltaspan._engine._reads import NO_READ, Read
 from deltaspan._reports import outline, redact_state
 from deltaspan._state.diff import without_contents
-from deltaspan._verdicts import NotLocked, Raised, Verdict, inconclusive
+from deltaspan._verdicts import UNREAD, NotLocked, Raised, Verdict, inconclusive
 from deltaspan.causal_tag import DescendantTracker, start_tracking, stop_tracking
 
 __all__ = ["SAMPLED_OUT", "CheckRun"]
@@ -116,6 +117,14 @@ class CheckRun:
             except NotLocked as error:
                 self.early_verdict = _not_locked(error)
 
+    def restore(self, baseline: Baseline) -> None:
+        """Take a baseline that was captured earlier. Call it before `open`."""
+        self.pre.restore(baseline.state, baseline.error, baseline.seconds)
+        self.overlap, self.descendants = baseline.overlap, baseline.descendants
+        # Whoever captured the baseline has decided whether the check is sampled.
+        was_read = baseline.state is not UNREAD or baseline.error is not None
+        self.early_verdict = None if was_read else SAMPLED_OUT
+
     def open(self, action: str) -> None:
         """Open the window of the check, so that other windows see it.
 
@@ -165,6 +174,12 @@ class CheckRun:
             self._entry = None  # not earlier: after an interrupt between the two lines, it is closed again
             self.overlap = self.overlap.joined(overlap)
         return self.overlap
+
+    @property
+    def baseline(self) -> Baseline:
+        """The baseline. After the check has closed, with every run that overlapped or descends."""
+        pre = self.pre
+        return Baseline(pre.value, pre.error, pre.seconds, self.overlap, tuple(self.descendants))
 
     @property
     def shown_baseline(self) -> Any:

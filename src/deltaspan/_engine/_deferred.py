@@ -74,7 +74,16 @@ class _Scheduler:
         self._open: dict[_Job, None] = {}
         self._waiting: dict[SimpleQueue[None], None] = {}  # wakes each drain when a job has ended
         self._started = Once()
-        self._readers = Pool(_MOST_READERS, "deltaspan-settling")
+        self._registered = Once()
+        self._readers = Pool(_MOST_READERS, "deltaspan-polling")
+
+    def drain_at_exit(self) -> None:
+        """Let the process wait at its exit until every verdict is there.
+
+        Call it at the first use, so that this runs before an SDK that was set up earlier shuts down.
+        """
+        if self._registered.take():
+            atexit.register(drain)
 
     def add(self, job: _Job) -> None:
         if self._start():
@@ -82,7 +91,7 @@ class _Scheduler:
             self._push(job, 0.0)
             return
         # No thread can be started, so the caller waits after all. Nothing is lost.
-        while (pause := guarded("settling", job.advance)) is not None:
+        while (pause := guarded("polling", job.advance)) is not None:
             time.sleep(pause)
 
     def _start(self) -> bool:
@@ -96,12 +105,12 @@ class _Scheduler:
         return True
 
     def drain(self, seconds: float) -> bool:
-        ends = time.perf_counter() + seconds
+        ends_at = time.perf_counter() + seconds
         ended: SimpleQueue[None] = SimpleQueue()
         self._waiting[ended] = None
         try:
             while self._open:
-                ended.get(timeout=max(ends - time.perf_counter(), 0.0))
+                ended.get(timeout=max(ends_at - time.perf_counter(), 0.0))
         except Empty:
             return not self._open
         finally:
@@ -127,7 +136,7 @@ class _Scheduler:
             del job
 
     def _advance(self, job: _Job) -> None:
-        pause = guarded("settling in the background", job.advance)
+        pause = guarded("polling in the background", job.advance)
         if pause is not None:
             self._push(job, pause)
             return
@@ -140,7 +149,6 @@ _tasks: Final[dict[asyncio.Task[None], Coroutine[Any, Any, None]]] = {}
 """The tasks of deferred runs. An event loop holds tasks weakly, and may be closed before they are done."""
 
 _scheduler = _Scheduler()
-_registered = Once()
 
 
 def defer(steps: PollSteps, finish: Callable[[], object]) -> None:
@@ -150,7 +158,7 @@ def defer(steps: PollSteps, finish: Callable[[], object]) -> None:
         steps: the reads and pauses of a run.
         finish: judges and records it; called once, when the steps have ended.
     """
-    _register()
+    _scheduler.drain_at_exit()
     _scheduler.add(_Job(steps, finish))
 
 
@@ -163,7 +171,7 @@ def defer_async(ending: Coroutine[Any, Any, None]) -> None:
     Args:
         ending: reads, polls, and records the run.
     """
-    _register()
+    _scheduler.drain_at_exit()
     _end_runs_of_closed_loops()
     task = asyncio.get_running_loop().create_task(ending)
     _tasks[task] = ending
@@ -175,13 +183,7 @@ def _end_runs_of_closed_loops() -> None:
     for task, ending in list(_tasks.items()):
         if task.get_loop().is_closed():
             _tasks.pop(task, None)
-            guarded("ending what an event loop left behind", ending.close)
-
-
-def _register() -> None:
-    if _registered.take():
-        # Registered at the first use, so that it runs before an SDK that was set up earlier shuts down.
-        atexit.register(drain)
+            guarded("ending a run whose event loop was closed", ending.close)
 
 
 def drain(seconds: float = _EXIT_SECONDS) -> bool:
@@ -199,5 +201,7 @@ def drain(seconds: float = _EXIT_SECONDS) -> bool:
 
 @on_fork
 def _forget() -> None:
-    global _scheduler  # noqa: PLW0603  # a forked child has no threads, and its parent settles what is open
+    # A forked child has no threads, and its parent reaches the verdicts that are open.
+    global _scheduler  # noqa: PLW0603
     _scheduler = _Scheduler()
+    _tasks.clear()

@@ -29,33 +29,33 @@ from deltaspan._workers import run_in_background, start_background_thread
 __all__ = ["drive_async_generator", "drive_generator", "is_plain_value", "keep_window_open", "wrap_pending"]
 
 Start: TypeAlias = Callable[[], Run]
-"""Gives the run of an action at its first step."""
+"""Returns the run of an action at its first step."""
 
 
 def drive_generator(start: Start, action: types.GeneratorType[Any, Any, Any]) -> Any:
     """Return a generator that drives the action's own within its window.
 
     Args:
-        start: gives the run when the first value is asked for.
-        action: what the action returned, not begun yet.
+        start: returns the run, at the first step.
+        action: the generator that the action returned. It has not begun.
     """
     drive = _drive_awaitable if action.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE else _drive
-    return _named_like(action, drive(start, action))
+    return _copy_name(action, drive(start, action))
 
 
 def drive_async_generator(start: Start, action: AsyncGenerator[Any, Any]) -> Any:
     """Return an async generator that drives the action's own within its window.
 
     Args:
-        start: gives the run when the first value is asked for.
-        action: what the action returned, not begun yet.
+        start: returns the run, at the first step.
+        action: the async generator that the action returned. It has not begun.
     """
-    return _named_like(action, _drive_async(start, action))
+    return _copy_name(action, _drive_async(start, action))
 
 
 def _wrap_awaitable(start: Start, action: Coroutine[Any, Any, Any]) -> Any:
     """Return a coroutine that awaits the action's own within its window."""
-    return _named_like(action, _await(start, action))
+    return _copy_name(action, _await(start, action))
 
 
 def _wrap_in_proxy(start: Start, action: Awaitable[Any]) -> Any:
@@ -78,14 +78,14 @@ def _drive(start: Start, action: Generator[Any, Any, Any]) -> Generator[Any, Any
             sent = None
             try:
                 sent = yield value
-            except BaseException as error:  # whatever it is, it is the action's to handle
-                thrown.append(_as_thrown(error))
+            except BaseException as error:  # of any class: the action may handle it
+                thrown.append(_without_our_frame(error))
             # Outside the handler, so that what the body raises next has no context that it would not have.
             run.resume(thrown[0] if thrown else None)
     return None if run.result is UNREAD else run.result
 
 
-# What `types.coroutine` made can be awaited; what drives it must be awaitable too.
+# A generator of `types.coroutine` can be awaited, so its driver must be awaitable too.
 _drive_awaitable: Final = types.coroutine(_drive)
 
 
@@ -93,10 +93,10 @@ async def _drive_async(start: Start, action: AsyncGenerator[Any, Any]) -> AsyncG
     sent: Any = None
     thrown: list[BaseException] = []
     async with start() as run:
-        asked = _first_step(action)
+        step = _first_step(action)
         while True:
             try:
-                value = await asked
+                value = await step
             except StopAsyncIteration:
                 run.result = None
                 break
@@ -104,10 +104,10 @@ async def _drive_async(start: Start, action: AsyncGenerator[Any, Any]) -> AsyncG
             sent = None
             try:
                 sent = yield value
-            except BaseException as error:  # whatever it is, it is the action's to handle
-                thrown.append(_as_thrown(error))
+            except BaseException as error:  # of any class: the action may handle it
+                thrown.append(_without_our_frame(error))
             run.resume(thrown[0] if thrown else None)
-            asked = action.athrow(thrown.pop()) if thrown else action.asend(sent)
+            step = action.athrow(thrown.pop()) if thrown else action.asend(sent)
 
 
 async def _await(start: Start, action: Awaitable[Any]) -> Any:
@@ -116,8 +116,8 @@ async def _await(start: Start, action: Awaitable[Any]) -> Any:
     return run.result
 
 
-def _as_thrown(error: BaseException) -> BaseException:
-    """Take our own frame, where it was thrown in, off an exception."""
+def _without_our_frame(error: BaseException) -> BaseException:
+    """Remove our frame, in which an exception was thrown in, from its traceback."""
     trace = error.__traceback__
     return error.with_traceback(None if trace is None else trace.tb_next)
 
@@ -136,11 +136,14 @@ def _first_step(action: AsyncGenerator[Any, Any]) -> Any:
         sys.set_asyncgen_hooks(*hooks)
 
 
-def _named_like(action: Any, made: Any) -> Any:
-    # In reprs, in tracebacks and in the warning of a coroutine that is never awaited.
+def _copy_name(action: Any, driver: Any) -> Any:
+    """Name a driver like its action, and return it.
+
+    The name stands in reprs, in tracebacks and in the warning of a coroutine that is never awaited.
+    """
     name = getattr(action, "__name__", None) or type(action).__name__
-    made.__name__, made.__qualname__ = name, getattr(action, "__qualname__", name)
-    return made
+    driver.__name__, driver.__qualname__ = name, getattr(action, "__qualname__", name)
+    return driver
 
 
 # Pending results of a plain function -----------------------------------------------------------------------
@@ -186,7 +189,7 @@ def wrap_pending(run: Run, result: Any) -> Any:
     kind = type(result)
     wrap = _WRAPPERS.get(kind)
     if wrap is None and _is_future(kind):
-        _until_done(run, result)
+        _close_when_done(run, result)
         return result
     if wrap is None:
         wrap = _wrap_in_proxy if _is_made_in_python(kind) else _wrap_awaitable
@@ -200,15 +203,15 @@ def wrap_pending(run: Run, result: Any) -> Any:
             f"nobody awaited the {kind.__name__} that the action returned; if it acts in another way, make "
             f"the action async, and let it return when it has acted"
         )
-    watch: list[weakref.finalize[Any, Any]] = []
+    finalizers: list[weakref.finalize[Any, Any]] = []
 
     def start() -> Run:
-        watch.pop().detach()
+        finalizers.pop().detach()
         run.why_abandoned = NO_VERDICT
         return run
 
-    # Only what drives the action holds `start`; it lets go of it when it is closed or dropped unused.
-    watch.append(_abandon_with(start, run, result))
+    # Only the driver holds `start`. It drops it when it is closed or collected unused.
+    finalizers.append(_abandon_when_collected(start, run, result))
     return wrap(start, result)
 
 
@@ -260,7 +263,7 @@ class _Awaitable(wrapt.AutoObjectProxy[Any]):
             await run.__aexit__(type(raised), raised, raised.__traceback__)
             raise
         run.suspend()
-        self._self_entered = run, _abandon_with(self, run, None)
+        self._self_entered = run, _abandon_when_collected(self, run, None)
         return entered
 
     async def __aexit__(
@@ -269,16 +272,16 @@ class _Awaitable(wrapt.AutoObjectProxy[Any]):
         entered, self._self_entered = self._self_entered, None
         if entered is None:
             return await self.__wrapped__.__aexit__(kind, error, trace)
-        run, watch = entered
-        watch.detach()
+        run, finalizer = entered
+        finalizer.detach()
         run.resume(None)
         try:
             is_handled = await self.__wrapped__.__aexit__(kind, error, trace)
         except BaseException as raised:
             await run.__aexit__(type(raised), raised, raised.__traceback__)
             raise
-        left = None if is_handled else error
-        await run.__aexit__(None if left is None else type(left), left, None)
+        unhandled = None if is_handled else error
+        await run.__aexit__(None if unhandled is None else type(unhandled), unhandled, None)
         return is_handled
 
 
@@ -330,33 +333,33 @@ def _is_new(result: Any) -> bool:
         return inspect.getgeneratorstate(result) == inspect.GEN_CREATED
     if isinstance(result, types.CoroutineType):
         return inspect.getcoroutinestate(result) == inspect.CORO_CREATED
-    return not getattr(result, "ag_suspended", False)  # Python 3.12; before, and of others, nothing tells
+    return not getattr(result, "ag_suspended", False)  # only Python 3.12 and later tell
 
 
-def _until_done(run: Run, future: Any) -> None:
-    """End the run when a future is done, where nothing can be raised."""
-    watch: list[weakref.finalize[Any, Any]] = []
+def _close_when_done(run: Run, future: Any) -> None:
+    """Close the window when a future is done. A failure is then logged."""
+    finalizers: list[weakref.finalize[Any, Any]] = []
 
     def close(done: Any) -> None:
-        for finalizer in watch:
+        for finalizer in finalizers:
             finalizer.detach()
         try:
             error = _error_of(done)
             if error is None:
                 run.result = done.result()
-        except BaseException as fault:
-            let_through(fault)
-            error = fault  # a future that raises when it is asked
+        except BaseException as raised:
+            let_through(raised)
+            error = raised  # by the future itself
         run.close_silently(error)
 
     with suppress(TypeError):  # a future that cannot be referred to weakly
-        watch.append(_abandon_with(future, run, None))
+        finalizers.append(_abandon_when_collected(future, run, None))
     try:
         future.add_done_callback(close)
     except BaseException as error:
         let_through(error)
         # It cannot be observed, so the state is judged as it is now. The caller gets the future all the same.
-        for finalizer in watch:
+        for finalizer in finalizers:
             finalizer.detach()
         run.result = future
         run.close_silently(None)
@@ -371,19 +374,20 @@ def _error_of(future: Any) -> BaseException | None:
     return future.exception()  # type: ignore[no-any-return]
 
 
-def _abandon_with(holder: Any, run: Run, action: Any) -> weakref.finalize[Any, Any]:
-    """Report a run as abandoned when what would have ended it is collected first.
+def _abandon_when_collected(holder: Any, run: Run, action: Any) -> weakref.finalize[Any, Any]:
+    """Abandon a run if the object that would have ended it is collected first.
 
     Args:
-        holder: lives as long as the run may still go on.
+        holder: the object. It lives as long as the run may still go on.
         run: the run, whose window is open.
-        action: what the holder would have driven; it is closed, as the caller closed or dropped the holder.
+        action: the coroutine or generator that the holder would have driven. It is closed. None for no such
+            object.
     """
     start_background_thread()
-    return weakref.finalize(holder, _drop, action, partial(copy_context().run, run.abandon))
+    return weakref.finalize(holder, _close_and_abandon, action, partial(copy_context().run, run.abandon))
 
 
-def _drop(action: Any, abandon: Callable[[], None]) -> None:
+def _close_and_abandon(action: Any, abandon: Callable[[], None]) -> None:
     if isinstance(action, (types.CoroutineType, types.GeneratorType)):
-        action.close()  # it never began, so nothing of it runs; a coroutine would warn
+        action.close()  # it never began, so nothing of it runs. A coroutine that is not closed warns.
     run_in_background(abandon)

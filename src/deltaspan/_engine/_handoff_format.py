@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from deltaspan._attribution import ALONE, Overlap, Rival
+from deltaspan._engine._baselines import Baseline
 from deltaspan._engine._plan import CheckPlan
-from deltaspan._engine._reads import Read
 from deltaspan._guard import class_name, safe_str
 from deltaspan._state import Unreadable, Unwritable, canonical, decode, encode
 from deltaspan._state.snapshot import Unfreezable
@@ -155,31 +155,13 @@ _DESCENDANTS: Final = "descendants"
 _ERROR_KINDS: Final[dict[str, type[Exception]]] = {"incomparable": Unfreezable, "timeout": ProbeTimeout}
 
 
-class HandoffCheck(NamedTuple):
-    """One check of a window that was handed over.
-
-    Attributes:
-        state: its frozen baseline, or UNREAD.
-        error: why there is no baseline. None also if the run was sampled out.
-        seconds: what the read cost.
-        overlap: the windows that overlapped in the process that captured it.
-        descendants: the tags of the runs below it in that process, for a check on tagged rows.
-    """
-
-    state: Any
-    error: BaseException | None
-    seconds: float
-    overlap: Overlap
-    descendants: tuple[str, ...] = ()
-
-
 class Handoff(NamedTuple):
     """A window that was handed over.
 
     Attributes:
         name: its name.
         args: the values that checks may name.
-        checks: its checks, by metric. Empty if no baseline was read, because deltaspan was disabled there.
+        baselines: its baselines, by metric. Empty if none was read, because deltaspan was disabled there.
         metrics: the metrics of its checks.
         resumed: tag, attempt and span. None if no baseline was read.
         captured_at: when its first baseline was read, in seconds since the epoch.
@@ -188,7 +170,7 @@ class Handoff(NamedTuple):
 
     name: str
     args: dict[str, Any]
-    checks: dict[str, HandoffCheck]
+    baselines: dict[str, Baseline]
     metrics: frozenset[str]
     resumed: ResumedRun | None
     captured_at: float
@@ -236,7 +218,7 @@ def args_document(action: str, args: Mapping[Any, Any]) -> dict[str, Any]:
     return encoded
 
 
-def check_document(action: str, plan: CheckPlan, pre: Read) -> dict[str, Any]:
+def check_document(action: str, plan: CheckPlan, baseline: Baseline) -> dict[str, Any]:
     """Return the document of a check and its baseline.
 
     Raises:
@@ -257,12 +239,13 @@ def check_document(action: str, plan: CheckPlan, pre: Read) -> dict[str, Any]:
         raise _not_writable(
             action, f"check {metric!r} holds a lock, which belongs to this process", "verify it here"
         )
-    document: dict[str, Any] = {"metric": metric, "read_us": round(pre.seconds * MICROSECONDS)}
-    if pre.error is not None:
-        document[_FAULT] = [_error_kind(pre.error), class_name(type(pre.error)), _text(pre.error)]
-    elif pre.value is not UNREAD:
+    document: dict[str, Any] = {"metric": metric, "read_us": round(baseline.seconds * MICROSECONDS)}
+    if baseline.error is not None:
+        error = baseline.error
+        document[_FAULT] = [_error_kind(error), class_name(type(error)), _text(error)]
+    elif baseline.state is not UNREAD:
         try:
-            document[_STATE] = encode(pre.value)
+            document[_STATE] = encode(baseline.state)
         except Unwritable as problem:
             raise _not_writable(
                 action,
@@ -315,7 +298,7 @@ def _read(content: dict[str, Any]) -> Handoff:
     return Handoff(
         name,
         {arg: decode(value) for arg, value in content["args"].items()},
-        {check["metric"]: _read_check(check) for check in checks},
+        {check["metric"]: _read_baseline(check) for check in checks},
         frozenset(metrics),
         resumed,
         _read_count(content["captured_us"]) / MICROSECONDS,
@@ -324,15 +307,15 @@ def _read(content: dict[str, Any]) -> Handoff:
 
 
 def _read_tag(tag: dict[str, Any]) -> CausalTag:
-    own, root, parent = tag["id"], tag["root_id"], tag["parent_id"]
-    if not (is_tag(own) and is_tag(root) and (parent is None or is_tag(parent))):
+    tag_id, root, parent = tag["id"], tag["root_id"], tag["parent_id"]
+    if not (is_tag(tag_id) and is_tag(root) and (parent is None or is_tag(parent))):
         raise ValueError
-    return CausalTag(own, root, parent)
+    return CausalTag(tag_id, root, parent)
 
 
-def _read_check(check: dict[str, Any]) -> HandoffCheck:
+def _read_baseline(check: dict[str, Any]) -> Baseline:
     fault = check.get(_FAULT)
-    return HandoffCheck(
+    return Baseline(
         decode(check[_STATE]) if _STATE in check else UNREAD,
         None if fault is None else _read_error(*fault),
         _read_count(check["read_us"]) / MICROSECONDS,

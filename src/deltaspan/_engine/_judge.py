@@ -27,6 +27,7 @@ from deltaspan._verdicts import (
 )
 from deltaspan.checks import probe_name
 from deltaspan.expectations import (
+    NOTHING_IGNORED,
     PRE_STATE,
     BoundPredicate,
     ChangeExpectation,
@@ -103,13 +104,9 @@ def _judge(check: CheckRun, ending: Ending, overlap: Overlap) -> CheckReport:
         verdict, delta = _expectation_failed(note, error), None
         expectation, attribution = plan.check.expectation, plan.attribution
     explained: Explained = expectation
-    if (
-        plan.hint is not None
-        and verdict.outcome == "fail"
-        and plan.claims_change
-        and not (delta and delta.changed)
-    ):
-        explained = HintedExpectation(expectation, plan.hint)
+    if verdict.outcome == "fail" and plan.claims_change and not (delta and delta.changed):
+        hint = plan.hint
+        explained = expectation if hint is None else HintedExpectation(expectation, hint)
     is_untracked = check.tracker is None
     return CheckReport(
         plan.check.metric,
@@ -146,7 +143,8 @@ def _verdict_on(
     try:
         expectation = _resolve(check, ending, states[0])
         is_resolved = True
-        delta = _without_ignored(plan, expectation, delta)
+        if expectation is not plan.check.expectation:
+            delta = _without_ignored(expectation, delta)  # those whose names were computed
         if check.tracker is None:
             verdict = expectation.judge(delta, *states)
         else:
@@ -185,12 +183,13 @@ def _delta_of(check: CheckRun) -> Delta:
     delta = difference(check.pre.value, check.post.value, is_flat=plan.has_whole_values)
     if check.tracker is not None:
         delta = split(delta, check.tracker, counted=plan.counts_rows)
-    return _without_ignored(plan, plan.check.expectation, delta)
+    return _without_ignored(plan.check.expectation, delta)
 
 
-def _without_ignored(plan: CheckPlan, expectation: Expectation, delta: Delta) -> Delta:
+def _without_ignored(expectation: Expectation, delta: Delta) -> Delta:
     """Return the delta without the ignored members that are known so far."""
-    return expectation.ignored.leave_out(delta) if plan.has_ignored else delta
+    ignored = expectation.ignored
+    return delta if ignored is NOTHING_IGNORED else ignored.leave_out(delta)
 
 
 def _read_failed(check: CheckRun, ending: Ending) -> Verdict:

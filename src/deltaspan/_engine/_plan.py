@@ -18,7 +18,7 @@ from deltaspan._state.snapshot import freeze
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import (
     Check,
-    Patience,
+    Polling,
     has_whole_values,
     hint_of,
     is_blocking,
@@ -32,7 +32,6 @@ from deltaspan.expectations import (
     DELTA,
     KEY,
     MEMBER,
-    NOTHING_IGNORED,
     POST_STATE,
     PRE_STATE,
     VALUE,
@@ -64,13 +63,7 @@ YIELDED: Final = "yielded"
 class Options:
     """The options of a decorator or a window, beside its checks.
 
-    Attributes:
-        on_failure: what a failed check does beyond being recorded; None follows the environment.
-        on_inconclusive: what a check without a verdict does beyond being recorded.
-        on_report: receives the report of each run.
-        deferred: whether verdicts are reached after the action has returned.
-        on_contention: whether a delta that another action may have made is inconclusive, or judged as it is.
-        claim: returns whether the action says that it succeeded. It may name values of the run.
+    `expects` documents them. A policy that is None follows the settings.
     """
 
     on_failure: Policy | None = None
@@ -110,6 +103,7 @@ class CheckPlan:
 
     Attributes:
         check: the check as it was written.
+        options: the options of its action.
         probe: the probe, with the arguments that it names.
         computed: path of each computed operand of the expectation, and the callable that computes it.
         lock: where its lock comes from.
@@ -117,18 +111,14 @@ class CheckPlan:
         attribution: why its delta may be credited to the action, as far as the definition tells.
         scope_names: the arguments that scope it, sorted.
         claims_change: whether the action says that it writes what is measured.
-        is_judged_on_error: whether the delta is judged although the action raised.
-        is_judged_when_closed_early: whether it is judged although a generator was closed before its end.
-        ignores_rivals: whether it is judged although another action may have made the delta.
-        is_content: whether what is read is content, whose values are shown only if the process allows it.
-        hint: a sentence about what may hide a change from the probe, or None.
+        reads_content: whether the probe reads content.
         has_whole_values: whether each value of a mapping is compared as a whole, and not by its items.
         is_tagged: whether its state consists of rows, each credited to the run that wrote it.
-        counts_rows: whether such rows are counted. Otherwise they are named.
-        has_ignored: whether members are left out before the delta is judged.
     """
 
+    # What every run asks is found once, at the binding. The rest is a property.
     check: Check[Any]
+    options: Options
     probe: Bound
     computed: tuple[tuple[str, Bound], ...]
     lock: LockSource | None
@@ -136,35 +126,55 @@ class CheckPlan:
     attribution: Attribution
     scope_names: tuple[str, ...]
     claims_change: bool
-    is_judged_on_error: bool
-    is_judged_when_closed_early: bool
-    ignores_rivals: bool
-    is_content: bool
-    hint: str | None
+    reads_content: bool
     has_whole_values: bool
     is_tagged: bool
-    counts_rows: bool
-    has_ignored: bool
     _bare_scope: Scope
 
-    def polling(self, *, has_failed: bool) -> Patience | None:
+    def polling(self, *, has_failed: bool) -> Polling | None:
         """Return how the post-state is polled, or None.
 
-        An action that failed must have left no trace. That there is none at first proves nothing, so the
-        state must hold throughout.
+        With `or_unchanged_on_error`, an action that failed must leave the state unchanged. An unchanged state
+        proves nothing at first, so it must hold throughout.
 
         Args:
             has_failed: whether the action raised, or claims failure.
         """
         modifiers = self.check.modifiers
-        if not has_failed or modifiers.patience is None or not modifiers.unchanged_on_error:
-            return modifiers.patience
-        return replace(modifiers.patience, holding=True)
+        polling = modifiers.polling
+        if polling is None or not (has_failed and modifiers.unchanged_on_error):
+            return polling
+        return replace(polling, until="fail")
+
+    @property
+    def is_judged_on_error(self) -> bool:
+        """True if the delta is judged although the action raised."""
+        return self.check.modifiers.unchanged_on_error or not self.claims_change
+
+    @property
+    def is_judged_when_closed_early(self) -> bool:
+        """True if the delta is judged although a generator was closed before its end."""
+        return any(YIELDED in bound.names for _, bound in self.computed)
+
+    @property
+    def ignores_rivals(self) -> bool:
+        """True if the delta is judged although another action may have made it."""
+        return self.options.on_contention == "ignore"
+
+    @property
+    def counts_rows(self) -> bool:
+        """True if tagged rows are counted. Otherwise they are named."""
+        return self.is_tagged and is_of_numbers(self.check.expectation.movement)
+
+    @property
+    def hint(self) -> str | None:
+        """A sentence about what may hide a change from the probe, or None."""
+        return hint_of(self.check.probe)
 
     @property
     def hides_content(self) -> bool:
         """True if no value of its states may leave the process."""
-        return self.is_content and not settings().shows_content
+        return self.reads_content and not self.check.modifiers.showing and not settings().shows_content
 
     @property
     def bounds(self) -> list[Bound]:
@@ -301,7 +311,7 @@ def make_plan(
         names_values=bool(needed),
         is_generator=is_generator,
         has_locks=any(plan.lock is not None for plan in plans),
-        is_polled=any(plan.check.modifiers.patience is not None for plan in plans),
+        is_polled=any(plan.check.modifiers.polling is not None for plan in plans),
         claim=claim,
     )
 
@@ -349,17 +359,18 @@ def _plan_check(
 ) -> CheckPlan:
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
-    ignored = check.expectation.ignored
-    if ignored.pruning is not None:
-        probe = replace(probe, freeze=partial(freeze, pruning=ignored.pruning))
+    pruning = check.expectation.ignored.pruning
+    if pruning is not None:
+        probe = replace(probe, freeze=partial(freeze, pruning=pruning))
     computed = tuple(
         (path, _bound(call, f"{_role(path, call)} of {owner}", parameters, _offered(path, call, more)))
         for path, call in computed_operands(check.expectation)
     )
     for path, bound in computed:
+        role = f"{_role(path, bound.function)} of {owner}"
         if bound.is_async:
-            role = _role(path, bound.function)
-            raise DefinitionTypeError(f"{role} of {owner} is async; compute it without waiting")
+            raise DefinitionTypeError(f"{role} is async; compute it without waiting")
+        _check_has_baseline(path, bound, role)
     unscoped = {CAUSAL_TAG, *_RECEIVERS, *unscoped_names(check.probe)}
     scope_names = tuple(sorted(name for name in probe.names if name not in unscoped))
     modifiers = check.modifiers
@@ -369,6 +380,7 @@ def _plan_check(
     is_tagged = isinstance(check.probe, Tagged)
     return CheckPlan(
         check=check,
+        options=options,
         probe=probe,
         computed=computed,
         lock=lock,
@@ -380,15 +392,9 @@ def _plan_check(
         ),
         scope_names=scope_names,
         claims_change=claims_change,
-        is_judged_on_error=modifiers.unchanged_on_error or not claims_change,
-        is_judged_when_closed_early=any(YIELDED in bound.names for _, bound in computed),
-        ignores_rivals=options.on_contention == "ignore",
-        is_content=is_content(check.probe) and not modifiers.showing,
-        hint=hint_of(check.probe),
+        reads_content=is_content(check.probe),
         has_whole_values=is_tagged or has_whole_values(check.probe),
         is_tagged=is_tagged,
-        counts_rows=is_tagged and is_of_numbers(check.expectation.movement),
-        has_ignored=ignored is not NOTHING_IGNORED,
         _bare_scope=Scope(check.metric),
     )
 
@@ -408,6 +414,16 @@ def _role(path: str, call: Callable[..., Any]) -> str:
     if isinstance(call, MemberTemplate):
         return f"the member {call!r}"
     return "the predicate" if is_predicate(path) else f"the expected value ({path})"
+
+
+def _check_has_baseline(path: str, bound: Bound, role: str) -> None:
+    """Check that a predicate names the baseline of members only if they have one."""
+    word, _, operand = path.removeprefix("movement.").partition(".")
+    if operand == "where" and word != "modifying" and BEFORE in bound.names:
+        raise DefinitionTypeError(
+            f"{role} names {BEFORE!r}, which {word}(where=...) does not have; name 'member', or 'key' and "
+            f"'value' of a mapping, or use modifying(where=...)"
+        )
 
 
 def _offered(path: str, call: Callable[..., Any], more: tuple[str, ...]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from deltaspan._engine._reads import Read, perform_together
 from deltaspan._guard import log
 from deltaspan._process import on_reset
 from deltaspan._workers import is_loop_running
-from deltaspan.checks import Patience
+from deltaspan.checks import Polling
 
 __all__ = ["Poll", "PollSteps", "poll", "poll_async", "poll_steps"]
 
@@ -60,7 +60,7 @@ class Poll:
     )
 
     def __init__(
-        self, check: CheckRun, polling: Patience, passes: Callable[[], bool], action_ended_at: float
+        self, check: CheckRun, polling: Polling, passes: Callable[[], bool], action_ended_at: float
     ) -> None:
         check.is_polled = True
         self._check = check
@@ -75,8 +75,8 @@ class Poll:
         if self._read_at < self.due_at:
             return True  # another check was read, not this one
         now, polling = time.perf_counter(), self._polling
-        # The state must come to hold, or hold throughout: the first read that decides it ends the wait.
-        if self._read_at >= self._deadline_at or self._passes() is not polling.holding:
+        # The first read with the result that the poll waits for ends it.
+        if self._read_at >= self._deadline_at or self._passes() is (polling.until == "pass"):
             self._check.settle_seconds = now - self._action_ended_at
             return False
         # A read that takes longer than the pause skips ticks, so that reads do not follow back to back.

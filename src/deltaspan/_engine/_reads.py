@@ -144,6 +144,10 @@ class Read:
                 current_batch.reset(token)
             self.seconds += perf_counter() - started_at
 
+    def restore(self, value: Any, error: BaseException | None, seconds: float) -> None:
+        """Take the outcome of a read that was performed earlier."""
+        self.value, self.error, self.seconds = value, error, seconds
+
     def fail(self, error: BaseException) -> None:
         """Record why there is no state."""
         self.error = without_frames(error)
@@ -280,6 +284,7 @@ class _Unawaited:
 
 _given_up: Final[set[asyncio.Future[Any]]] = set()
 """Reads that were cancelled and have not ended yet. An event loop holds its tasks weakly."""
+on_reset(_given_up.clear)
 
 
 def _give_up(reading: asyncio.Future[Any]) -> None:

@@ -35,7 +35,7 @@ def report_check(check: CheckRun, ending: Ending) -> CheckReport:
     if check.overlap_when_retired is not None and check.attempts == 1:
         overlap = check.overlap_when_retired  # a window that opened after the only read has no part in it
     # A lock that every writer takes leaves no rivals. If there is one, a writer did not take the lock.
-    if plan.ignores_rivals:
+    if overlap.run_count and plan.ignores_rivals:
         overlap = ALONE
     if check.is_polled and check.settle_seconds is None:
         return _complete(check, report_unjudged(check, _UNDECIDED))
@@ -86,6 +86,6 @@ def _complete(check: CheckRun, report: CheckReport) -> CheckReport:
     redaction = plan.check.modifiers.redaction
     if redaction is not None:
         return redact_report(report, redaction, claims_change=plan.claims_change)
-    if not (plan.is_content and plan.hides_content):  # reading a field costs less than calling a property
+    if not (plan.reads_content and plan.hides_content):  # reading a field costs less than calling a property
         return report
     return hide_content(report, claims_change=plan.claims_change, has_computed_operands=bool(plan.computed))

@@ -2,7 +2,7 @@
 
 The life of a run is a state machine:
 
-    NEW ──enter──▶ OPEN ──exit──────────────────────────────▶ ENDED
+    NEW ──enter──▶ OPEN ──exit, hand_over───────────────────▶ ENDED
                    │  ▲                                         ▲
                    │  │ enter, close_silently                   │
         keep_open, │  │                                         │
@@ -16,7 +16,8 @@ The life of a run is a state machine:
   open while its consumer has control: `suspend` and `resume` change only the current context.
 - PENDING: the call has returned an awaitable, a generator or a future, and the action goes on in it.
 - DEFERRED: the caller has its result. Post-states may be read again, and the verdict comes in the background.
-- ENDED: there is a report. A run that ends without a verdict is abandoned.
+- ENDED: there is a report. A run that ends without a verdict is abandoned. A run that was handed over has its
+  report in another process, in which `reopen` takes it from NEW to OPEN with the baselines of this one.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from typing import Any, Final
 
 from deltaspan._attribution import Locks
 from deltaspan._batches import ReadBatch
+from deltaspan._engine._baselines import Baseline, BaselineAge
 from deltaspan._engine._call import Call, Ending
 from deltaspan._engine._check_run import CheckRun
 from deltaspan._engine._claims import claim_of
@@ -91,6 +93,7 @@ class Run:
     __slots__ = (
         "__weakref__",
         "_action_started_at",
+        "_baseline_age",
         "_call",
         "_cannot_raise",
         "_checks",
@@ -119,6 +122,7 @@ class Run:
         self._locks = Locks(tag, may_change_thread=plan.is_generator) if plan.has_locks else None
         self._state = _NEW
         self._opened_at = self._action_started_at = 0.0
+        self._baseline_age: BaselineAge | None = None  # of a run that another process handed over
         self._claim: Claim | Unread | None = UNREAD  # the claim is asked for once
         self._yielded = 0
         self._is_closing = False  # the consumer of a generator is closing it
@@ -148,9 +152,19 @@ class Run:
         return self._telemetry.tag
 
     @property
-    def baselines(self) -> Mapping[str, Read]:
-        """The reads before the action, by metric."""
-        return {check.plan.check.metric: check.pre for check in self._checks}
+    def attempt(self) -> int:
+        """The number of this run of its action below its parent, from 1."""
+        return self._telemetry.attempt
+
+    @property
+    def opening_seconds(self) -> float:
+        """The duration of reading the baselines."""
+        return self._action_started_at - self._opened_at
+
+    @property
+    def baselines(self) -> Mapping[str, Baseline]:
+        """The baselines, by metric."""
+        return {check.plan.check.metric: check.baseline for check in self._checks}
 
     @property
     def shown_baselines(self) -> Mapping[str, Any]:
@@ -284,23 +298,50 @@ class Run:
 
     # By hand ---------------------------------------------------------------------------------------------
 
-    def capture(self, baseline: Mapping[str, Any] | None = None) -> None:
-        """Open the window by hand. Nothing stays current between `capture` and `verify`.
-
-        Args:
-            baseline: frozen states by metric that were read earlier, instead of reading now.
-        """
+    def capture(self) -> None:
+        """Open the window by hand. Nothing stays current between `capture` and `verify`."""
         if self._locks is not None:
             self._locks.may_change_thread = True
-        if baseline is None:
-            self.__enter__()
-        else:
-            self._telemetry.enter()
-            self._open()
-            for check in self._checks:
-                check.pre.value = baseline[check.plan.check.metric]
-            self._action_started_at = perf_counter()
+        self.__enter__()
         self._telemetry.leave()
+
+    def reopen(
+        self, baselines: Mapping[str, Baseline], age: BaselineAge | None = None, opening_seconds: float = 0.0
+    ) -> None:
+        """Open the window by hand with baselines that were captured earlier.
+
+        Args:
+            baselines: a baseline for each metric.
+            age: their age and its limit, if another process captured them.
+            opening_seconds: the duration of reading them.
+        """
+        self._baseline_age = age
+        self._telemetry.enter()
+        try:
+            for check in self._checks:
+                check.restore(baselines[check.plan.check.metric])
+            self._open()
+            if age is not None:
+                self._opened_at -= max(age.seconds(), opening_seconds)
+            self._action_started_at = self._opened_at + opening_seconds
+        finally:
+            self._telemetry.leave()
+
+    def headers(self) -> dict[str, str]:
+        """Return the W3C headers that make the acts of others part of this run."""
+        return self._telemetry.headers()
+
+    def hand_over(self) -> Mapping[str, Baseline]:
+        """End the run without a verdict, which another process reaches. Nothing here raises.
+
+        Returns:
+            The baselines by metric, with the runs that overlapped and those that descend from this one.
+        """
+        for check in self._checks:
+            check.close()
+        self._telemetry.hand_over()
+        self._state = _ENDED
+        return self.baselines
 
     def verify(self) -> None:
         """Close a window that was opened by hand, and judge.
@@ -388,6 +429,8 @@ class Run:
         tag = self._call.tag
         action_seconds = ended_at - self._action_started_at
         verification_seconds = perf_counter() - self._opened_at - action_seconds
+        if self._baseline_age is not None:
+            checks = self._baseline_age.apply(self._plan.checks, checks, ended_at)
         self.report = ActionReport(
             self._plan.action,
             tag.id,
@@ -561,7 +604,8 @@ class Run:
             self._end_deferred(error, ended_at)
 
     def _end_deferred(self, error: BaseException | None, ended_at: float) -> None:
-        if self._state is _ENDED:
+        # A coroutine is closed in a forked child too, and the verdict is its parent's.
+        if self._state is _ENDED or self._process is not current_process():
             return
         try:
             self._conclude(error, ended_at)

@@ -14,6 +14,7 @@ from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind, get_current_
 from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._guard import guarded
+from deltaspan._process import on_fork
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._events import ALWAYS_LOGGED, add_span_events, emit_log_events, log_events_enabled
@@ -39,6 +40,12 @@ __all__ = ["ResumedRun", "RunTelemetry"]
 
 _recording: Final[set[int]] = set()
 """The ids of the threads that are recording a run."""
+
+
+@on_fork
+def _forget_other_threads() -> None:
+    # They do not exist in a forked child, and a thread of the child may get the id of one of them.
+    _recording.intersection_update({get_ident()})
 
 
 class ResumedRun(NamedTuple):

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, overload
 
 from deltaspan.checks._change import Change
-from deltaspan.checks._check import Check, Modifiers, Patience, is_context_manager
+from deltaspan.checks._check import Check, Modifiers, Polling, is_context_manager
 from deltaspan.checks._keyed import keyed
 from deltaspan.checks._probe import (
     call_text,
@@ -40,8 +40,8 @@ __all__ = [
     "Check",
     "Field",
     "Modifiers",
-    "Patience",
     "Pattern",
+    "Polling",
     "RowProbe",
     "Unchanged",
     "call_text",

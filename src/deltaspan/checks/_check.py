@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from deltaspan._state.render import show
 from deltaspan.checks._probe import call_text
@@ -19,7 +19,7 @@ __all__ = [
     "UNMODIFIED",
     "Check",
     "Modifiers",
-    "Patience",
+    "Polling",
     "S_co",
     "check_unset",
     "is_context_manager",
@@ -28,18 +28,19 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Polling:
     """The repeated reading of a post-state after the action.
 
     Attributes:
         seconds: the time to read for, from the end of the action.
         every: the pause between two reads, in seconds.
-        holding: whether the check must hold throughout, rather than come to hold.
+        until: the result that ends it early. `pass` if the check must come to hold, `fail` if it must hold
+            throughout.
     """
 
     seconds: float
     every: float
-    holding: bool
+    until: Literal["pass", "fail"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Modifiers:
     Fields keep their defaults until the modifier is used.
 
     Attributes:
-        patience: reads the post-state again.
+        polling: for how long the post-state is read again, and how often. None for a single read.
         timeout: the longest that one read may take, in seconds.
         lock: a context manager that is held around the window, or a callable that returns one.
         redaction: turns a state into the value that is shown instead.
@@ -58,7 +59,7 @@ class Modifiers:
         sample_rate: the share of runs in which the state is read, from 0 to 1.
     """
 
-    patience: Patience | None = None
+    polling: Polling | None = None
     timeout: float | None = None
     lock: Any = None
     redaction: Callable[[Any], Any] | None = None
@@ -172,7 +173,7 @@ class Check(Generic[S_co]):
                 f"{self!r} cannot be followed by .eventually(...): a state that is unchanged at first proves "
                 f"nothing later; say .holding_for(seconds)"
             )
-        return self._with_polling("eventually", seconds, every, holding=False)
+        return self._with_polling("eventually", seconds, every, until="pass")
 
     def holding_for(self: C, seconds: float, *, every: float = 0.1) -> C:
         """Demand that the check holds throughout `seconds` after the action.
@@ -185,7 +186,7 @@ class Check(Generic[S_co]):
         Raises:
             DefinitionValueError: the check is `observe`, which makes no claim.
         """
-        return self._with_polling("holding_for", seconds, every, holding=True)
+        return self._with_polling("holding_for", seconds, every, until="fail")
 
     def timeout(self: C, seconds: float) -> C:
         """Give up on a read that takes longer than `seconds`.
@@ -318,21 +319,23 @@ class Check(Generic[S_co]):
             raise DefinitionValueError(f"sampled({rate!r}) is not a share from 0 to 1")
         return self._with_modifiers(call_text("sampled", rate), sample_rate=float(rate))
 
-    def _with_polling(self: C, word: str, seconds: float, every: float, *, holding: bool) -> C:
+    def _with_polling(
+        self: C, word: str, seconds: float, every: float, *, until: Literal["pass", "fail"]
+    ) -> C:
         if isinstance(self.expectation, NoClaim):
             raise DefinitionValueError(
                 f"{self!r} cannot be followed by .{word}(...): it makes no claim to wait for; use change(...)"
             )
-        if self.modifiers.patience is not None:
+        if self.modifiers.polling is not None:
             raise DefinitionValueError(
                 f"{self!r} cannot be followed by .{word}(...): only one of "
                 f"eventually and holding_for can be set; keep one"
             )
-        patience = Patience(
-            validate_seconds(f"{word}: seconds", seconds), validate_seconds(f"{word}: every", every), holding
+        polling = Polling(
+            validate_seconds(f"{word}: seconds", seconds), validate_seconds(f"{word}: every", every), until
         )
         words = call_text(word, seconds) if every == 0.1 else call_text(word, seconds, every=every)  # noqa: PLR2004  # the default
-        return self._with_modifiers(words, patience=patience)
+        return self._with_modifiers(words, polling=polling)
 
     def _with_modifiers(self: C, words: str, **modifiers: Any) -> C:
         return replace(self, words=(*self.words, words), modifiers=replace(self.modifiers, **modifiers))

@@ -4,7 +4,7 @@ import pytest
 
 from deltaspan._engine import _polling
 from deltaspan._engine._polling import Poll, poll, poll_steps
-from deltaspan.checks import Patience
+from deltaspan.checks import Polling
 
 
 class Clock:
@@ -23,9 +23,9 @@ class Clock:
 class Looked:
     """A check that passes from some time on, and notes when it is read."""
 
-    def __init__(self, clock, patience, passes, takes=0.0):
+    def __init__(self, clock, polling, passes, takes=0.0):
         self.clock = clock
-        self.patience = patience
+        self.polling = polling
         self.passes = passes
         self.takes = takes
         self.reads = []
@@ -48,7 +48,7 @@ class Looked:
         return self.passes(self.read_at)
 
     def poll(self):
-        return Poll(self, self.patience, self.holds, 1000.0)
+        return Poll(self, self.polling, self.holds, 1000.0)
 
     @property
     def seconds(self):
@@ -70,8 +70,8 @@ def always(_):
     return True
 
 
-def looked(clock, seconds, every, passes, *, holding=False, takes=0.0):
-    check = Looked(clock, Patience(seconds, every, holding), passes, takes)
+def looked(clock, seconds, every, passes, *, until="pass", takes=0.0):
+    check = Looked(clock, Polling(seconds, every, until), passes, takes)
     poll([check.poll()])
     return check
 
@@ -117,22 +117,22 @@ def test_a_read_that_outlasts_the_deadline_is_made_once_more_since_it_began_befo
 
 
 def test_holding_is_read_at_each_tick_until_the_deadline(clock):
-    check = looked(clock, 0.5, 0.2, always, holding=True)
+    check = looked(clock, 0.5, 0.2, always, until="fail")
 
     assert check.reads == [0, 0.2, 0.4, 0.5]
     assert check.seconds == 0.5
 
 
 def test_holding_ends_at_the_first_read_that_refutes_it(clock):
-    check = looked(clock, 5, 0.1, lambda at: at < 0.25, holding=True)
+    check = looked(clock, 5, 0.1, lambda at: at < 0.25, until="fail")
 
     assert check.reads == [0, 0.1, 0.2, 0.3]
     assert not check.holds()
 
 
 def test_several_checks_have_a_schedule_each(clock):
-    quick = Looked(clock, Patience(1, 0.25, holding=False), lambda at: at >= 0.5)
-    slow = Looked(clock, Patience(1.1, 0.6, holding=False), never)
+    quick = Looked(clock, Polling(1, 0.25, until="pass"), lambda at: at >= 0.5)
+    slow = Looked(clock, Polling(1.1, 0.6, until="pass"), never)
     poll([quick.poll(), slow.poll()])
 
     assert (quick.reads, slow.reads) == ([0, 0.25, 0.5], [0, 0.6, 1.1])
@@ -146,15 +146,15 @@ def test_a_check_is_judged_once_a_read(clock):
         asked.append(at)
         return False
 
-    other = Looked(clock, Patience(1, 0.1, holding=False), never)
-    check = Looked(clock, Patience(1, 0.5, holding=False), passes)
+    other = Looked(clock, Polling(1, 0.1, until="pass"), never)
+    check = Looked(clock, Polling(1, 0.5, until="pass"), passes)
     poll([check.poll(), other.poll()])
 
     assert asked == [0, 0.5]  # at the deadline nothing is left to decide
 
 
 def test_a_pause_is_asked_for_exactly(clock):
-    check = Looked(clock, Patience(0.5, 0.2, holding=False), never)
+    check = Looked(clock, Polling(0.5, 0.2, until="pass"), never)
     steps = poll_steps([check.poll()])
 
     assert next(steps) == pytest.approx(0.2)

@@ -1,15 +1,20 @@
 """State of the process: renewed in a forked child, and by one reset for tests."""
 
+import asyncio
+import gc
 import logging
 import os
+import threading
 
 import pytest
 
 import deltaspan
-from deltaspan import _process, change, window
+from deltaspan import _process, change, collect_reports, expects, window
+from deltaspan._attribution import _lock_threads
 from deltaspan._config import settings
+from deltaspan._engine import _deferred
 from deltaspan._guard import guarded
-from deltaspan._telemetry import Instruments, install, instruments
+from deltaspan._telemetry import Instruments, _recorder, install, instruments
 from support.process import open_windows, tracked_runs
 
 FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -107,3 +112,45 @@ def test_a_forked_child_has_no_open_windows_and_keeps_the_settings():
         status = exit_status_of_a_fork(lambda: len(open_windows()) * 100 + settings().max_state_chars)
 
     assert status == 99
+
+
+@FORKS
+@ANY_FORK
+def test_a_forked_child_does_not_wait_for_the_threads_of_its_parent():
+    gates, recording = _lock_threads._gates, _recorder._recording
+    gate = asyncio.Lock()
+    gates["a lock"] = gate
+    recording.update({0, threading.get_ident()})
+    try:
+        status = exit_status_of_a_fork(lambda: len(gates) * 100 + (recording == {threading.get_ident()}))
+    finally:
+        recording.clear()
+
+    assert status == 1
+    assert gates["a lock"] is gate
+
+
+@FORKS
+@ANY_FORK
+def test_a_deferred_run_whose_event_loop_was_closed_is_reported_by_the_parent_alone():
+    async def read():
+        return 1
+
+    @expects(change("rows", read).by(1).eventually(60), deferred=True)
+    async def act():
+        """Change nothing, so that the verdict is awaited."""
+
+    with collect_reports() as reports:
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(act())
+        loop.close()
+
+        def count_reports():
+            _deferred.drain()
+            gc.collect()
+            return len(reports)
+
+        assert exit_status_of_a_fork(count_reports) == 0
+        _deferred.drain()
+
+    assert [report["rows"].reason for report in reports] == ["abandoned"]
