@@ -34,6 +34,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from deltaspan import change, expects, window
 from deltaspan._process import reset
 from deltaspan._telemetry import Instruments, install
+from deltaspan.semconv import ACTION_NAME
 
 BATCH = 512
 RESOURCE = Resource.create(
@@ -114,18 +115,22 @@ def batch_of(checks: int, verbs: int = len(VERBS), nouns: int = len(NOUNS)) -> t
     finally:
         reset()
     metrics = encode_metrics(reader.get_metrics_data())
-    fix_durations(metrics)
+    fix_chance(metrics)
     return encode_spans(spans.get_finished_spans()), metrics
 
 
-def fix_durations(metrics: Any) -> None:
-    """Give each point the durations and exemplars of a quiet machine, which decide how well gzip does."""
+def fix_chance(metrics: Any) -> None:
+    """Give each point the durations and exemplars of a quiet machine, which decide how well gzip does.
+
+    The SDK chooses the exemplars of counters at random, and those of histograms by the measured durations.
+    """
     chosen = random.Random("durations")  # noqa: S311  # the same bytes in each run
+    last_spans: dict[str, tuple[bytes, bytes]] = {}
     for resource in metrics.resource_metrics:
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
                 for point in metric.sum.data_points:
-                    del point.exemplars[1:]
+                    fix_exemplar(point, chosen, (chosen.randbytes(16), chosen.randbytes(8)))
                 for point in metric.histogram.data_points:
                     first = round(point.count * 0.8)
                     point.bucket_counts[:] = [
@@ -135,9 +140,19 @@ def fix_durations(metrics: Any) -> None:
                     ]
                     point.sum = point.count * 0.0005 * chosen.uniform(0.9, 1.1)
                     point.min, point.max = (chosen.uniform(0.0002, 0.0004), chosen.uniform(0.0011, 0.0014))
-                    del point.exemplars[1:]
+                    [action] = [a.value.string_value for a in point.attributes if a.key == ACTION_NAME]
+                    last_spans.setdefault(action, (chosen.randbytes(16), chosen.randbytes(8)))
+                    fix_exemplar(point, chosen, last_spans[action])
                     for exemplar in point.exemplars:
                         exemplar.as_double = chosen.uniform(0.0002, 0.0011)
+
+
+def fix_exemplar(point: Any, chosen: random.Random, span: tuple[bytes, bytes]) -> None:
+    """Keep one exemplar of the point, of this span, recorded at most 100 ms before the export."""
+    del point.exemplars[1:]
+    for exemplar in point.exemplars:
+        exemplar.trace_id, exemplar.span_id = span
+        exemplar.time_unix_nano = point.time_unix_nano - chosen.randrange(100_000_000)
 
 
 def measured(checks: int) -> Sent:

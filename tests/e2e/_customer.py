@@ -12,7 +12,7 @@ from deltaspan import change, configure_telemetry, current_causal_tag, expects
 
 configure_telemetry()
 HTTPXClientInstrumentor().instrument()
-shop = httpx.Client(base_url=sys.argv[1])
+shop = httpx.Client(base_url=sys.argv[1], timeout=60)
 
 one_more_order = change("orders", lambda: shop.get("/orders").json()).by(1)
 

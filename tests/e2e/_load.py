@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from e2e._whole import until
+from e2e._servers import until
 
 if TYPE_CHECKING:
     from e2e._stack import Collector
@@ -138,9 +138,9 @@ def loaded_and_counted(whole: Whole) -> Load:
         load = loaded(whole.collector, turn)
         counting = f'check:evaluated:increase5m{{job=~"{load.jobs}"}} > 0'
         checks = len({key[:3] for key in load.checks})
-        until(lambda query=counting, all_of=checks: len(whole.seen(query)) == all_of)
-        until(lambda query=counting: not whole.prometheus.query(query))
-        if missed(whole) == before:
+        all_counted = until(lambda query=counting, all_of=checks: len(whole.seen(query)) == all_of)
+        is_over = until(lambda query=counting: not whole.prometheus.query(query))
+        if all_counted and is_over and missed(whole) == before:
             return load
     raise AssertionError(f"Prometheus could not evaluate its rules in time, in none of {TURNS} attempts")
 

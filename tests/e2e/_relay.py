@@ -42,7 +42,7 @@ def act_and_pass_on(next_one: str | None) -> str:
     """Write a row, pass on, and return the tags in use, from here to the last process."""
     tag = current_causal_tag()
     write(tag)
-    return f"{tag} {httpx.post(next_one).text}" if next_one else tag
+    return f"{tag} {httpx.post(next_one, timeout=60).text}" if next_one else tag
 
 
 @expects(change("rows", lambda: len(rows)).by(1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -16,12 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import pytest
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 HERE = Path(__file__).parent
 TOOLS = HERE.parents[1] / "tools" / "build"
 HOST = "127.0.0.1"
+_FIRST_PORT, _PORTS_COUNT = 20_000, 12_000
+# Two processes that run these tests begin at different places.
+_PORTS = (_FIRST_PORT + (os.getpid() * 101 + number) % _PORTS_COUNT for number in itertools.count())
 
 
 class ServerMissingError(Exception):
@@ -125,7 +131,7 @@ class Jaeger:
         return sorted(self._get("/api/services")["data"] or [])
 
     def find_traces(
-        self, service: str, *, tags: Mapping[str, str] | None = None, at_least: int = 1, timeout: float = 20
+        self, service: str, *, tags: Mapping[str, str] | None = None, at_least: int = 1, timeout: float = 60
     ) -> list[Trace]:
         """Search as Jaeger's UI does, until there are enough traces.
 
@@ -162,7 +168,7 @@ class Jaeger:
         return Trace(trace_id, tuple(_spans(result)))
 
     def _get(self, path: str) -> Any:
-        connection = http.client.HTTPConnection(HOST, self.query_port, timeout=10)
+        connection = http.client.HTTPConnection(HOST, self.query_port, timeout=60)
         try:
             connection.request("GET", path)
             response = connection.getresponse()
@@ -203,12 +209,39 @@ def binary(name: str) -> Path:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return free ports of the loopback interface, all different."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((HOST, 0))
-        return [each.getsockname()[1] for each in sockets]
+    """Return free ports of the loopback interface, each of them once in this process.
+
+    They are below the range from which the system takes the ports of outgoing connections. So no connection
+    takes one before its server listens on it.
+    """
+    return list(itertools.islice(filter(_is_free, _PORTS), count))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def required(name: str) -> Path:
+    """Return where a server is. If it is not built, skip the test, or fail it in CI."""
+    try:
+        return binary(name)
+    except ServerMissingError as missing:
+        if os.environ.get("CI"):
+            pytest.fail(str(missing))
+        pytest.skip(str(missing))
+
+
+def until(question: Callable[[], Any], timeout: float = 120) -> Any:
+    """Ask until the answer is not empty or time is up, and return it."""
+    deadline = time.monotonic() + timeout
+    while not (answer := question()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return answer
 
 
 @contextlib.contextmanager
@@ -218,7 +251,7 @@ def running(
     *,
     healthy: tuple[int, str],
     env: Mapping[str, str],
-    timeout: float = 60,
+    timeout: float = 120,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server in a process group of its own, and stop the whole group at the end.
 
@@ -261,7 +294,7 @@ def _wait_until_healthy(
 
 
 def _answers(port: int, path: str) -> bool:
-    connection = http.client.HTTPConnection(HOST, port, timeout=2)
+    connection = http.client.HTTPConnection(HOST, port, timeout=10)
     try:
         connection.request("GET", path)
         return connection.getresponse().status == http.client.OK
@@ -276,7 +309,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=10)
+            process.wait(timeout=60)
 
 
 def _spans(data: Mapping[str, Any]) -> Iterator[Span]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FASTER = 120
-LATE = "4s"
+LATE = "10s"
 SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 RULE_DURATIONS = ("for", "keep_firing_for")
 ROUTE_DURATIONS = ("group_wait", "group_interval", "repeat_interval")

@@ -125,6 +125,11 @@ class Collector(Server):
         command = [str(binary("collector")), "--config", str(DEPLOY / "collector" / "config.yaml")]
         super().__init__(folder, command, (health, "/"), environment)
 
+    @property
+    def refused_spans(self) -> float:
+        """How many spans it has refused since its start."""
+        return self.metric("otelcol_receiver_refused_spans(?:_total)?")
+
     def metric(self, name: str) -> float:
         """Return the sum of one of its own metrics over all labels; 0 when there is none."""
         found = re.findall(
@@ -250,7 +255,7 @@ def compose() -> str:
 
 def get(port: int, path: str) -> str:
     """Return the body of a page on loopback."""
-    connection = http.client.HTTPConnection(HOST, port, timeout=10)
+    connection = http.client.HTTPConnection(HOST, port, timeout=60)
     try:
         connection.request("GET", path)
         response = connection.getresponse()

@@ -15,7 +15,7 @@ from e2e._sooner import hasten_prometheus, hasten_routes
 from e2e._stack import Alertmanager, Collector, Prometheus, StoringJaeger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from e2e._servers import Jaeger
@@ -82,11 +82,7 @@ class Whole:
     def seen(self, expression: str) -> list[tuple[dict[str, str], list[float]]]:
         """Return labels and all values, since it is up, of each series that an expression gives."""
         answer = self.prometheus.get(
-            "query_range",
-            query=expression,
-            start=f"{self.began:.3f}",
-            end=f"{time.time():.3f}",
-            step="0.5",
+            "query_range", query=expression, start=f"{self.began:.3f}", end=f"{time.time():.3f}", step="0.5"
         )
         return [(each["metric"], [float(value) for _, value in each["values"]]) for each in answer["result"]]
 
@@ -122,11 +118,3 @@ def running_whole(folder: Path) -> Iterator[Whole]:
             Collector(place("collector"), jaeger=jaeger.endpoint, prometheus=prometheus.url, **settings)
         )
         yield Whole(collector, jaeger.api, prometheus, webhook)
-
-
-def until(question: Callable[[], Any], timeout: float = 30) -> Any:
-    """Ask until the answer is not empty or time is up, and return it."""
-    deadline = time.monotonic() + timeout
-    while not (answer := question()) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return answer

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from e2e._servers import Jaeger, ServerMissingError, binary, running_jaeger
+from e2e._servers import Jaeger, required, running_jaeger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def jaeger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jaeger]:
     """Run a real Jaeger for the session."""
-    need("jaeger")
+    required("jaeger")
     with running_jaeger(tmp_path_factory.mktemp("jaeger")) as server:
         yield server
 
@@ -40,15 +39,5 @@ def jaeger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jaeger]:
 @pytest.fixture(scope="session")
 def built() -> None:
     """Skip a test when a server of `deploy/` has not been built; in CI, fail it."""
-    need("collector", "jaeger", "prometheus", "alertmanager")
-
-
-def need(*servers: str) -> None:
-    """Skip when a server has not been built; in CI, fail."""
-    try:
-        for name in servers:
-            binary(name)
-    except ServerMissingError as missing:
-        if os.environ.get("CI"):
-            pytest.fail(str(missing))
-        pytest.skip(str(missing))
+    for name in ("collector", "jaeger", "prometheus", "alertmanager"):
+        required(name)

@@ -30,7 +30,7 @@ def doctor(endpoint, protocol, **variables):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=180,
     )
     return ran.returncode, [line for line in ran.stdout.splitlines() if not line.startswith("• the clock")]
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+<<<<<<< HEAD
 import os
 import re
+=======
+>>>>>>> main
 import signal
 import subprocess
 import time
@@ -20,19 +23,14 @@ from pymongo.errors import PyMongoError
 from deltaspan import change, collect_reports, current_causal_tag, expects, window
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes import mongodb
-from e2e._servers import HOST, ServerMissingError, binary, free_ports
+from e2e._servers import HOST, free_ports, required
 
 SECRET = "s3cr/t-word"  # noqa: S105  # planted, to be searched for
 
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
-    try:
-        program = binary("ferretdb")
-    except ServerMissingError as missing:
-        if os.environ.get("CI"):
-            pytest.fail(str(missing))
-        pytest.skip(str(missing))
+    program = required("ferretdb")
     [number] = free_ports(1)
     folder = tmp_path_factory.mktemp("ferretdb")
     with (folder / "server.log").open("wb") as log:

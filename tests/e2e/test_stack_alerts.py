@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -12,10 +11,9 @@ from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExp
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SpanExportResult
 
 from deltaspan import semconv
-from e2e._servers import HOST
+from e2e._servers import HOST, until
 from e2e._stack import Collector, Prometheus
 from support.rules import rules
 
@@ -64,14 +62,13 @@ def prometheus(collector, tmp_path):
 
 
 def fill(collector):
-    """Send failed verdicts until one is not taken."""
+    """Send failed verdicts until the collector counts one that it refused."""
     exporter = OTLPSpanExporter(endpoint=collector.grpc_endpoint, insecure=True, timeout=1)
     tracer = TracerProvider(shutdown_on_exit=False).get_tracer("test")
-    sent = SpanExportResult.SUCCESS
-    while sent is SpanExportResult.SUCCESS:
+    while not collector.refused_spans:
         span = tracer.start_span("act", attributes={semconv.ACTION_OUTCOME: "fail", "padding": "x" * 20_000})
         span.end()
-        sent = exporter.export([span])
+        exporter.export([span])
     exporter.shutdown()
 
 
@@ -83,15 +80,9 @@ def count_a_check(collector):
     provider.shutdown()
 
 
-def answers(prometheus, name, timeout=90):
+def answers(prometheus, name):
     """Ask until the expression of a rule has a value above zero; return its labels and value."""
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        found = [(labels, value) for labels, value in prometheus.query(EXPRESSIONS[name]) if value > 0]
-        if found:
-            return found
-        time.sleep(0.5)
-    return []
+    return until(lambda: [found for found in prometheus.query(EXPRESSIONS[name]) if found[1] > 0])
 
 
 def test_what_a_collector_refuses_loses_and_queues_is_seen(collector, prometheus):
@@ -108,9 +99,7 @@ def test_what_a_collector_refuses_loses_and_queues_is_seen(collector, prometheus
 
 
 def test_a_collector_that_is_killed_is_down_and_one_that_is_there_is_not(collector, prometheus):
-    deadline = time.monotonic() + 60
-    while not prometheus.query('up{job="collector"} == 1') and time.monotonic() < deadline:
-        time.sleep(0.5)
+    until(lambda: prometheus.query('up{job="collector"} == 1'))
     there = prometheus.query(EXPRESSIONS["DeltaCollectorDown"])
 
     collector.kill()

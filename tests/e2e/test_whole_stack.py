@@ -16,8 +16,9 @@ import math
 import pytest
 
 from e2e._load import LONG, loaded_and_counted, started
+from e2e._servers import until
 from e2e._sooner import sooner_query
-from e2e._whole import running_whole, until
+from e2e._whole import running_whole
 from support.dashboards import expressions
 from support.rules import groups, rules
 
@@ -36,7 +37,7 @@ def lasting(whole):
     agents = [started(whole.collector, role, role, OTEL_METRIC_EXPORT_INTERVAL="500") for role in LONG]
     yield
     for agent in agents:
-        agent.communicate(timeout=60)  # closes its stdin, at which the idle one ends
+        agent.communicate(timeout=180)  # closes its stdin, at which the idle one ends
 
 
 @pytest.fixture(scope="module")
@@ -263,7 +264,7 @@ def test_whoever_is_honest_makes_no_alert(whole, load):
 def test_an_alert_is_resolved_once_nothing_more_fails(whole, load, role, receiver, labels):
     job = f"agents/{role}-{load.turn}"
 
-    (told, alert), *_ = until(lambda: whole.webhook.alerts("resolved", job=job, **labels), 90)
+    (told, alert), *_ = until(lambda: whole.webhook.alerts("resolved", job=job, **labels))
 
     fired = whole.webhook.alerts("firing", job=job, **labels)
     assert told == receiver
@@ -283,7 +284,7 @@ def test_every_alert_was_raised_by_what_it_is_there_for_and_none_of_a_stack_that
         series = whole.seen("ALERTS")
         return {(labels["alertname"], labels.get("long", "")) for labels, _ in series}
 
-    until(lambda: raised() == expected, 90)
+    until(lambda: raised() == expected)
 
     assert raised() == expected
 

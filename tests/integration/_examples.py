@@ -20,7 +20,7 @@ def printed_by(example, *arguments):
         env=environ,
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=180,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -189,7 +189,7 @@ class Program:
         except subprocess.TimeoutExpired as error:
             raise TimeoutError from error
 
-    def end(self, timeout=30):
+    def end(self, timeout=120):
         """Wait for its end; its output, errors, exit status and duration are attributes from then on."""
         try:
             self.out, self.err = self.process.communicate(timeout=timeout)

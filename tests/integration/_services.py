@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 HOST = "127.0.0.1"
-_START_SECONDS = 30.0
+_START_SECONDS = 120.0
 
 
 def free_port() -> int:

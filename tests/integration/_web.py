@@ -21,7 +21,7 @@ from starlette.routing import Route
 from deltaspan import adopt, collect_reports, current_causal_tag, expects, observe
 from deltaspan.causal_tag import current_causal_root
 
-_START_SECONDS = 30.0
+_START_SECONDS = 120.0
 
 
 @expects(observe("nothing", lambda: 0))

@@ -7,10 +7,12 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
+from deltaspan.tree import causal_tree, read_files
 from support.tree import action, other, tag
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -26,7 +28,7 @@ def run(*command, cwd=None, stdin=None, **environ):
         input=stdin,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=180,
         check=False,
     )
 
@@ -214,10 +216,7 @@ def test_only_one_run_is_shown_when_its_root_is_named(written):
     ("arguments", "sentence"),
     [
         (["missing.jsonl"], "deltaspan: missing.jsonl does not exist\n"),
-        (
-            ["--jaeger", "http://127.0.0.1:1", "--service", "shop"],
-            "Connection refused\n",
-        ),
+        (["--jaeger", "http://127.0.0.1:1", "--service", "shop"], "Connection refused\n"),
         ([], "deltaspan tree: error: name files of OTLP/JSON, or a Jaeger with --jaeger URL\n"),
         (["f", "--jaeger", "http://x"], "deltaspan tree: error: name files or a Jaeger, not both\n"),
         (["f", "--service", "shop"], "deltaspan tree: error: --service needs --jaeger URL\n"),
@@ -274,3 +273,43 @@ def test_its_help_says_what_each_status_means():
 @pytest.mark.parametrize("program", [[COMMAND], [sys.executable, "-m", "deltaspan.cli"]])
 def test_the_command_says_its_version(program):
     assert re.fullmatch(r"deltaspan \d+\.\d+\.\d+\S*\n", run(*program, "--version").stdout)
+
+
+# Deferred verdicts ------------------------------------------------------------------------------------------
+
+PROGRAM = """
+    import sys
+    from opentelemetry import trace
+    from opentelemetry.exporter.otlp.json.file import FileSpanExporter
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from deltaspan import change, expects
+
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(FileSpanExporter(sys.argv[1])))
+    trace.set_tracer_provider(provider)
+    rows = []
+
+    @expects(change("rows", lambda: len(rows)).by(2).eventually(0.2), deferred=True)
+    def load():
+        rows.append(1)
+        store()
+
+    @expects(change("rows", lambda: len(rows)).by(1))
+    def store():
+        rows.append(2)
+
+    load()
+"""
+
+
+def test_a_deferred_verdict_and_its_action_are_one_run(tmp_path):
+    file = tmp_path / "spans.jsonl"
+    subprocess.run([sys.executable, "-c", textwrap.dedent(PROGRAM), file], check=True, timeout=180)
+    tree = causal_tree(read_files(file).spans)
+
+    assert [(run.action, run.outcome, run.depth, len(run.spans)) for run in tree] == [
+        ("load", "pass", 0, 2),
+        ("store", "pass", 1, 1),
+    ]
+    assert tree.findings == ()

@@ -35,7 +35,7 @@ def stack(tmp_path):
             env={**inherited, "FAKE_LOG": str(tmp_path / "docker.log"), **environment},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
 

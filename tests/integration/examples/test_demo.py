@@ -40,7 +40,7 @@ def run_demo(folder, *arguments, demo=DEMO, **environment):
         env={**inherited, "PYTHONIOENCODING": "utf-8", **environment},
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=180,
         check=False,
     )
 
@@ -272,7 +272,7 @@ def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_what_failed(
 def test_an_endpoint_that_is_not_there_neither_breaks_nor_stops_it(tmp_path):
     began = time.monotonic()
     demo = run_demo(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1")
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60
     assert demo.returncode == 0
     assert "\ndelta: 2 pass, 5 fail, 2 inconclusive\n" in demo.stdout
     assert demo.stdout.splitlines()[-1].startswith("Telemetry did not get through to http://127.0.0.1:1: ")

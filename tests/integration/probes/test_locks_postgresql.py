@@ -56,11 +56,7 @@ def count(connect):
 
 
 def test_writers_that_take_the_advisory_lock_do_not_contend(connect, advisory, count):
-    @expects(
-        change("flows", count).by(1).exclusively(advisory),
-        on_failure="raise",
-        on_inconclusive="raise",
-    )
+    @expects(change("flows", count).by(1).exclusively(advisory), on_failure="raise", on_inconclusive="raise")
     def create(tenant):
         with connect() as connection:
             connection.execute("INSERT INTO flows VALUES (%s, %s)", [tenant, count(tenant)])

@@ -12,18 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deltaspan import change, collect_reports, expects
-from integration._services import HOST, free_port, program, running
+from integration._redis import redis_server
+from integration._services import HOST
 
 pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
-    import redis  # noqa: PLC0415  # installed for these tests alone
-
-    number = free_port()
-    command = [program("redis-server", "redis-server"), "--port", str(number), "--bind", HOST, "--save", ""]
-    with running(command, redis.Redis(HOST, number).ping, tmp_path_factory.mktemp("redis")):
+    with redis_server(tmp_path_factory) as number:
         yield number
 
 

@@ -32,7 +32,7 @@ except ImportError as error:
 
 def printed(code, *arguments):
     ran = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=180
     )
     assert ran.stderr == ""
     return ran.stdout.strip()

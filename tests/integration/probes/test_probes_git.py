@@ -227,3 +227,105 @@ def test_a_probe_reads_the_repository_and_the_branch_that_the_action_is_given(re
         fix(repo.path, "main")
 
     assert [(check.outcome, check.attribution) for check in reports[0]] == [("pass", "scoped")] * 2
+
+
+# Remotes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def origin(tmp_path):
+    return Repository(tmp_path / "origin.git", "--bare")
+
+
+@pytest.fixture
+def clone(tmp_path, origin):
+    made = Repository(tmp_path / "repo")
+    made("remote", "add", "origin", str(origin.path))
+    made.commit(a="1")
+    made("push", "--quiet", "origin", "main")
+    return made
+
+
+def pushing(clone, do):
+    pushed = git.history(clone.path, "main", remote="origin")
+    with window("push", change("pushed", pushed).adding(count=1)) as w:
+        do()
+    return w.report["pushed"]
+
+
+def push(clone, *options):
+    clone.commit()
+    clone("push", "--quiet", *options, "origin", "main")
+
+
+def test_a_commit_that_was_pushed_is_there(clone):
+    assert pushing(clone, lambda: push(clone)).outcome == "pass"
+
+
+def test_a_commit_that_was_not_pushed_is_not(clone):
+    def pretend():
+        clone.commit()
+        clone("update-ref", "refs/remotes/origin/main", "HEAD")
+
+    assert pushing(clone, pretend).outcome == "fail"
+
+
+def test_a_forced_push_fails_naming_what_it_removed(clone):
+    def force():
+        clone("commit", "--quiet", "--amend", "--allow-empty", "-m", "Otherwise")
+        clone("push", "--quiet", "--force", "origin", "main")
+
+    lost = clone("rev-parse", "HEAD")
+    report = pushing(clone, force)
+
+    assert report.outcome == "fail"
+    assert f"but it also removed '{lost}', which was not declared" in report.explanation
+
+
+def test_what_somebody_else_pushed_is_inconclusive_where_it_was_not_fetched(clone, origin, tmp_path):
+    def elsewhere():
+        origin("clone", "--quiet", ".", str(tmp_path / "other"))
+        push(Repository(tmp_path / "other"))
+
+    report = pushing(clone, elsewhere)
+
+    assert (report.outcome, report.reason) == ("inconclusive", "probe_failed")
+    assert "bad object" in report.explanation
+
+
+def test_branches_and_tags_of_a_remote_name_commits(clone, origin):
+    commit = clone("rev-parse", "HEAD")
+    clone("tag", "light")
+    clone("tag", "--annotate", "v1", "-m", "The first")
+    clone("push", "--quiet", "origin", "main:refs/heads/feature/x", "v1", "light")
+
+    for probe in (
+        git.branches(clone.path, remote="origin"),
+        git.branches(clone.path, remote=str(origin.path)),
+    ):
+        assert probe() == {"main": commit, "feature/x": commit}
+    assert git.tags(clone.path, remote="origin")() == {"light": commit, "v1": commit}
+
+
+def test_an_empty_remote_has_none(clone, tmp_path):
+    empty = Repository(tmp_path / "empty.git", "--bare")
+
+    assert git.branches(clone.path, remote=str(empty.path))() == {}
+
+
+@pytest.mark.parametrize("remote", ["nowhere", "--upload-pack=touch written", ""])
+def test_a_remote_that_is_invalid_is_reported_in_gits_words(clone, remote):
+    with pytest.raises(ProbeError, match="GitError: fatal: "):
+        git.branches(clone.path, remote=remote)()
+
+
+def test_a_branch_that_the_remote_does_not_have_is_named(clone):
+    with pytest.raises(ProbeError, match="the remote has no branch 'nope'"):
+        git.history(clone.path, "nope", remote="origin")()
+
+
+def test_a_program_that_a_configuration_names_for_the_other_end_does_not_run(clone, tmp_path):
+    clone("config", "remote.origin.uploadpack", f"touch {tmp_path / 'sprung'};")
+
+    assert set(git.branches(clone.path, remote="origin")()) == {"main"}
+    assert not (tmp_path / "sprung").exists()

@@ -161,9 +161,5 @@ def test_no_setting_changes_what_is_said(repo, name, value):
     assert (
         state(repo)
         == before
-        == {
-            "z": "staged: renamed from a",
-            "a": "staged: renamed to z",
-            "ü": "untracked",
-        }
+        == {"z": "staged: renamed from a", "a": "staged: renamed to z", "ü": "untracked"}
     )

@@ -16,6 +16,7 @@ import pytest
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import system
+from support.ports import hide_other_servers
 
 WAIT = "import sys; print('up', flush=True); sys.stdin.read()"
 
@@ -138,6 +139,13 @@ def test_a_process_stays_the_same_when_the_clock_of_the_system_is_set(monkeypatc
 # Ports ------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def _no_other_servers(monkeypatch):
+    """Leave out the ports of other processes of this machine, which come and go."""
+    hide_other_servers(monkeypatch)
+
+
+@pytest.mark.usefixtures("_no_other_servers")
 def test_a_server_that_listens_is_found_with_its_address_and_process():
     with window("serve", change("ports", system.ports()).adding(lambda result: result)) as w:
         server = socket.create_server(("127.0.0.1", 0))

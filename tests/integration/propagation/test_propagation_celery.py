@@ -44,7 +44,7 @@ def seen(request, redis_url, tmp_path_factory):
         [*worker, "worker", "--concurrency=2", "--loglevel=WARNING"], is_ready, tmp_path_factory.mktemp("w")
     ):
         command = [sys.executable, "-m", "integration._call_tasks"]
-        out = subprocess.run(command, env=environ, check=True, capture_output=True, text=True, timeout=120)
+        out = subprocess.run(command, env=environ, check=True, capture_output=True, text=True, timeout=180)
     return json.loads(out.stdout)
 
 

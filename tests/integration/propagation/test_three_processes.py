@@ -28,7 +28,7 @@ class Told:
             env=environ,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, "")

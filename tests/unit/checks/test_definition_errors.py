@@ -126,9 +126,7 @@ def test_a_probe_may_name_a_parameter_that_is_a_reserved_word_of_expected_values
 
 
 @pytest.mark.parametrize(
-    "probe",
-    [read_later, functools.partial(read_later), LaterReader()],
-    ids=["function", "partial", "object"],
+    "probe", [read_later, functools.partial(read_later), LaterReader()], ids=["function", "partial", "object"]
 )
 def test_an_async_probe_on_an_action_that_is_not_async_is_refused(probe):
     assert refusal(expects(change("rows", probe)), act) == (

@@ -94,11 +94,7 @@ def test_a_predicate_is_asked_with_what_it_names():
     report = judged(lambda c: c.satisfying(holds, "anything"), add("a"), set(), 3)
 
     assert (report.outcome, report.explanation) == ("pass", "x added 'a', as expected (set() → {'a'})")
-    assert seen == {
-        "added": frozenset({"a"}),
-        "states": (frozenset(), frozenset({"a"})),
-        "rest": (3, "acme"),
-    }
+    assert seen == {"added": frozenset({"a"}), "states": (frozenset(), frozenset({"a"})), "rest": (3, "acme")}
 
 
 def test_a_predicate_on_a_number_is_given_the_amount():

@@ -5,18 +5,9 @@ import asyncio
 import pytest
 
 from deltaspan import DeltaspanError, Window, change, collect_reports, expects, tagged, unchanged, window
-from deltaspan._state.diff import difference
-from deltaspan._state.snapshot import freeze
+from support.verdicts import verdict
 
 CHANGE = change("x", lambda: None)
-
-
-def verdict(check, pre, post):
-    pre, post = freeze(pre), freeze(post)
-    delta = difference(pre, post)
-    found = check.expectation.judge(delta, pre, post)
-    holds = found.outcome == "pass"
-    return found.outcome, found.note or check.expectation.explain("x", delta, pre, post, holds=holds)
 
 
 CASES = {

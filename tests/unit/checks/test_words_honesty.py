@@ -5,9 +5,8 @@ from copy import copy, deepcopy
 import pytest
 
 from deltaspan import DeltaspanError, change, collect_reports, expects, observe, unchanged
-from deltaspan._state.diff import difference
-from deltaspan._state.snapshot import freeze
 from deltaspan.checks import Change, Check
+from support.verdicts import verdict
 
 
 def rows():
@@ -15,14 +14,6 @@ def rows():
 
 
 CHANGE = change("x", rows)
-
-
-def verdict(check, pre, post):
-    pre, post = freeze(pre), freeze(post)
-    delta = difference(pre, post)
-    found = check.expectation.judge(delta, pre, post)
-    holds = found.outcome == "pass"
-    return found.outcome, found.note or check.expectation.explain("x", delta, pre, post, holds=holds)
 
 
 # Amounts by key -------------------------------------------------------------------------------------------

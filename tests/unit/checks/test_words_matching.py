@@ -1,12 +1,17 @@
 """What a member or a pattern names, in `only`, `ignoring` and on mappings."""
 
+import re
+
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from deltaspan import change, unchanged
-from deltaspan._state.diff import difference
-from deltaspan._state.snapshot import Path, freeze
+from deltaspan._state.snapshot import Path
+from deltaspan.expectations._globs import Glob
 from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import parse_member
+from support.verdicts import verdict
 
 CHANGE = change("x", lambda: None)
 
@@ -48,24 +53,13 @@ def test_a_top_level_key_names_all_below_it_where_that_is_asked_for(member):
     assert (
         Names([parse_member(member)], deep=True).of_path(path),
         Names([parse_member(member)], deep=False).of_path(path),
-    ) == (
-        {0},
-        set(),
-    )
+    ) == ({0}, set())
 
 
 def test_a_member_of_a_set_that_is_text_is_matched_by_patterns_and_others_by_value():
     names = Names([parse_member("a*"), 7], deep=True)
 
     assert [names.of_member(member) for member in ("ab", "b", 7, 8)] == [{0}, set(), {1}, set()]
-
-
-def verdict(check, pre, post):
-    pre, post = freeze(pre), freeze(post)
-    delta = difference(pre, post)
-    found = check.expectation.judge(delta, pre, post)
-    holds = found.outcome == "pass"
-    return found.outcome, found.note or check.expectation.explain("x", delta, pre, post, holds=holds)
 
 
 DOC = {"status": "new", "at": 1, "orders": {1: {"n": 1, "at": 1}}}
@@ -132,10 +126,7 @@ def test_the_sentences_name_what_lies_outside_and_what_is_ignored():
             ),
         ),
         ("fail", "expected x to change only in 'a', but it did not change ({'a': 1} → {'a': 1})"),
-        (
-            "pass",
-            "x modified 'a' (1 → 2), ignoring 't', as expected ({'a': 1, 't': 1} → {'a': 2, 't': 2})",
-        ),
+        ("pass", "x modified 'a' (1 → 2), ignoring 't', as expected ({'a': 1, 't': 1} → {'a': 2, 't': 2})"),
         ("pass", "x did not change, ignoring 'at', '**/at', as expected ({'at': 1} → {'at': 2})"),
         (
             "fail",
@@ -152,3 +143,89 @@ def test_the_sentences_name_what_lies_outside_and_what_is_ignored():
             ),
         ),
     ]
+
+
+# Globs ------------------------------------------------------------------------------------------------------
+
+TOKEN = re.compile(
+    r"(?P<within>(?<=/)(?:\*\*/)+)|(?P<leading>^(?:\*\*/)+)|(?P<trailing>/\*\*\Z)"
+    r"|(?P<any>\*\*+)|(?P<part>\*)|(?P<one>\?)|(?P<set>\[!?\]?[^]]*\])|(?P<plain>.)",
+    re.DOTALL,
+)
+EXPRESSIONS = {
+    "within": "(?:.+/)?",
+    "leading": "(?:.+/)?",
+    "trailing": "(?:/.*)?",
+    "any": ".*",
+    "part": "[^/]*",
+    "one": "(?:~[01]|[^/])",
+}
+
+
+def expression(pattern):
+    """Return the regular expression that says the same, with all its ways to backtrack."""
+    return "".join(
+        brackets(token.group()) if token.lastgroup == "set" else
+        EXPRESSIONS.get(token.lastgroup) or re.escape(token.group())
+        for token in TOKEN.finditer(pattern)
+    )  # fmt: skip
+
+
+def brackets(text):
+    negated = text.startswith("[!")
+    characters = re.sub(r"[\\\[\]^&~|]", r"\\\g<0>", text[2 if negated else 1 : -1])
+    found = f"(?!/)[{'^' if negated else ''}{characters}]"
+    try:
+        re.compile(found)
+    except re.error:
+        return re.escape(text)
+    return found
+
+
+pieces = st.sampled_from(
+    ["*", "**", "**/", "/**", "/", "?", "a", "b", "~", "~0", "~1", "[ab]", "[!a]", "[", "]", "[b-a]"]
+)
+texts = st.text("ab/~01[]-\n", max_size=8)
+
+
+@settings(max_examples=1500)
+@given(pattern=st.lists(pieces, max_size=7).map("".join), text=texts)
+@example("**a*b", "a/ab")
+@example("**/**", "a")
+@example("?*?", "~0~1")
+@example("a/**/b", "a/b")
+@example("a/**/b", "a//b")
+@example("a/**", "a")
+@example("[b-a]a", "[b-a]a")
+@example("", "")
+def test_a_pattern_matches_what_its_regular_expression_does(pattern, text):
+    assert Glob(pattern).matches(text) == (re.fullmatch(expression(pattern), text, re.DOTALL) is not None)
+
+
+class Counted(str):
+    """A text that counts what is asked of it."""
+
+    __slots__ = ("asked",)
+
+    def __getitem__(self, place):
+        self.asked += 1
+        return super().__getitem__(place)
+
+    def startswith(self, *args):
+        self.asked += 1
+        return super().startswith(*args)
+
+    def find(self, *args):
+        self.asked += 1
+        return super().find(*args)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*-" * 30 + ".txt", "**-" * 30 + ".txt", "**/*-" * 20 + "x", "?*" * 30 + "x", "-/**/" * 20]
+)
+def test_a_pattern_is_matched_in_steps_that_its_length_times_that_of_the_text_bounds(pattern):
+    text = Counted("-" * 200 + "/-" * 100)
+    text.asked = 0
+
+    assert not Glob(pattern).matches(text)
+    assert text.asked <= 2 * len(pattern) * (len(text) + 1)

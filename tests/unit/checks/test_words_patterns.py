@@ -11,16 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspan import (
-    DeltaspanError,
-    Window,
-    change,
-    collect_reports,
-    expects,
-    pattern,
-    unchanged,
-    window,
-)
+from deltaspan import DeltaspanError, Window, change, collect_reports, expects, pattern, unchanged, window
 from deltaspan._state.snapshot import Path as Keys
 from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import Pattern

@@ -52,9 +52,7 @@ keys = st.text("ab/~*", max_size=2) | st.integers(0, 3) | st.none() | st.floats(
 states = st.recursive(
     scalars,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=4),
-        st.dictionaries(keys, inner, max_size=4),
-        st.frozensets(keys, max_size=4),
+        st.lists(inner, max_size=4), st.dictionaries(keys, inner, max_size=4), st.frozensets(keys, max_size=4)
     ),
     max_leaves=8,
 ).map(freeze)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from sqlalchemy import create_engine, select, text
@@ -135,29 +133,6 @@ def test_no_line_of_a_log_leaves(tmp_path, recorded, claim):
     assert not [each for each in everything_told(w, recorded, probe) if "canary" in each]
 
 
-class Answering(BaseHTTPRequestHandler):
-    """Answers with the server's document."""
-
-    def do_GET(self):
-        data = json.dumps(self.server.document).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args):
-        """Say nothing."""
-
-
-@pytest.fixture
-def api():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        server.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
-
-
 @pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("pointer", [None, "/data", "/data/0/name"])
 def test_no_part_of_a_document_leaves(api, recorded, claim, pointer):
@@ -239,10 +214,7 @@ def test_what_the_author_asks_for_is_shown(database, asking):
 
 def test_the_process_may_ask_for_all_of_it(database):
     engine, act = database
-    with (
-        override(capture_state="full"),
-        window("write", change("x", sql.records(engine, "notes"))) as w,
-    ):
+    with override(capture_state="full"), window("write", change("x", sql.records(engine, "notes"))) as w:
         act()
 
     assert AFTER in str(w.report)

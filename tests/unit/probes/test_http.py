@@ -2,57 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import json
-import socket
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote
 
 import httpx
 import pytest
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
-from deltaspan.probes import http, prometheus
+from deltaspan.probes import http
 from deltaspan.testing import check_probe, check_probe_async
-
-
-class Answering(BaseHTTPRequestHandler):
-    """Gives each request to the server's function, and answers with what that returns."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        parts = urlsplit(self.path)
-        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        self.server.asked.append((parts.path, query, dict(self.headers)))
-        status, headers, body = self.server.answer(parts.path, query)
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args):
-        """Say nothing."""
-
-
-@pytest.fixture
-def api():
-    """Run a server that answers with `api.answer` and records requests in `api.asked`."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        server.daemon_threads = True
-        server.asked = []
-        server.answer = lambda path, query: (200, {}, {"data": [1, 2], "total": 2})
-        server.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 def fault_of(probe, **arguments):
@@ -415,113 +374,6 @@ def test_a_compressed_answer_is_held_to_the_limit_as_it_is_without(api):
     assert api.asked[0][2]["Accept-Encoding"] == "gzip, deflate"
 
 
-@pytest.fixture
-def dripping():
-    """Serve an endless answer, one byte before each time limit of a wait."""
-
-    def drip(connection):
-        with connection, contextlib.suppress(OSError):
-            connection.recv(65536)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-            while True:
-                connection.sendall(b"1")
-                time.sleep(0.01)
-
-    def serve():
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(target=drip, args=[server.accept()[0]], daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=serve, daemon=True).start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
-        server.shutdown(socket.SHUT_RDWR)
-
-
-def test_an_answer_that_never_ends_is_given_up(dripping):
-    assert "ReadTimeout: the answer was not whole after 0.5 s" in fault_of(
-        http.json(dripping, timeout=0.5, retries=0)
-    )
-
-
-def hint_for_ever(connection):
-    with connection, contextlib.suppress(OSError):
-        connection.recv(65536)
-        while True:
-            connection.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n")
-            time.sleep(0.05)
-
-
-def write_a_head_for_ever(connection):
-    with connection, contextlib.suppress(OSError):
-        connection.recv(65536)
-        connection.sendall(b"HTTP/1.1 200 OK\r\n")
-        for number in range(1000):
-            connection.sendall(b"X-%d: y\r\n" % number)
-            time.sleep(0.05)
-
-
-def read_without_an_answer(connection):
-    with connection, contextlib.suppress(OSError):
-        while connection.recv(65536):
-            pass
-
-
-@pytest.fixture(params=[hint_for_ever, write_a_head_for_ever, read_without_an_answer])
-def endless(request):
-    """Run a server whose head never ends."""
-
-    def serve():
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(target=request.param, args=[server.accept()[0]], daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=serve, daemon=True).start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
-        server.shutdown(socket.SHUT_RDWR)
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_head_that_never_ends_is_given_up_within_the_timeout(endless, scheme):
-    began = time.monotonic()
-    said = fault_of(http.json(f"{scheme}://{endless}", timeout=0.3, retries=0))
-
-    assert "Timeout" in said or "SSL" in said
-    assert time.monotonic() - began < 2
-
-
-async def test_an_async_head_that_never_ends_is_given_up_within_the_timeout(endless):
-    began = time.monotonic()
-    async with httpx.AsyncClient() as client:
-        with pytest.raises(ProbeError, match="ReadTimeout"):
-            await http.json(f"http://{endless}", timeout=0.3, retries=0, client=client)()
-
-    assert time.monotonic() - began < 2
-
-
-def test_a_query_to_a_prometheus_that_never_answers_is_given_up_within_the_timeout(endless):
-    began = time.monotonic()
-
-    assert "ReadTimeout" in fault_of(prometheus.value(f"http://{endless}", "up", timeout=0.3, retries=0))
-    assert time.monotonic() - began < 2
-
-
-def test_a_read_that_was_given_up_leaves_no_thread_behind(endless):
-    fault_of(http.json(f"http://{endless}", timeout=0.3, retries=1))
-    ends = time.monotonic() + 5
-    while time.monotonic() < ends and any(each.name == "deltaspan-http" for each in threading.enumerate()):
-        time.sleep(0.05)
-
-    assert not [each for each in threading.enumerate() if each.name == "deltaspan-http"]
-
-
-async def test_an_async_answer_that_never_ends_is_given_up(dripping):
-    async with httpx.AsyncClient() as client:
-        with pytest.raises(ProbeError, match="the answer was not whole after"):
-            await http.json(dripping, timeout=0.5, retries=0, client=client)()
-
-
 def test_a_host_that_does_not_answer_is_inconclusive():
     check = change("x", http.json("http://127.0.0.1:1/x?token=t0ken", retries=0)).by(1)
     with window("act", check) as w:
@@ -533,11 +385,7 @@ def test_a_host_that_does_not_answer_is_inconclusive():
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"headers": {"X-Api-Key": "s3cret"}},
-        {"auth": ("ann", "s3cret")},
-        {"params": {"token": "s3cret"}},
-    ],
+    [{"headers": {"X-Api-Key": "s3cret"}}, {"auth": ("ann", "s3cret")}, {"params": {"token": "s3cret"}}],
 )
 def test_no_report_error_or_telemetry_shows_a_secret(api, recorded, options):
     api.answer = lambda path, query: (500, {}, b"s3cret")

@@ -22,10 +22,7 @@ def orders():
 
 
 def test_fields_are_found_however_deep_and_each_once():
-    assert filter_fields({"$or": [{"a": "{x}"}, {"b": {"$in": ["{y}", "-{x}"]}}], "{{z}}": 1}) == (
-        "x",
-        "y",
-    )
+    assert filter_fields({"$or": [{"a": "{x}"}, {"b": {"$in": ["{y}", "-{x}"]}}], "{{z}}": 1}) == ("x", "y")
 
 
 def test_a_field_alone_keeps_the_type_of_its_value_and_one_within_a_text_does_not():

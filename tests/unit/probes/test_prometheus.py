@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deltaspan import unchanged, window
-from deltaspan.exceptions import DefinitionValueError, ProbeError
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import prometheus
-
-
-class Answering(BaseHTTPRequestHandler):
-    """Gives the server's answer to every query."""
-
-    def do_GET(self):
-        data = json.dumps(self.server.answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *args):
-        """Say nothing."""
-
-
-@pytest.fixture
-def server():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        server.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
+from deltaspan.probes._prometheus._promql import fill_query, query_fields
+from deltaspan.probes._prometheus._totals import CounterTotal
 
 
 def vector(*rows, **beside):
@@ -48,8 +27,8 @@ def fault_of(probe):
     return str(caught.value)
 
 
-def test_no_series_hides_another_whatever_its_labels_say(server):
-    server.answer = vector(
+def test_no_series_hides_another_whatever_its_labels_say(api):
+    api.document = vector(
         ({"__name__": "up", "a": 'x",b="y'}, 1, 0),
         ({"__name__": "up", "a": "x", "b": "y"}, 2, 0),
         ({"__name__": "up", "a": "\\"}, 3, 0),
@@ -58,7 +37,7 @@ def test_no_series_hides_another_whatever_its_labels_say(server):
         ({"__name__": "my.up", "b": "2\n"}, 6, 0),
     )
 
-    assert prometheus.series(server.url, "up")() == {
+    assert prometheus.series(api.url, "up")() == {
         r'up{a="x\",b=\"y"}': 1,
         'up{a="x",b="y"}': 2,
         r'up{a="\\"}': 3,
@@ -75,41 +54,41 @@ def test_no_series_hides_another_whatever_its_labels_say(server):
         ({"isPartial": True}, "the server warns: the answer is partial"),
     ],
 )
-def test_a_part_of_the_series_is_not_taken_for_all_of_them(server, beside, said):
-    server.answer = vector(({}, 1, 0), **beside)
-    with window("act", unchanged("sum", prometheus.value(server.url, "sum(x)"))) as w:
+def test_a_part_of_the_series_is_not_taken_for_all_of_them(api, beside, said):
+    api.document = vector(({}, 1, 0), **beside)
+    with window("act", unchanged("sum", prometheus.value(api.url, "sum(x)"))) as w:
         pass
 
     assert w.report["sum"].reason == "baseline_failed"
     assert said in w.report["sum"].explanation
 
 
-def test_what_the_server_says_for_information_is_not_a_fault(server):
-    server.answer = vector(({}, 1, 0), infos=["metric might not be a counter"], warnings=None)
+def test_what_the_server_says_for_information_is_not_a_fault(api):
+    api.document = vector(({}, 1, 0), infos=["metric might not be a counter"], warnings=None)
 
-    assert prometheus.value(server.url, "sum(x)")() == 1
+    assert prometheus.value(api.url, "sum(x)")() == 1
 
 
-def test_a_native_histogram_is_not_a_number(server):
+def test_a_native_histogram_is_not_a_number(api):
     result = [{"metric": {}, "histogram": [0, {"count": "1"}]}]
-    server.answer = {"status": "success", "data": {"resultType": "vector", "result": result}}
+    api.document = {"status": "success", "data": {"resultType": "vector", "result": result}}
 
-    assert "the query gives native histograms" in fault_of(prometheus.value(server.url, "x"))
+    assert "the query gives native histograms" in fault_of(prometheus.value(api.url, "x"))
 
 
-def test_a_counter_that_rises_while_the_clock_is_set_back_has_changed(server):
-    server.answer = vector(({}, 5, 1000))
-    with window("act", unchanged("errors", prometheus.counter(server.url, "errors_total"))) as w:
-        server.answer = vector(({}, 9, 998))
+def test_a_counter_that_rises_while_the_clock_is_set_back_has_changed(api):
+    api.document = vector(({}, 5, 1000))
+    with window("act", unchanged("errors", prometheus.counter(api.url, "errors_total"))) as w:
+        api.document = vector(({}, 9, 998))
 
     assert w.report["errors"].outcome == "fail"
 
 
-def test_a_counter_that_falls_while_the_clock_is_set_back_is_inconclusive(server):
-    probe = prometheus.counter(server.url, "errors_total")
-    server.answer = vector(({}, 5, 1000))
+def test_a_counter_that_falls_while_the_clock_is_set_back_is_inconclusive(api):
+    probe = prometheus.counter(api.url, "errors_total")
+    api.document = vector(({}, 5, 1000))
     probe()
-    server.answer = vector(({}, 4, 998))
+    api.document = vector(({}, 4, 998))
 
     assert "its clock was set back, or another server answered" in fault_of(probe)
 
@@ -139,3 +118,118 @@ def test_a_value_that_only_has_a_brace_or_a_colon_in_it_is_a_text(query):
 def test_a_server_without_its_scheme_is_rejected(read):
     with pytest.raises(DefinitionValueError, match="'localhost:9090' does not say where the server is"):
         read("localhost:9090", "up")
+
+
+# Counters ---------------------------------------------------------------------------------------------------
+
+STEPS = st.lists(
+    st.one_of(st.integers(0, 9).map(lambda n: ("count", n)), st.just(("reset", 0)), st.just(("read", 0)))
+)
+
+
+@given(STEPS)
+def test_the_total_is_what_was_counted_however_often_it_was_reset(steps):
+    counted, value, truth, at = CounterTotal(), 0, 0, 0.0
+    counted.add(counted.last_read(), at, {"orders": [0]})
+    samples = []
+    for step, n in steps:
+        if step == "count":
+            value, truth = value + n, truth + n
+            samples.append(value)
+        elif step == "reset":
+            value = 0
+            samples.append(value)
+        else:
+            at += 1
+            assert counted.add(counted.last_read(), at, {"orders": samples}) == truth
+            samples = []
+
+
+def test_a_series_that_is_new_counts_from_zero_and_one_that_has_vanished_keeps_what_it_had():
+    counted = CounterTotal()
+
+    assert counted.add(counted.last_read(), 1, {"a": [5]}) == 5
+    assert counted.add(counted.last_read(), 2, {"b": [3]}) == 8
+    assert counted.add(counted.last_read(), 3, {"a": [6], "b": [3]}) == 9
+
+
+def test_an_answer_that_was_overtaken_counts_nothing():
+    counted = CounterTotal()
+    counted.add(counted.last_read(), 1, {"a": [5]})
+    last_read = counted.last_read()
+    counted.add(last_read, 3, {"a": [9]})
+
+    assert counted.add(last_read, 2, {"a": [7]}) == 9
+
+
+def test_a_clock_that_was_set_back_stops_no_counter():
+    counted = CounterTotal()
+    counted.add(counted.last_read(), 1000, {"a": [5]})
+
+    assert counted.add(counted.last_read(), 998, {"a": [7]}) == 7
+    assert counted.add(counted.last_read(), 999, {}) == 7
+    assert counted.last_read().read_at == 1000
+
+
+def test_a_read_that_began_with_what_is_no_longer_known_begins_anew():
+    counted = CounterTotal()
+    last_read = counted.last_read()
+    counted.add(last_read, 1, {"a": [5]})
+
+    assert counted.add(last_read, 2, {"a": [6]}) is None
+
+
+def test_reads_of_many_threads_count_each_step_once():
+    counted, value, lock = CounterTotal(), [0], threading.Lock()
+
+    def work():
+        for _ in range(200):
+            total = None
+            while total is None:
+                last_read = counted.last_read()
+                with lock:
+                    value[0] += 1
+                    at, seen = float(value[0]), value[0]
+                total = counted.add(last_read, at, {"a": [seen]})
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert counted.add(counted.last_read(), value[0] + 1.0, {"a": [value[0]]}) == value[0]
+
+
+def test_fields_stand_between_quotes():
+    query = """sum(orders{shop="$shop", city='${city}', path=~"a$$"}) > 3"""
+
+    assert query_fields(query) == ("shop", "city")
+    assert fill_query(query, {"shop": 'a"b\\', "city": "it's"}) == (
+        """sum(orders{shop="a\\"b\\\\", city='it\\'s', path=~"a$"}) > 3"""
+    )
+
+
+@pytest.mark.parametrize("query", ["up > $n", "sum by ($label) (up)", "up{job=`$job`}"])
+def test_a_field_outside_of_quotes_would_be_language_and_is_rejected(query):
+    with pytest.raises(DefinitionValueError, match="stands outside of quotes"):
+        query_fields(query)
+
+
+@pytest.mark.parametrize("query", ["", "  ", 3, None])
+def test_what_is_not_a_query_is_rejected(query):
+    with pytest.raises(DefinitionTypeError, match="expected PromQL"):
+        query_fields(query)
+
+
+def test_a_quote_in_a_comment_does_not_open_a_field_to_the_language():
+    query = """# don't\nup{job="$job"} # it's"""
+
+    assert fill_query(query, {"job": '"} or vector(1) #'}) == (
+        """# don't\nup{job="\\"} or vector(1) #"} # it's"""
+    )
+
+
+def test_a_value_that_is_not_text_is_rejected():
+    with pytest.raises(TypeError, match="takes text, a number or a path"):
+        fill_query('up{job="$job"}', {"job": ["a"]})

@@ -11,7 +11,7 @@ from types import ModuleType
 from uuid import UUID
 
 import pytest
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import event, text
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
@@ -26,21 +26,6 @@ SCHEMA = """
     INSERT INTO "order" VALUES ('a', 1), ('b', 1);
     INSERT INTO "we""ird" VALUES (7), (7);
 """
-
-
-@pytest.fixture
-def path(tmp_path):
-    found = str(tmp_path / "flows.sqlite")
-    with closing(sqlite3.connect(found)) as connection:
-        connection.executescript(SCHEMA)
-    return found
-
-
-@pytest.fixture
-def engine(path):
-    made = create_engine(f"sqlite:///{path}")
-    yield made
-    made.dispose()
 
 
 @pytest.fixture(params=["engine", "opened", "connection"])

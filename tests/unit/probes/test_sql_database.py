@@ -7,10 +7,12 @@ from contextlib import closing
 
 import pytest
 from sqlalchemy import create_engine, text
+from sqlalchemy.dialects import postgresql, sqlite
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import sql
+from deltaspan.probes._sql._parameters import parse_parameters, quoted_names
 
 SCHEMA = """
     CREATE TABLE flows (id INTEGER PRIMARY KEY, name TEXT);
@@ -25,21 +27,6 @@ SCHEMA = """
     INSERT INTO log VALUES ('x'), ('x'), ('y');
     INSERT INTO loose VALUES (NULL, 1), (NULL, 2);
 """
-
-
-@pytest.fixture
-def path(tmp_path):
-    found = str(tmp_path / "shop.sqlite")
-    with closing(sqlite3.connect(found)) as connection:
-        connection.executescript(SCHEMA)
-    return found
-
-
-@pytest.fixture
-def engine(path):
-    made = create_engine(f"sqlite:///{path}")
-    yield made
-    made.dispose()
 
 
 def run(engine, *statements):
@@ -182,3 +169,92 @@ def test_an_open_connection_of_a_driver_is_rejected(path):
         pytest.raises(DefinitionTypeError, match="pass an engine"),
     ):
         sql.database(connection)
+
+
+# The text of a query ----------------------------------------------------------------------------------------
+
+
+def sent(sql, dialect=None, **options):
+    """Return the parameters of SQL, and what a driver with named parameters is sent."""
+    found, names = parse_parameters(sql, **options)
+    dialect = dialect or sqlite.dialect(paramstyle="named")
+    return names, str(text(found).compile(dialect=dialect))
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("tenant = :tenant", ("tenant",)),
+        ("a = :b AND c=:d OR e = :b", ("b", "d")),
+        ("(:a,:b)", ("a", "b")),
+        ("at > '12:30:00' AND x = ':no'", ()),
+        ("x = 'it''s :no' AND y = :yes", ("yes",)),
+        ('":no" = :yes', ("yes",)),
+        ("`:no` = :yes", ("yes",)),
+        ("x = 1 -- :no\n AND y = :yes", ("yes",)),
+        ("x = 1 /* :no\n :no */ AND y = :yes", ("yes",)),
+        ("x::text = y :: int", ()),
+        ("x = $$ :no ' $$ AND y = $t$ :no $$ $t$ AND z = :yes", ("yes",)),
+        ("x = $ä$ :no $ä$ AND y = :yes", ("yes",)),
+        (r"x = E'it\'s :no' AND y = :yes", ("yes",)),
+        (r"x = 'ends in \' AND y = :yes", ("yes",)),
+        ("tags[1:2] = tags[:2]", ()),
+        ('at = \'{"a":1, ":b": 2}\'', ()),
+        (r"x ~ '\:no'", ()),
+    ],
+)
+def test_only_what_is_a_parameter_is_taken_for_one_and_nothing_else_is_touched(sql, names):
+    assert sent(sql) == (names, sql)
+
+
+def test_a_cast_right_behind_a_parameter_is_a_cast():
+    assert sent("id = :id::bigint") == (("id",), "id = :id::bigint")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        r"x = 'it\'s :no' AND y = :yes",
+        r'x = "he \"says\" :no" AND y = :yes',
+        "x = 1 # it's :no\n AND y = :yes",
+    ],
+)
+def test_mysql_has_literals_and_comments_of_its_own(sql):
+    assert sent(sql, mysql=True) == (("yes",), sql)
+
+
+def test_a_percent_sign_is_doubled_for_drivers_that_format():
+    names, found = sent("a % 2 = :x AND b LIKE 'x%'", postgresql.dialect(paramstyle="pyformat"))
+
+    assert (names, found) == (("x",), "a %% 2 = %(x)s AND b LIKE 'x%%'")
+
+
+@pytest.mark.parametrize(
+    "literal", ["'{tenant}'", "':tenant'", "'$tenant'", "E':tenant'", '"{tenant}"', '":tenant"']
+)
+@pytest.mark.parametrize("sql", ["t = %s", "a = 1 AND t<>%s ", "t IN (%s, 'x')", "t LIKE %s", "f(t) = f(%s)"])
+def test_a_literal_that_is_nothing_but_a_parameter_is_noticed(sql, literal):
+    assert list(quoted_names(sql % literal)) == [(literal, "tenant")]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "t = :tenant",
+        "t = 'of {tenant}' OR t = ':tenant.' OR t = '$1' OR t = '{}' OR t = '{1}' OR t = ':' OR t = '{a,b}'",
+        "t = 'it''s ''{tenant}'",
+        "x = 1 -- '{tenant}'",
+        "x = $$ '{tenant}' $$",
+        'SELECT "$ref" FROM schemas',
+        "tags @> '{urgent}' AND tags && '{a}' AND '{b}' <@ tags AND tags <@ '{c}'",
+        "doc #>> '{a}' = :x AND doc #> '{a}' IS NULL AND doc -> '$ref' = :y AND doc ->> '$ref' = :z",
+        "tags = '{urgent}'::text[] OR tags = CAST('{urgent}' AS text[]) OR t = ANY ('{urgent}')",
+        "jsonb_set(doc, '{a}', '1') = :x AND route ~ ':id'",
+    ],
+)
+def test_a_literal_that_may_be_meant_is_left_alone(sql):
+    assert list(quoted_names(sql)) == []
+
+
+def test_in_mysql_double_quotes_are_those_of_a_text():
+    assert [name for _, name in quoted_names('t = "$a" OR t = "{b}"', mysql=True)] == ["a", "b"]

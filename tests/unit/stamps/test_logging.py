@@ -9,6 +9,7 @@ import pytest
 import structlog
 
 from deltaspan import adopt, current_causal_tag, expects, observe
+from deltaspan.stamps.files import object_metadata
 from deltaspan.stamps.logging import CausalTagFilter, add_causal_tag
 
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
@@ -100,3 +101,21 @@ def test_a_tag_that_was_set_by_hand_leaves_no_format_without_its_root():
     CausalTagFilter().filter(record)
 
     assert logging.Formatter("%(causal_tag)s %(causal_root)s").format(record) == "by hand None"
+
+
+# Files ------------------------------------------------------------------------------------------------------
+
+
+@expects(observe("nothing", lambda: 0))
+def act_and_tell(do):
+    return current_causal_tag(), do()
+
+
+def test_metadata_holds_tag_and_root():
+    outer, (inner, metadata) = act_and_tell(lambda: act_and_tell(object_metadata))
+
+    assert metadata == {"causal-tag": inner, "causal-root": outer}
+
+
+def test_outside_any_action_there_is_no_metadata():
+    assert object_metadata() == {}

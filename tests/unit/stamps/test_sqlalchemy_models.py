@@ -6,14 +6,7 @@ import dataclasses
 
 import pytest
 from sqlalchemy import ForeignKey, create_engine, insert, select, update
-from sqlalchemy.orm import (
-    DeclarativeBase,
-    Mapped,
-    MappedAsDataclass,
-    Session,
-    mapped_column,
-    registry,
-)
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, Session, mapped_column, registry
 
 from deltaspan import current_causal_tag, expects, observe
 from deltaspan.causal_tag import current_causal_root

@@ -201,10 +201,7 @@ def test_scalars_in_a_report():
         ({NAN: 1}, {float("nan"): 1}),
         ({(1, NAN)}, {(1, float("nan"))}),
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-        (
-            datetime(2026, 1, 1, 1, tzinfo=UTC),
-            datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=1))),
-        ),
+        (datetime(2026, 1, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=1)))),
     ],
 )
 def test_values_are_equal(a, b):

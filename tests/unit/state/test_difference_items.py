@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
+import string
+from datetime import timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from deltaspan import change, unchanged, window
-from deltaspan._state.diff import difference, equal
+from deltaspan import change, current_causal_tag, tagged, unchanged, window
+from deltaspan._state.diff import NumberDelta, ValueDelta, difference, equal
 from deltaspan._state.diff._alignment import MAX_ALIGNED, align
 from deltaspan._state.diff._difference import MAX_ITEMS
-from deltaspan._state.snapshot import freeze
+from deltaspan._state.snapshot import Unfreezable, freeze
 from support.replay import apply
 
 
@@ -250,3 +253,243 @@ def test_one_inserted_item_is_one_added_entry(items, index, item):
 @given(sequences, sequences)
 def test_the_same_two_states_give_the_same_delta(before, after):
     assert named(delta_of(before, after).modified) == named(delta_of(before, after).modified)
+
+
+# Predicates on deltas ---------------------------------------------------------------------------------------
+
+
+def received(before, after, read=lambda state: state):
+    state = [before]
+    seen = []
+    check = change("x", lambda: read(state[0])).satisfying(lambda delta: seen.append(delta) or True, "seen")
+    with window("act", check):
+        state[0] = after
+    return seen[0]
+
+
+def test_of_numbers_it_is_the_amount():
+    assert received(3, 5) == 2
+
+
+def test_of_a_set_it_has_the_members():
+    delta = received({1, 2}, {2, 3})
+    assert (delta.changed, delta.added, delta.removed) == (True, {3}, {1})
+
+
+def test_of_a_sequence_it_has_the_members_in_order():
+    delta = received([1, 2], [2, 4, 3])
+    assert (delta.changed, delta.added, delta.removed) == (True, (4, 3), (1,))
+
+
+def test_of_a_mapping_it_has_values_by_original_key():
+    delta = received({1: "a", "b": 1, "c": 1}, {"b": 2, "c": 1, ("d", 0): 3})
+    assert delta.changed
+    assert (delta.added, delta.removed, delta.modified) == ({("d", 0): 3}, {1: "a"}, {"b": (1, 2)})
+
+
+def test_of_a_document_it_has_values_by_path():
+    delta = received({"tx": [{"n": 1}], 7: 1}, {"tx": [{"n": 2}, {"n": 3}], 7: 2})
+    assert (delta.added, delta.removed) == ({"tx/1": {"n": 3}}, {})
+    assert delta.modified == {"tx/0/n": (1, 2), 7: (1, 2)}
+
+
+def test_a_key_with_a_slash_is_not_taken_for_a_path():
+    delta = received({"a": {}}, {"a": {"b": 1}, "a/b": 2})
+    assert delta.added == {"a/b": 1, "a~1b": 2}
+
+
+def test_of_states_without_members_it_says_whether_they_differ():
+    delta = received("a", "b")
+    assert delta.changed
+    assert not hasattr(delta, "added")
+
+
+def test_of_tagged_rows_it_has_those_of_this_run_and_apart_from_them_the_rest():
+    rows, seen = [], []
+    by_tag = tagged(lambda: rows, key="id", tag="tag")
+    check = change("rows", by_tag).satisfying(lambda delta: seen.append(delta) or True, "seen")
+    with window("act", check):
+        rows.extend(
+            [{"id": 1, "tag": current_causal_tag()}, {"id": 2, "tag": "another"}, {"id": 3, "tag": None}]
+        )
+    [delta] = seen[:1]
+    assert (delta.changed, delta.amount, list(delta.added)) == (True, 1, [1])
+    assert (list(delta.others.added), list(delta.untagged.added)) == ([2], [3])
+
+
+@pytest.mark.parametrize("name", ["added", "removed", "modified"])
+def test_what_a_predicate_receives_cannot_be_changed(name):
+    delta = received({"a": 1}, {"a": 2})
+    with pytest.raises(TypeError):
+        getattr(delta, name)["b"] = 1
+    with pytest.raises(AttributeError):
+        setattr(delta, name, {})
+
+
+# Properties -------------------------------------------------------------------------------------------------
+
+numbers = st.one_of(
+    st.integers(),
+    st.floats(),
+    st.decimals(allow_nan=True),
+    st.fractions(),
+    st.booleans(),
+    st.sampled_from([0, 1, True, False, 0.0, -0.0, 1.0, float("nan"), float("inf"), 10**400]),
+)
+zones = st.sampled_from([timezone.utc, timezone(timedelta(hours=1)), timezone(timedelta(hours=-8))])
+times = st.one_of(st.datetimes(), st.datetimes(timezones=zones), st.dates(), st.timedeltas())
+scalars = st.one_of(
+    numbers, times, st.none(), st.text(max_size=3), st.binary(max_size=3), st.complex_numbers()
+)
+members = st.one_of(st.integers(0, 3), st.text(max_size=2), st.booleans(), st.just(float("nan")), st.none())
+keys = st.one_of(st.text(string.ascii_lowercase + "/~", max_size=2), st.integers(0, 3), st.tuples(members))
+
+
+def states(leaves):
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=4),
+            st.sets(members, max_size=4),
+            st.dictionaries(keys, inner, max_size=4),
+            st.lists(st.dictionaries(keys, inner, max_size=3), max_size=3),
+        ),
+        max_leaves=8,
+    )
+
+
+anything = states(scalars)
+# Few distinct leaves, so that two drawn states share much of what they hold.
+alike = states(st.sampled_from([0, 1, True, 1.0, "a", float("nan"), None]))
+pairs = st.one_of(
+    st.tuples(anything, anything),
+    st.tuples(alike, alike),
+    st.tuples(numbers, numbers),
+    st.tuples(times, times),
+)
+
+
+def disturb(value):
+    """Change every mutable container, at every depth."""
+    match value:
+        case list():
+            for item in value:
+                disturb(item)
+            value.reverse()
+            value.append("disturbed")
+        case dict():
+            for item in value.values():
+                disturb(item)
+            for key in list(value):
+                value[key] = "disturbed"
+            value["new"] = "disturbed"
+        case set():
+            value.clear()
+            value.add("disturbed")
+        case _:
+            pass
+
+
+@given(anything)
+def test_a_snapshot_never_changes_whatever_is_done_to_the_live_object(live):
+    witness = freeze(copy.deepcopy(live))
+    snapshot = freeze(live)
+    disturb(live)
+    assert equal(snapshot, witness)
+
+
+@given(anything)
+def test_a_snapshot_equals_its_own_snapshot(value):
+    snapshot = freeze(value)
+    assert equal(freeze(snapshot), snapshot)
+
+
+@given(pairs)
+def test_a_delta_is_unchanged_exactly_when_both_states_are_equal(pair):
+    pre, post = map(freeze, pair)
+    assert difference(pre, post).changed is not equal(pre, post)
+
+
+@given(pairs)
+def test_equality_is_symmetric(pair):
+    a, b = map(freeze, pair)
+    assert equal(a, b) is equal(b, a)
+
+
+@given(anything)
+def test_a_state_read_twice_is_unchanged(value):
+    assert not difference(freeze(value), freeze(copy.deepcopy(value))).changed
+
+
+@given(pairs)
+def test_a_delta_applied_to_the_baseline_gives_the_post_state(pair):
+    pre, post = map(freeze, pair)
+    delta = difference(pre, post)
+    assume(not (isinstance(delta, ValueDelta) and delta.changed))
+    if isinstance(delta, NumberDelta) and isinstance(delta.amount, float):
+        assume(math.isfinite(delta.amount))
+        replayed = apply(delta, pre)
+        assert equal(replayed, post) or math.isclose(
+            replayed, post, rel_tol=1e-9, abs_tol=1e-9 * abs(float(pre))
+        )
+    else:
+        assume(not (isinstance(delta, NumberDelta) and not _is_finite(delta.amount)))
+        assert equal(apply(delta, pre), post)
+
+
+def _is_finite(amount):
+    return not hasattr(amount, "is_finite") or amount.is_finite()
+
+
+@given(st.one_of(st.tuples(numbers, numbers), st.tuples(times, times)))
+def test_an_amount_is_zero_exactly_when_nothing_changed(pair):
+    delta = difference(*map(freeze, pair))
+    if isinstance(delta, NumberDelta):
+        assert bool(delta.amount) is delta.changed
+
+
+@given(pairs)
+def test_a_delta_always_has_words_and_a_value(pair):
+    delta = difference(*map(freeze, pair))
+    assert delta.words()
+    assert freeze(delta.value) is not None
+
+
+def hostile(methods):
+    def answer(*_):
+        raise ValueError
+
+    # A type without `__init__` of its own, whose named methods all raise.
+    return type("Hostile", (), dict.fromkeys(methods, answer))()
+
+
+hostiles = st.builds(
+    hostile,
+    st.lists(
+        st.sampled_from(
+            [
+                "__eq__", "__ne__", "__repr__", "__str__", "__getattr__", "__getattribute__", "__len__",
+                "__iter__", "__bool__", "__getitem__", "__contains__", "__next__", "__class__", "__dict__",
+                "keys", "items", "tolist", "size", "__await__",
+            ]
+        ),
+        unique=True,
+    ),
+)  # fmt: skip
+
+
+@given(states(st.one_of(scalars, hostiles, st.functions(), st.builds(iter, st.just([])))))
+def test_freezing_raises_nothing_but_unfreezable(value):
+    with contextlib.suppress(Unfreezable):
+        freeze(value)
+
+
+@given(
+    st.lists(hostiles, min_size=2, max_size=2),
+    st.sampled_from([lambda x: x, lambda x: (x,), lambda x: (x, x, 1)]),
+)
+def test_differencing_raises_nothing(values, hold):
+    pre, post = map(hold, values)
+    delta = difference(pre, post)
+    assert delta.changed is not equal(pre, post)
+    assert delta.words()

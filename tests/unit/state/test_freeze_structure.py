@@ -56,23 +56,14 @@ DIFFERENT = {
         numpy().array([(1,)], [("b", "i4")]),
     ),
     "numpy: unit of times": lambda: (numpy().array([1], "M8[ns]"), numpy().array([1], "m8[ns]")),
-    "numpy: a mask": lambda: (
-        numpy().ma.array([1, 2], mask=[0, 1]),
-        numpy().ma.array([1, 2], mask=[0, 0]),
-    ),
-    "numpy: masked and None": lambda: (
-        numpy().ma.array([1], mask=[1]),
-        numpy().array([None], object),
-    ),
+    "numpy: a mask": lambda: (numpy().ma.array([1, 2], mask=[0, 1]), numpy().ma.array([1, 2], mask=[0, 0])),
+    "numpy: masked and None": lambda: (numpy().ma.array([1], mask=[1]), numpy().array([None], object)),
     "pandas: an empty frame gains a column": lambda: (
         pandas().DataFrame({"a": []}),
         pandas().DataFrame({"a": [], "b": []}),
     ),
     "pandas: no column at all": lambda: (pandas().DataFrame(), pandas().DataFrame({"a": []})),
-    "pandas: dtype of a column": lambda: (
-        pandas().DataFrame({"a": [1]}),
-        pandas().DataFrame({"a": [1.0]}),
-    ),
+    "pandas: dtype of a column": lambda: (pandas().DataFrame({"a": [1]}), pandas().DataFrame({"a": [1.0]})),
     "pandas: order of columns": lambda: (
         pandas().DataFrame({"a": [1], "b": [2]}),
         pandas().DataFrame({"b": [2], "a": [1]}),

@@ -212,8 +212,7 @@ def test_a_pickled_or_copied_secret_holds_no_plain_digest():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [(1, 1.0), ((1, "a"), [1, "a"]), ({"a": 1, "b": 2}, {"b": 2, "a": 1}), ({1, 2}, {2, 1})],
+    ("one", "other"), [(1, 1.0), ((1, "a"), [1, "a"]), ({"a": 1, "b": 2}, {"b": 2, "a": 1}), ({1, 2}, {2, 1})]
 )
 def test_equal_contents_have_one_digest(one, other):
     assert Hidden.of(freeze(one), "") == Hidden.of(freeze(other), "")

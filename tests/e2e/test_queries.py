@@ -1,15 +1,17 @@
-"""Prometheus' and Alertmanager's own tools judge the rules, their tests, the routes and the runbook."""
+"""Prometheus' and Alertmanager's own tools accept the rules, their tests, the routes and all queries."""
 
 from __future__ import annotations
 
-import os
+import json
 import re
 import subprocess
+import sys
+from uuid import uuid4
 
 import pytest
-import yaml
 
-from e2e._servers import ServerMissingError, binary
+from e2e._servers import required
+from support.dashboards import expressions, searches
 from support.rules import ROOT, RULE_FILES, RUNBOOK, TEST_FILES
 
 ALERTMANAGER = ROOT / "deploy" / "alertmanager" / "alertmanager.yml"
@@ -17,12 +19,7 @@ ALERTMANAGER = ROOT / "deploy" / "alertmanager" / "alertmanager.yml"
 
 def tool(name):
     """Return what runs a tool and gives its exit status and output; skip when it is not built."""
-    try:
-        path = binary(name)
-    except ServerMissingError as missing:
-        if os.environ.get("CI"):
-            pytest.fail(str(missing))
-        pytest.skip(str(missing))
+    path = required(name)
 
     def run(*arguments):
         ended = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
@@ -39,6 +36,14 @@ def promtool():
 @pytest.fixture(scope="module")
 def amtool():
     return tool("amtool")
+
+
+def checked(promtool, queries, folder):
+    """Return what promtool says of queries, each as a rule."""
+    rules = [{"record": f"query:number:n{position}", "expr": query} for position, query in enumerate(queries)]
+    file = folder / "queries.yml"
+    file.write_text(json.dumps({"groups": [{"name": "dashboards", "rules": rules}]}))
+    return promtool("check", "rules", str(file))
 
 
 @pytest.mark.parametrize("path", RULE_FILES, ids=lambda path: path.name)
@@ -71,11 +76,8 @@ def test_a_test_of_the_rules_that_expects_something_else_fails(promtool, tmp_pat
 
 def test_promtool_understands_every_query_of_the_runbook(promtool, tmp_path):
     queries = re.findall(r"```promql\n(.*?)```", RUNBOOK.read_text(), re.DOTALL)
-    rules = [{"record": f"query:{number}", "expr": query} for number, query in enumerate(queries)]
-    path = tmp_path / "runbook.yml"
-    path.write_text(yaml.safe_dump({"groups": [{"name": "runbook", "rules": rules}]}))
 
-    status, output = promtool("check", "rules", str(path))
+    status, output = checked(promtool, queries, tmp_path)
 
     assert len(queries) >= 10
     assert status == 0, output
@@ -105,3 +107,42 @@ def test_amtool_routes_an_alert_by_its_severity(amtool, labels, receiver):
     )
 
     assert status == 0, output
+
+
+# Dashboards -------------------------------------------------------------------------------------------------
+
+ORDERS = """
+from deltaspan import change, configure_telemetry, expects
+
+configure_telemetry()
+expects(change("rows", lambda: 0).by(1), name="order tea")(print)()
+expects(change("rows", lambda: 1 / 0).by(1), name="order tea")(print)()
+"""
+
+
+def test_promtool_reads_every_query(promtool, tmp_path):
+    queries = [each.expr for each in expressions()]
+
+    status, output = checked(promtool, queries, tmp_path)
+
+    assert status == 0, output
+    assert f"{len(queries)} rules found" in output
+
+
+def test_promtool_refuses_a_query_that_is_none(promtool, tmp_path):
+    assert checked(promtool, ["sum(delta_checks_total"], tmp_path)[0] == 1
+
+
+def test_every_search_finds_the_one_run_that_it_is_for(jaeger):
+    service = f"orders-{uuid4()}"
+    environment = jaeger.environment(OTEL_SERVICE_NAME=service)
+    subprocess.run([sys.executable, "-c", ORDERS], env=environment, check=True, timeout=120)
+
+    found = [
+        (title, [span.tags["delta.action.outcome"] for span in trace.spans])
+        for title, tags in searches(action="order tea")
+        for trace in jaeger.find_traces(service, tags=tags)
+    ]
+
+    of_one = [("Latest failed runs", ["fail"]), ("Latest runs without a verdict", ["inconclusive"])]
+    assert found == [*of_one, *of_one]

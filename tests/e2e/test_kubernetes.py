@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import time
 from contextlib import contextmanager
+from functools import cache
 
 import grpc
+import jsonschema
+import kubernetes_validate
 import pytest
 import yaml
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
-from e2e._servers import HOST, ServerMissingError, binary, free_ports, running
+from e2e._servers import HOST, ServerMissingError, binary, free_ports, required, running, until
 from integration._otlp import grpc_receiver
-from support.manifests import BASE, generated
+from support.manifests import BASE, KUBERNETES, ROOT, generated
 
 CONFIG = BASE / "config"
 
@@ -25,10 +29,7 @@ CONFIG = BASE / "config"
 @contextmanager
 def collector(role, folder, overrides, **variables):
     """Run one, with addresses of this machine in place of the cluster's."""
-    try:
-        program = binary("collector")
-    except (ServerMissingError, subprocess.CalledProcessError) as missing:
-        pytest.fail(str(missing)) if os.environ.get("CI") else pytest.skip(str(missing))
+    program = required("collector")
     folder.mkdir()
     (folder / "here.yaml").write_text(yaml.safe_dump(overrides), encoding="utf-8")
     health, metrics = free_ports(2)
@@ -96,7 +97,7 @@ def stack(tmp_path):
             f"https://{HOST}:{gateway_port}",
             credentials=credentials,
             headers=(("authorization", f"Bearer {token}"),),
-            timeout=10,
+            timeout=60,
         )
         provider = TracerProvider(shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -116,17 +117,11 @@ def stack(tmp_path):
             yield received, send
 
 
-def wait_for(received, count):
-    deadline = time.monotonic() + 60
-    while len(received.spans) < count and time.monotonic() < deadline:
-        time.sleep(0.1)
-
-
 def test_every_span_arrives_once_and_verdicts_arrive_without_waiting(stack):
     received, send = stack
 
     send("sesame", "pass", "fail", "pass", "inconclusive")
-    wait_for(received, 4)
+    until(lambda: len(received.spans) >= 4)
     time.sleep(2)  # what is stored twice would be by now
 
     assert sorted(received.span_names) == ["fail", "inconclusive", "pass", "pass"]
@@ -138,7 +133,107 @@ def test_whoever_has_no_token_is_refused(stack, caplog):
 
     send("wrong", "pass")
     send("sesame", "fail")
-    wait_for(received, 1)
+    until(lambda: received.spans)
 
     assert received.span_names == ["fail"]
     assert "UNAUTHENTICATED" in caplog.text
+
+
+# Manifests --------------------------------------------------------------------------------------------------
+
+OVERLAYS = ["base", "overlays/example"]
+OURS = json.loads((ROOT / "tests" / "support" / "schemas" / "prometheus-operator.json").read_text())
+
+
+def tool(name):
+    """Return a built tool, or skip saying how to build it."""
+    try:
+        return binary(name)
+    except (ServerMissingError, subprocess.CalledProcessError) as missing:
+        if os.environ.get("CI"):
+            pytest.fail(str(missing))
+        pytest.skip(str(missing))
+
+
+@cache
+def built(overlay):
+    command = [tool("kustomize"), "build", KUBERNETES / overlay]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return list(yaml.safe_load_all(done.stdout))
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_what_is_built_has_no_field_that_kubernetes_or_the_operator_does_not_know(overlay):
+    for resource in built(overlay):
+        if resource["kind"] in OURS:
+            jsonschema.Draft202012Validator(OURS[resource["kind"]]).validate(resource)
+        else:
+            kubernetes_validate.validate(resource, kubernetes_validate.latest_version(), strict=True)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_what_is_built_is_in_one_namespace_and_fits_into_it(overlay):
+    resources = built(overlay)
+    namespaces = {each["metadata"].get("namespace") for each in resources if each["kind"] != "Namespace"}
+    largest = max(len(json.dumps(each)) for each in resources)
+
+    assert namespaces == {"deltaspan"}
+    assert largest < 2**20  # of etcd, and of a ConfigMap
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_what_is_read_and_mounted_is_built_under_the_name_that_is_asked_for(overlay):
+    resources = built(overlay)
+    made = {each["metadata"]["name"] for each in resources if each["kind"] == "ConfigMap"}
+    pods = [
+        each["spec"]["template"]["spec"]
+        for each in resources
+        if each["kind"] in {"Deployment", "StatefulSet"}
+    ]
+    mounted = {v["configMap"]["name"] for pod in pods for v in pod["volumes"] if "configMap" in v}
+    read = {each["configMapRef"]["name"] for pod in pods for each in pod["containers"][0]["envFrom"]}
+
+    assert mounted | read <= made
+
+
+def environment():
+    settings = generated()
+    return (
+        os.environ
+        | settings["backends"]
+        | settings["settings"]
+        | {"POD_IP": "127.0.0.1", "OPENSEARCH_USERNAME": "u"}
+    )
+
+
+def validated(name, *files):
+    configs = [f"--config={CONFIG / file}" for file in files]
+    return subprocess.run(
+        [tool(name), "validate", *configs], check=False, capture_output=True, text=True, env=environment()
+    )
+
+
+@pytest.mark.parametrize("role", ["gateway", "sampler"])
+def test_the_real_collector_takes_the_configuration(role):
+    done = validated("collector", "shared.yaml", f"{role}.yaml")
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("role", ["jaeger-collector", "jaeger-query"])
+def test_the_real_jaeger_takes_the_configuration(role):
+    done = validated("jaeger", "jaeger-storage.yaml", f"{role}.yaml")
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_promtool_finds_nothing_wrong_with_the_rules(tmp_path):
+    rule = yaml.safe_load((KUBERNETES / "monitoring" / "prometheusrule.yaml").read_text(encoding="utf-8"))
+    rules = tmp_path / "rules.yml"
+    rules.write_text(yaml.safe_dump(rule["spec"]), encoding="utf-8")
+    done = subprocess.run(
+        [tool("promtool"), "check", "rules", rules], check=False, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
