@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-<<<<<<< HEAD
-import os
 import re
-=======
->>>>>>> main
 import signal
 import subprocess
 import time
