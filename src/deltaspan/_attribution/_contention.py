@@ -3,7 +3,8 @@
 A delta of a shared scope proves a change, and does not prove who made it.
 
 Two windows of one metric do not overlap only if their scopes bind the same names and differ in a value. All
-others may be in the same place.
+others may be in the same place. The registry keeps counts and the latest arrivals, and no list that must be
+searched, so that the cost of a window does not depend on the number of open windows.
 
 Each change of the registry is a step of `_steps`. So a signal handler or a finalizer that calls an action
 during a step does not wait for its own thread.
@@ -16,7 +17,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Final
 
-from deltaspan._attribution._counters import Entry, Group, Metric, Place, Room, Seat, Windows
+from deltaspan._attribution._counters import Entry, Folders, Group, Metric, Place, Room, Scope, Seat, Windows
 from deltaspan._attribution._overlap import ALONE, MOST_NAMED, Overlap, RivalNames, lineage
 from deltaspan._concurrency import Serial
 from deltaspan._process import on_fork, on_reset
@@ -77,11 +78,10 @@ def _metric_of(only: Entry) -> Metric:
 
 
 def _seat(entry: Entry, metric: Metric) -> None:
+    group = _group_of(entry.scope, metric)
+    if entry.scope.above or group.folders is not None:
+        group = _group_by_folders(entry, metric, group)
     scope = entry.scope
-    names = (scope.names, scope.known)
-    group = metric.groups.get(names)
-    if group is None:
-        group = metric.groups[names] = Group()
     seat = entry.seat = Seat(metric, group)
     room = group.room_of(scope)
     met, met_writers = _count_open(entry, seat, room)
@@ -99,6 +99,35 @@ def _seat(entry: Entry, metric: Metric) -> None:
     arrived, arrived_writers = _count_arrived(entry, seat)
     seat.passed += arrived - met
     seat.passed_writers += arrived_writers - met_writers
+
+
+def _group_of(scope: Scope, metric: Metric) -> Group:
+    names = (scope.names, scope.known)
+    group = metric.groups.get(names)
+    if group is None:
+        group = metric.groups[names] = Group()
+    return group
+
+
+def _group_by_folders(entry: Entry, metric: Metric, group: Group) -> Group:
+    """Return the group of a window among paths.
+
+    If a path holds that of another window, or lies in it, its argument no longer tells the two apart. The
+    later window then counts as one that may be anywhere.
+    """
+    folders = group.folders
+    if folders is None:
+        folders = Folders()
+        for other in metric.members:
+            if other.seat is not None and other.seat.group is group:
+                folders.add(other)
+        group.folders = folders
+    names = folders.names_of(entry.scope, lineage(entry.tag))
+    if names:
+        entry.scope = entry.scope.without(names)
+        return _group_of(entry.scope, metric)
+    folders.add(entry)
+    return group
 
 
 def _place_of(only: Entry, group: Group) -> Place:
@@ -155,6 +184,8 @@ def _close(entry: Entry, overlaps: list[Overlap], now: float) -> None:
         room.members.discard(entry)
     if room is entry or (isinstance(room, Place) and not room.members):
         del group.places[scope.places]
+    if group.folders is not None:
+        group.folders.discard(entry)
     # An empty group is kept, as it knows the names of who was there. There are as many as ways to bind names.
     group.close(entry)
     metric.close(entry)
@@ -249,7 +280,12 @@ def _search_overlap(entry: Entry, now: float) -> Overlap:
     if registered is not None:
         known = registered.runs.values() if isinstance(registered, Metric) else (registered,)
     line = lineage(entry.tag)
-    runs = [other for other in known if other.tag.id not in line and entry.scope.may_meet(other.scope)]
+    scope = entry.scope
+    runs = [
+        other
+        for other in known
+        if other.tag.id not in line and (scope.may_meet(other.scope) or scope.holds_or_lies_in(other.scope))
+    ]
     writers = [other for other in runs if other.writes]
     return Overlap(len(writers), len(runs), rival_names=RivalNames(entry, now, writers, runs, (), ()))
 

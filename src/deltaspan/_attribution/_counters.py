@@ -6,14 +6,15 @@ window does not depend on the number of open windows.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from time import perf_counter
 from typing import Final
 
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["Entry", "Group", "Metric", "Place", "Room", "Scope", "Seat", "Windows"]
+__all__ = ["Entry", "Folders", "Group", "Metric", "Place", "Room", "Scope", "Seat", "Windows"]
 
 _MOST_RECENT: Final = 8
 """How many of the latest arrivals are remembered in each place, for their names."""
@@ -28,7 +29,8 @@ class Scope:
         names: the arguments that the probe names, sorted.
         known: those of them whose place is known.
         places: the canonical text of each known one.
-        unknown: the others, as an explanation shows them: `client (a Client)`.
+        unknown: a clause for each of the others, as an explanation shows it.
+        above: the folders above each place, by which one path may hold another. Empty if none is a path.
     """
 
     metric: str
@@ -36,10 +38,36 @@ class Scope:
     known: tuple[str, ...] = ()
     places: tuple[Hashable, ...] = ()
     unknown: tuple[str, ...] = ()
+    above: tuple[tuple[str, ...], ...] = ()
 
     def may_meet(self, other: Scope) -> bool:
         """Return whether another scope of the same metric may be the same place."""
         return self.names != other.names or self.known != other.known or self.places == other.places
+
+    def holds_or_lies_in(self, other: Scope) -> bool:
+        """Return whether a path of one scope lies in one of the other."""
+        mine, theirs = (each.above or ((),) * len(each.places) for each in (self, other))
+        return all(
+            own == place or own in above_place or place in above_own
+            for own, place, above_own, above_place in zip(
+                self.places, other.places, mine, theirs, strict=True
+            )
+        )
+
+    def without(self, names: Collection[str]) -> Scope:
+        """Return the scope with the place of these arguments unknown."""
+        kept = [at for at, name in enumerate(self.known) if name not in names]
+        clauses = tuple(
+            f"the place of {name} lies in the folder of another open window, or holds it" for name in names
+        )
+        return Scope(
+            self.metric,
+            self.names,
+            tuple(self.known[at] for at in kept),
+            tuple(self.places[at] for at in kept),
+            (*self.unknown, *clauses),
+            tuple(self.above[at] for at in kept) if self.above else (),
+        )
 
 
 class Entry:
@@ -141,6 +169,66 @@ class Place(Room):
         self.members: set[Entry] = set()
 
 
+class Folders:
+    """The paths of the windows of a group, indexed by folder.
+
+    The cost of a window is the depth of its paths, and does not depend on the number of open windows.
+
+    Attributes:
+        at: the windows by position and text of each place.
+        below: the windows by position and text of each folder above a place.
+    """
+
+    __slots__ = ("at", "below")
+
+    def __init__(self) -> None:
+        self.at: dict[Hashable, set[Entry]] = {}
+        self.below: dict[Hashable, set[Entry]] = {}
+
+    def add(self, entry: Entry) -> None:
+        for windows, key in self._keys(entry.scope):
+            windows.setdefault(key, set()).add(entry)
+
+    def discard(self, entry: Entry) -> None:
+        for windows, key in self._keys(entry.scope):
+            present = windows.get(key)
+            if present is not None:
+                present.discard(entry)
+                if not present:
+                    del windows[key]
+
+    def _keys(self, scope: Scope) -> Iterable[tuple[dict[Hashable, set[Entry]], Hashable]]:
+        for position, place in enumerate(scope.places):
+            yield self.at, (position, place)
+        for position, folders in enumerate(scope.above):
+            for folder in folders:
+                yield self.below, (position, folder)
+
+    def names_of(self, scope: Scope, line: Collection[str]) -> list[str]:
+        """Return the arguments whose folder holds that of another run, or lies in it.
+
+        Args:
+            scope: the scope that holds the arguments.
+            line: the causal tags of its own run and of those above it, which do not count.
+        """
+        above = scope.above or ((),) * len(scope.places)
+
+        def has_others(windows: set[Entry] | None) -> bool:
+            # One more than its own line has runs is enough to look at.
+            return windows is not None and any(
+                each.tag.id not in line for each in islice(windows, len(line) + 1)
+            )
+
+        return [
+            name
+            for position, (name, place, folders) in enumerate(
+                zip(scope.known, scope.places, above, strict=True)
+            )
+            if has_others(self.below.get((position, place)))
+            or any(has_others(self.at.get((position, folder))) for folder in folders)
+        ]
+
+
 class Group(Room):
     """The windows of a metric whose scopes bind the same names.
 
@@ -149,13 +237,15 @@ class Group(Room):
     Attributes:
         places: the windows of each scope, or the only one there, as nearly always. Empty where no value is
             known: then all of the group are in one place, which is the group itself.
+        folders: their paths, from the first path on. None if none of them was a path.
     """
 
-    __slots__ = ("places",)
+    __slots__ = ("folders", "places")
 
     def __init__(self) -> None:
         super().__init__()
         self.places: dict[Hashable, Entry | Place] = {}
+        self.folders: Folders | None = None
 
     def room_of(self, scope: Scope) -> Entry | Place | Group | None:
         """Return the windows in the place of a scope of this group."""

@@ -154,10 +154,7 @@ def _describe_doubt(own: Scope, other: Scope) -> str:
     """Return why two scopes that are not equal may be the same, or ""."""
     if own.names != other.names:
         return f"its scope names {_join(other.names)} where this one names {_join(own.names)}"
-    unknown = own.unknown or other.unknown
-    if unknown:
-        return f"the place of {' and '.join(unknown)} cannot be told and may be any; name an id or a path"
-    return ""
+    return "; ".join(own.unknown or other.unknown)
 
 
 def _join(names: tuple[str, ...]) -> str:

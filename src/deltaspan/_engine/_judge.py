@@ -38,6 +38,7 @@ from deltaspan.expectations import (
     Operand,
     Predicate,
     States,
+    collect_patterns,
     read_own_generator,
     removals_of_others,
 )
@@ -175,7 +176,8 @@ def _resolve(check: CheckRun, ending: Ending, pre_state: Any) -> Expectation:
     known = {**ending.values(check.call), PRE_STATE: pre_state}
     if ending.result is not UNREAD:
         known[RESULT] = ending.result
-    return expectation.resolve(_RunValues(plan, known))
+    with collect_patterns():
+        return expectation.resolve(_RunValues(plan, known))
 
 
 def _delta_of(check: CheckRun) -> Delta:

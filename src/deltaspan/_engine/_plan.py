@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, get_args
 
-from deltaspan._attribution import LockSource, Scope, Tagged, place_of
+from deltaspan._attribution import Doubt, LockSource, Scope, Tagged, folders_above, place_of
 from deltaspan._attribution_kinds import choose_attribution
 from deltaspan._callables import ArgumentReader, Bound, bind, check_no_shadowing, is_async
 from deltaspan._config import settings
@@ -188,18 +188,22 @@ class CheckPlan:
         if not names:
             return self._bare_scope
         metric = self.check.metric
-        places = [place_of(values.get(name)) for name in names]
-        if None not in places:
-            return Scope(metric, names, names, tuple(places))
-        known = [(name, place) for name, place in zip(names, places, strict=True) if place is not None]
-        unknown = tuple(
-            f"{name} ({_describe(values.get(name))})"
-            for name, place in zip(names, places, strict=True)
-            if place is None
-        )
-        return Scope(
-            metric, names, tuple(name for name, _ in known), tuple(place for _, place in known), unknown
-        )
+        known: list[str] = []
+        places: list[str] = []
+        unknown: list[str] = []
+        is_broken = False
+        for name in names:
+            place = place_of(values.get(name))
+            if not isinstance(place, Doubt):
+                known.append(name)
+                places.append(place)
+                continue
+            unknown.append(f"the place of {name} ({_describe(values.get(name))}) {place.words}")
+            is_broken = is_broken or place.is_broken
+        if is_broken:
+            return Scope(metric, names, unknown=tuple(unknown))
+        above = tuple(map(folders_above, places)) if any("/" in place for place in places) else ()
+        return Scope(metric, names, tuple(known), tuple(places), tuple(unknown), above)
 
 
 def _describe(argument: Any) -> str:

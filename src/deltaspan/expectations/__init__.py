@@ -44,6 +44,7 @@ from deltaspan.expectations._operands import (
 from deltaspan.expectations._patterns import (
     MemberTemplate,
     Pattern,
+    collect_patterns,
     has_pattern,
     is_glob,
     parse_key,
@@ -90,6 +91,7 @@ __all__ = [
     "SomeChange",
     "States",
     "collateral_words",
+    "collect_patterns",
     "computed_if_callable",
     "has_pattern",
     "is_glob",

@@ -135,8 +135,7 @@ class ChangeExpectation:
         if self.end is UNREAD or isinstance(self.end, Computed) or not self.has_end(states[0]):
             return ""
         # The demanded end may contain ignored members that the state does not have.
-        end = whole(self.end) if equal(self.end, states[0]) else None
-        return f"it was {end or 'so'} already before the action"
+        return _held_clause(self.end if equal(self.end, states[0]) else None)
 
     def _faults(self, delta: Delta, states: States) -> Iterator[str]:
         is_start, is_still = self.has_start(states[0]), not delta.changed
@@ -181,6 +180,15 @@ class ChangeExpectation:
         return not self.ignored.leave_out(difference(expected, state)).changed
 
 
+def _held_clause(state: object) -> str:
+    """Say that a state was there before the action.
+
+    None and a long state are not shown.
+    """
+    shown = None if state is None else whole(state)
+    return f"it was {shown or 'so'} already before the action"
+
+
 def _operand(state: object) -> str:
     return "a computed state" if isinstance(state, Computed) else show(state)
 
@@ -221,7 +229,10 @@ class NoChange:
         because = f", because the action {self.cause}" if self.cause else ""
         happened = f"did not change{after}{ignoring}" if holds else self.ignored.leave_out(delta).words()
         demand = f"stay unchanged{ignoring}{because}"
-        return sentence(metric, demand, happened, (pre_state, post_state), holds=holds)
+        # After a failure the sentence already says what did not happen. Rows of others may have changed.
+        is_held = holds and not self.cause and not isinstance(delta, TaggedDelta)
+        held = _held_clause(None if self.ignored.patterns else post_state) if is_held else ""
+        return sentence(metric, demand, happened, (pre_state, post_state), holds=holds, held=held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from deltaspan._state.render import show
 from deltaspan._state.snapshot import MAX_NODES, freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._operands import Computed, OperandValues
-from deltaspan.expectations._patterns import Pattern, has_pattern
+from deltaspan.expectations._patterns import Pattern, has_pattern, is_own_pattern
 
 __all__ = ["any_computed", "read_own_generator", "resolve", "resolve_keys", "resolve_members"]
 
@@ -103,6 +103,11 @@ def _freeze_member(value: object) -> object:
         name = value.open_fields[0]
         raise DefinitionValueError(
             f"it computed {value!r} without a value for the field {{{name}}}; give it as {name}=..."
+        )
+    if not is_own_pattern(value):
+        raise DefinitionValueError(
+            f"it computed {value!r}, which was made elsewhere, and a tool must not widen its own check: "
+            f"call pattern(...) in the callable, and give it what the run computed by name"
         )
     return value
 

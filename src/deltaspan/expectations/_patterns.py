@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -23,9 +25,11 @@ from deltaspan.expectations._operands import Computed
 __all__ = [
     "MemberTemplate",
     "Pattern",
+    "collect_patterns",
     "demand_text",
     "has_pattern",
     "is_glob",
+    "is_own_pattern",
     "parse_key",
     "parse_member",
     "pattern",
@@ -37,6 +41,9 @@ _FIELD: Final = "\0"
 """Replaces a field while a text is parsed. Its place is known, so a text may also contain the character."""
 
 _MAX_MEMBER_CHARS: Final = 60
+
+_collected: Final[ContextVar[list[Pattern] | None]] = ContextVar("deltaspan_patterns", default=None)
+"""The patterns that the callables of a check have made so far in a run. None outside of their calls."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -65,6 +72,9 @@ class Pattern:
                 )
         if self.is_marked:
             _check_possible(self.text, text)
+        collected = _collected.get()
+        if collected is not None:
+            collected.append(self)
 
     @property
     def open_fields(self) -> tuple[str, ...]:
@@ -165,8 +175,9 @@ def pattern(text: str, /, **values: object) -> Pattern:
 
     Text that an author writes in `adding`, `removing`, `modifying`, `only` and `ignoring` is a pattern
     already. Text that a callable computes is literal, so that no argument and no result can widen a check.
-    This function says that computed text is meant as a pattern. Of sets and sequences it matches members that
-    are text, while `adding('a*')` adds the member `a*`.
+    This function says that computed text is meant as a pattern. A callable must call it itself: a pattern
+    that an argument or a result holds makes the check inconclusive. Of sets and sequences it matches members
+    that are text, while `adding('a*')` adds the member `a*`.
 
     Args:
         text: the pattern; see `adding`. `{name}` stands for `values[name]`, or for the action's argument of
@@ -304,6 +315,24 @@ def _fill_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, A
         name = class_of(member)
         return MappingProxyType(entries) if name is None else Record(entries, name)
     return member
+
+
+@contextmanager
+def collect_patterns() -> Iterator[None]:
+    """Collect the patterns that are made meanwhile, while a check computes its operands."""
+    token = _collected.set([])
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+
+
+def is_own_pattern(member: Pattern) -> bool:
+    """Return whether a callable of the check made a pattern.
+
+    A pattern in an argument or in a result was made before. It would widen the check by what a tool chose.
+    """
+    return any(each is member for each in _collected.get() or ())
 
 
 def is_glob(member: object) -> bool:

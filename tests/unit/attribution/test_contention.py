@@ -118,21 +118,15 @@ def test_windows_of_one_argument_value_contend(overlap):
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "reasons"),
-    [
-        (["a"], ["b"], [None, None]),
-        (["a"], ["a"], ["contended", "contended"]),
-        ({"a": 1}, {"a": 2}, [None, None]),
-        ({"a": 1}, {"a": 1}, ["contended", "contended"]),
-        ([0] * 5000 + [1], [0] * 5000 + [2], [None, None]),
-    ],
-    ids=["lists", "equal lists", "mappings", "equal mappings", "long lists"],
+    ("left", "right"),
+    [(["a"], ["b"]), (["a"], ["a"]), ({"a": 1}, {"a": 2}), ([0] * 5000 + [1], [0] * 5000 + [2])],
+    ids=["lists", "equal lists", "mappings", "long lists"],
 )
-def test_arguments_that_do_not_hash_scope_by_their_value(overlap, left, right, reasons):
+def test_collections_contend_because_they_may_overlap(overlap, left, right):
     act = tenant_action(overlap)
     reports = together(lambda: act(left), lambda: act(right))
 
-    assert [report["rows"].reason for report in reports] == reasons
+    assert [report["rows"].reason for report in reports] == ["contended", "contended"]
 
 
 def test_self_alone_is_no_scope(overlap):

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,12 @@ import pytest
 from deltaspan import change, collect_reports, expects, unchanged
 from deltaspan._engine import _deferred
 from support.overlapping import together
+
+
+@dataclass
+class Order:
+    id: int
+    note: str = ""
 
 
 def by_nothing(overlap):
@@ -103,6 +110,125 @@ def test_an_action_that_did_nothing_does_not_pass_by_the_work_of_another_with_an
     thread.join()
 
     assert [report["files"].reason for report in reports] == ["contended", "contended"]
+
+
+OVERLAPPING = {
+    "a list and a longer one": ([1], [1, 2]),
+    "two sets": ({1, 2}, {2, 3}),
+    "two mappings": ({"tenant": "acme"}, {"project": "x"}),
+    "records that differ in a field": (Order(1, "a"), Order(1, "b")),
+    "a text in two cases": ("acme", "ACME"),
+    "a folder and one below it": ("/srv/a", "/srv/a/b"),
+    "a folder and one far below it": (Path("/srv/a"), "/srv/a/b/c/d"),
+    "a folder with a slash at its end": ("/srv/a/", "/srv/a/b"),
+    "a folder by way of its parent": ("/srv/x/../a", Path("/srv/a/b")),
+    "a relative folder": ("a", "a/b"),
+    "a relative and an absolute one": ("a", f"{Path.cwd()}/a/b"),
+    "the working directory": (".", "a"),
+    "a folder above the working directory": (Path.cwd().parent, "a/b"),
+    "the root": ("/", "/srv/a"),
+}
+
+
+@pytest.mark.parametrize(("left", "right"), OVERLAPPING.values(), ids=OVERLAPPING)
+@pytest.mark.parametrize("swapped", [False, True], ids=["in order", "swapped"])
+def test_arguments_that_may_overlap_contend(overlap, left, right, swapped):
+    act = by_tenant(overlap)
+    first, second = (right, left) if swapped else (left, right)
+
+    assert reasons(lambda: act(first), lambda: act(second)) == ["contended", "contended"]
+
+
+SIBLINGS = {
+    "two folders": ("/srv/a", "/srv/b"),
+    "a folder and a longer name": ("/srv/a", "/srv/ab"),
+    "two below one": (Path("/srv/a/x"), "/srv/a/y"),
+    "a relative and an absolute one": ("a/b", "/srv/a/b"),
+    "two names": ("acme", "other"),
+}
+
+
+@pytest.mark.parametrize(("left", "right"), SIBLINGS.values(), ids=SIBLINGS)
+def test_folders_beside_each_other_are_apart(overlap, left, right):
+    act = by_tenant(overlap)
+
+    assert reasons(lambda: act(left), lambda: act(right)) == [None, None]
+
+
+def test_a_folder_contends_with_one_below_it_whatever_its_other_arguments_are_written_like(overlap):
+    act = by_tenant_and_project(overlap)
+
+    assert reasons(lambda: act("7", "/srv/a"), lambda: act(7, Path("/srv/a/b"))) == ["contended"] * 2
+    assert reasons(lambda: act("/srv/a", "/x/y/z"), lambda: act("/srv/a/b", "/x/y")) == ["contended"] * 2
+
+
+def test_folders_that_hold_each_other_are_apart_if_another_argument_differs(overlap):
+    act = by_tenant_and_project(overlap)
+
+    assert reasons(lambda: act("acme", "/srv/a/b"), lambda: act("other", "/srv/c")) == [None, None]
+
+
+def test_a_window_does_not_contend_with_all_because_its_caller_has_a_folder_above_its_own(overlap):
+    inner_reports = []
+    inner = by_tenant(overlap, "inner")
+
+    @expects(change("flows", lambda tenant: overlap.count).by(1), name="outer")
+    def outer(tenant):
+        with collect_reports() as collected:
+            inner(f"{tenant}/b")
+        inner_reports.extend(collected)
+
+    found = reasons(lambda: inner("/srv/z"), lambda: outer("/srv/a"))
+    assert [*found, inner_reports[0]["flows"].reason] == [None, None, None]
+
+
+def test_folders_are_forgotten_when_their_windows_are_closed(overlap):
+    act = by_tenant(overlap)
+    assert reasons(lambda: act("/srv/a"), lambda: act("/srv/b")) == [None, None]
+    assert reasons(lambda: act("/srv/a/x"), lambda: act("/srv/b/x")) == [None, None]
+
+
+def test_the_explanation_says_that_a_folder_holds_another(overlap):
+    act = by_tenant(overlap)
+    left, right = together(lambda: act("/srv/a"), lambda: act("/srv/a/b"))
+
+    for report in (left, right):
+        assert (
+            "(the place of tenant lies in the folder of another open window, or holds it)"
+            in report["flows"].explanation
+        )
+
+
+def test_the_explanation_says_that_a_collection_may_be_several_places(overlap):
+    act = by_tenant(overlap)
+    left, _ = together(lambda: act([1]), lambda: act([1, 2]))
+
+    assert "(the place of tenant (a list) may be several; name one id or path)" in left["flows"].explanation
+
+
+class Broken:
+    def __eq__(self, other):
+        raise RuntimeError("no")
+
+    __hash__ = object.__hash__
+
+
+def test_an_argument_whose_method_raises_contends_with_every_window_of_its_metric(overlap):
+    act = by_tenant_and_project(overlap)
+    left, right = together(lambda: act("acme", Broken()), lambda: act("other", "p"))
+
+    assert [left["flows"].reason, right["flows"].reason] == ["contended", "contended"]
+    for report in (left, right):
+        assert (
+            "(the place of project (a Broken) cannot be told and may be any, because a method of it raised "
+            "RuntimeError)"
+        ) in report["flows"].explanation
+
+
+def test_two_arguments_whose_methods_raise_contend_whatever_other_arguments_are(overlap):
+    act = by_tenant_and_project(overlap)
+
+    assert reasons(lambda: act("acme", Broken()), lambda: act("other", Broken())) == ["contended"] * 2
 
 
 class Opaque:
