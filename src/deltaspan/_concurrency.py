@@ -10,7 +10,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
+
+from typing_extensions import TypeVarTuple, Unpack
 
 from deltaspan._process import on_fork
 
@@ -21,7 +23,7 @@ __all__ = [
     "take_first",
 ]
 
-P = ParamSpec("P")
+Args = TypeVarTuple("Args")
 
 
 class Serial:
@@ -31,6 +33,9 @@ class Serial:
 
     If a step is requested during another one on the same thread, it runs right after that one and before any
     step of another thread. Steps must be short and must not call the user's code.
+
+    Attributes:
+        is_busy: whether a thread is inside a step.
 
     Example:
         >>> counts = {"rows": 0}
@@ -45,34 +50,33 @@ class Serial:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._is_busy = False
-        self._postponed: deque[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = deque()
+        self.is_busy = False
+        self._postponed: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         on_fork(self._forget_other_threads)
 
-    def run(self, step: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> bool:
+    def run(self, step: Callable[[Unpack[Args]], object], *args: Unpack[Args]) -> bool:
         """Run a step, or postpone it until this thread's current step has ended.
 
         Args:
             step: the function to call.
-            *args: its positional arguments.
-            **kwargs: its keyword arguments.
+            *args: its arguments.
 
         Returns:
             Whether the step has run. If not, the caller is inside another step. Until that step returns, no
             other thread runs a step, and the state may be half changed.
         """
         with self._lock:
-            if self._is_busy:
-                self._postponed.append((step, args, kwargs))
+            if self.is_busy:
+                self._postponed.append((step, args))
                 return False
             # An interrupt may have come between the end of a step and the steps postponed during it.
             if self._postponed:
                 self._run_postponed()
-            self._is_busy = True
+            self.is_busy = True
             try:
-                step(*args, **kwargs)
+                step(*args)
             finally:
-                self._is_busy = False
+                self.is_busy = False
                 if self._postponed:
                     self._run_postponed()
             return True
@@ -80,16 +84,16 @@ class Serial:
     def _run_postponed(self) -> None:
         # Checked again after each round, because an interrupt may postpone another step at its very end.
         while self._postponed:
-            self._is_busy = True
+            self.is_busy = True
             try:
                 while self._postponed:
-                    step, args, kwargs = self._postponed[0]
+                    step, args = self._postponed[0]
                     try:
-                        step(*args, **kwargs)
+                        step(*args)
                     finally:
                         self._postponed.popleft()
             finally:
-                self._is_busy = False
+                self.is_busy = False
 
     def _forget_other_threads(self) -> None:
         """Free the lock in a forked child if a parent's thread holds it."""
@@ -97,7 +101,7 @@ class Serial:
             self._lock.release()  # free, or held by the thread that forked and goes on with its step
             return
         self._lock = threading.RLock()
-        self._is_busy = False
+        self.is_busy = False
         self._postponed.clear()
 
 

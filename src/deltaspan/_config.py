@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import functools
-import inspect
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
+
+from typing_extensions import Unpack
 
 from deltaspan._process import on_reset
 from deltaspan._providers import LoggerProvider, MeterProvider, TracerProvider, use_providers
@@ -31,7 +31,6 @@ __all__ = [
 
 _log = logging.getLogger("deltaspan")
 
-F = TypeVar("F", bound="Callable[..., Any]")
 CaptureState = Literal["full", "summary", "none"]
 EventSignal = Literal["span", "log", "both"]
 EventKind = Literal["check", "evaluation"]
@@ -141,6 +140,23 @@ class Settings:
         parsed = cls.of(_read(environ))
         _notice_unverified(parsed)
         return parsed
+
+
+class SettingValues(TypedDict, total=False):
+    """The settings that code may set. None leaves a setting as it is."""
+
+    enabled: bool | None
+    on_failure: Policy | None
+    on_inconclusive: Policy | None
+    strict: bool | None
+    capture_state: CaptureState | None
+    max_state_chars: int | None
+    event_signal: EventSignal | None
+    events: Collection[EventKind] | None
+    action_duration: ActionDuration | None
+    propagate: bool | None
+    sampling_key: str | None
+    probe_spans: bool | None
 
 
 class _Setting(NamedTuple):
@@ -270,40 +286,12 @@ def _forget() -> None:
     _process.configured, _process.settings = {}, None
 
 
-def _with_suggestions(function: F) -> F:
-    """Make a function reject an unknown setting with the nearest name."""
-    known = list(inspect.signature(function).parameters)
-
-    @functools.wraps(function)
-    def call(*args: Any, **named: Any) -> Any:
-        for name in named:
-            if name not in known:
-                near = difflib.get_close_matches(name.lower().removeprefix("deltaspan_"), known, n=1)
-                meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-                raise DefinitionTypeError(f"{function.__name__} knows no setting {name!r}; {meant}")
-        return function(*args, **named)
-
-    return call  # type: ignore[return-value]  # the signature is that of the function
-
-
-@_with_suggestions
 def configure(
     *,
-    enabled: bool | None = None,
-    on_failure: Policy | None = None,
-    on_inconclusive: Policy | None = None,
-    strict: bool | None = None,
-    capture_state: CaptureState | None = None,
-    max_state_chars: int | None = None,
-    event_signal: EventSignal | None = None,
-    events: Collection[EventKind] | None = None,
-    action_duration: ActionDuration | None = None,
-    propagate: bool | None = None,
-    sampling_key: str | None = None,
-    probe_spans: bool | None = None,
     tracer_provider: TracerProvider | None = None,
     meter_provider: MeterProvider | None = None,
     logger_provider: LoggerProvider | None = None,
+    **values: Unpack[SettingValues],
 ) -> None:
     """Set settings for the whole process. They override the environment.
 
@@ -311,24 +299,18 @@ def configure(
     again. Decorators, windows and `override` override both.
 
     Args:
-        enabled: whether actions are verified at all (`DELTASPAN_ENABLED`).
-        on_failure: `record`, `warn` or `raise` (`DELTASPAN_ON_FAILURE`).
-        on_inconclusive: the same for checks without a verdict (`DELTASPAN_ON_INCONCLUSIVE`).
-        strict: whether both raise (`DELTASPAN_STRICT`).
-        capture_state: `full`, `summary` or `none` (`DELTASPAN_CAPTURE_STATE`).
-        max_state_chars: characters of one state on the wire, 16 or more (`DELTASPAN_MAX_STATE_CHARS`).
-        event_signal: `span`, `log` or `both` (`DELTASPAN_EVENT_SIGNAL`).
-        events: `check`, `evaluation` or both: the events that a check leaves as (`DELTASPAN_EVENTS`).
-            Evaluations are log events `gen_ai.evaluation.result`.
-        action_duration: `windows` or `all` (`DELTASPAN_ACTION_DURATION`).
-        propagate: whether the causal tag leaves the process (`DELTASPAN_PROPAGATE`).
-        sampling_key: a secret that the processes of a run share, so that `sampled` checks are read in all of
-            them or in none (`DELTASPAN_SAMPLING_KEY`).
-        probe_spans: whether each read of a probe has a span (`DELTASPAN_PROBE_SPANS`).
         tracer_provider: the provider of OpenTelemetry that makes spans. The global one by default. A run
             keeps the providers that it began with.
         meter_provider: the same for metrics.
         logger_provider: the same for log events.
+        values: settings by name, each named like its environment variable: `enabled` (`DELTASPAN_ENABLED`),
+            `on_failure` and `on_inconclusive` (`record`, `warn` or `raise`), `strict` (both raise),
+            `capture_state` (`full`, `summary` or `none`), `max_state_chars` (of one state on the wire, 16 or
+            more), `event_signal` (`span`, `log` or `both`), `events` (`check`, `evaluation` or both: the
+            events that a check leaves as; evaluations are log events `gen_ai.evaluation.result`),
+            `action_duration` (`windows` or `all`), `propagate` (whether the causal tag leaves the process),
+            `sampling_key` (a secret that the processes of a run share, so that `sampled` checks are read in
+            all of them or in none), and `probe_spans` (whether each read of a probe has a span).
 
     Raises:
         DefinitionTypeError: a setting does not exist, or something is not a provider.
@@ -338,44 +320,16 @@ def configure(
         >>> import deltaspan
         >>> deltaspan.configure(max_state_chars=1024)
     """
-    chosen = _validated(
-        enabled=enabled,
-        on_failure=on_failure,
-        on_inconclusive=on_inconclusive,
-        strict=strict,
-        capture_state=capture_state,
-        max_state_chars=max_state_chars,
-        event_signal=event_signal,
-        events=events,
-        action_duration=action_duration,
-        propagate=propagate,
-        sampling_key=sampling_key,
-        probe_spans=probe_spans,
-    )
+    chosen = _validated("configure", values)
     use_providers(
         tracer_provider=tracer_provider, meter_provider=meter_provider, logger_provider=logger_provider
     )
-    lenient = _LENIENT if strict is False and _process.configured.get("strict") else {}
+    lenient = _LENIENT if values.get("strict") is False and _process.configured.get("strict") else {}
     _process.configured = {**_process.configured, **lenient, **chosen}
     _process.read()
 
 
-@_with_suggestions
-def override(
-    *,
-    enabled: bool | None = None,
-    on_failure: Policy | None = None,
-    on_inconclusive: Policy | None = None,
-    strict: bool | None = None,
-    capture_state: CaptureState | None = None,
-    max_state_chars: int | None = None,
-    event_signal: EventSignal | None = None,
-    events: Collection[EventKind] | None = None,
-    action_duration: ActionDuration | None = None,
-    propagate: bool | None = None,
-    sampling_key: str | None = None,
-    probe_spans: bool | None = None,
-) -> AbstractContextManager[None]:
+def override(**values: Unpack[SettingValues]) -> AbstractContextManager[None]:
     """Set settings for a block, and for tasks that are started in it.
 
     They apply in this context only. Another task or thread sees them only if it runs in a copy of this
@@ -383,18 +337,7 @@ def override(
     the enclosing block.
 
     Args:
-        enabled: as for `configure`.
-        on_failure: as for `configure`.
-        on_inconclusive: as for `configure`.
-        strict: as for `configure`.
-        capture_state: as for `configure`.
-        max_state_chars: as for `configure`.
-        event_signal: as for `configure`.
-        events: as for `configure`.
-        action_duration: as for `configure`.
-        propagate: as for `configure`.
-        sampling_key: as for `configure`.
-        probe_spans: as for `configure`.
+        values: settings by name, as for `configure`.
 
     Raises:
         DefinitionTypeError: a setting does not exist.
@@ -410,22 +353,7 @@ def override(
         Traceback (most recent call last):
         deltaspan.exceptions.DeltaCheckFailed: f: expected n to change by 1, but it changed by 0 (3 → 3)
     """
-    return _overriding(
-        _validated(
-            enabled=enabled,
-            on_failure=on_failure,
-            on_inconclusive=on_inconclusive,
-            strict=strict,
-            capture_state=capture_state,
-            max_state_chars=max_state_chars,
-            event_signal=event_signal,
-            events=events,
-            action_duration=action_duration,
-            propagate=propagate,
-            sampling_key=sampling_key,
-            probe_spans=probe_spans,
-        )
-    )
+    return _overriding(_validated("override", values))
 
 
 @contextmanager
@@ -440,8 +368,17 @@ def _overriding(chosen: Mapping[str, Any]) -> Iterator[None]:
             _override.reset(token)
 
 
-def _validated(**values: Any) -> dict[str, Any]:
-    """Return the settings that are given, and the policies that `strict` implies."""
+def _validated(function: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that are given, and the policies that `strict` implies.
+
+    Args:
+        function: the name of the function that they are given to, for errors.
+        values: settings by name. None leaves a setting as it is.
+    """
+    for name in values.keys() - _SETTINGS.keys():
+        near = difflib.get_close_matches(name.lower().removeprefix("deltaspan_"), _SETTINGS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_SETTINGS)}"
+        raise DefinitionTypeError(f"{function} knows no setting {name!r}; {hint}")
     named = {name: value for name, value in values.items() if value is not None}
     named = {name: _validate(name, value) for name, value in named.items()}
     if not named.get("strict"):

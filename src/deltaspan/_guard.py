@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
+
+from typing_extensions import TypeVarTuple, Unpack
 
 from deltaspan._interrupts import let_through
 from deltaspan._process import on_reset
@@ -13,7 +15,7 @@ __all__ = ["EXHAUSTED", "class_name", "describe", "guarded", "log", "qualified_n
 
 _log = logging.getLogger("deltaspan")
 
-P = ParamSpec("P")
+Args = TypeVarTuple("Args")
 R = TypeVar("R")
 
 EXHAUSTED: Final = (RecursionError, MemoryError)
@@ -56,14 +58,13 @@ def describe(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
-def guarded(name: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R | None:
+def guarded(name: str, call: Callable[[Unpack[Args]], R], *args: Unpack[Args]) -> R | None:
     """Call a function that must not break an action, and log its exception.
 
     Args:
         name: a name for the log, such as `the on_report hook of create_flow`.
         call: the function to call.
-        *args: its positional arguments.
-        **kwargs: its keyword arguments.
+        *args: its arguments.
 
     Returns:
         The result of the call, or None if it raised.
@@ -72,7 +73,7 @@ def guarded(name: str, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwarg
         BaseException: an interrupt arrived during the call.
     """
     try:
-        return call(*args, **kwargs)
+        return call(*args)
     except BaseException as error:
         let_through(error)
         # A broken exporter would otherwise log a traceback for each call of each action.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import signal
 import subprocess
 import time
@@ -235,3 +236,30 @@ def test_what_is_too_much_or_has_no_key_of_its_own_is_told(orders):
     assert said(mongodb.documents(orders, {"_id": 3}, key="n")).endswith(
         "the document with the _id 3 has no 'n', which key= names"
     )
+
+
+@pytest.mark.parametrize("tenant", ["$ne", "$gt", ".*", "^", "{tenant}", "a", "", 0, False])
+def test_a_hostile_argument_matches_its_own_documents_alone(orders, read, tenant):
+    orders.insert_many([{"_id": 1, "tenant": tenant}, {"_id": 2, "tenant": "acme"}, {"_id": 3, "tenant": 9}])
+
+    assert set(read(mongodb.documents, {"tenant": "{tenant}"}, tenant=tenant)) == {1}
+    if isinstance(tenant, str) and tenant:
+        assert set(read(mongodb.documents, {"tenant": {"$regex": "^{tenant}$"}}, tenant=tenant)) == {1}
+
+
+@pytest.mark.parametrize("tenant", [{}, {"$ne": 1}, {"$gt": ""}, [], ["acme"], re.compile(".*"), Regex(".*")])
+def test_an_argument_that_could_be_an_operator_has_no_state(orders, read, tenant):
+    orders.insert_one({"_id": 1, "tenant": "acme"})
+
+    with pytest.raises(ProbeError, match=r"the field \{tenant\} takes a plain value to compare with"):
+        read(mongodb.count, {"tenant": "{tenant}"}, tenant=tenant)
+
+
+def test_no_value_of_a_document_is_shown_unless_it_is_asked_for(orders):
+    orders.insert_one({"_id": 1, "note": "canary-before"})
+    probe = mongodb.documents(orders)
+    with window("act", change("x", probe), change("y", probe).showing()) as w:
+        orders.update_one({"_id": 1}, {"$set": {"note": "canary-after"}})
+
+    assert "canary" not in str(w.report["x"])
+    assert "canary-after" in str(w.report["y"])

@@ -78,6 +78,12 @@ def written(tmp_path):
     return write
 
 
+def test_a_failed_check_of_a_passed_action_shows_in_the_status(written):
+    done = tree(written(action(0, **{"delta.checks.failed": '["rows"]'})))
+
+    assert (done.returncode, done.stdout[:20]) == (1, "✗ action0 fail: rows")
+
+
 def test_the_demo_is_drawn_and_what_failed_shows_in_the_status(demo):
     done = tree(demo / "spans.jsonl")
 

@@ -14,7 +14,7 @@ FOLDER = ROOT / "grafana" / "dashboards"
 RULES = ROOT / "deploy" / "prometheus" / "rules"
 
 BUILT_IN = {"__rate_interval": "5m", "__interval": "1m", "__range": "1h"}
-"""What Grafana puts into a query by itself, with values that suit a test of an hour."""
+"""The variables that Grafana puts into a query, with values that suit a test of an hour."""
 
 
 class Expression(NamedTuple):

@@ -1,8 +1,18 @@
 """Actions in threads whose windows are open at the same time."""
 
 import threading
+from functools import partial
 
 from deltaspan import collect_reports
+
+
+def run_in_threads(*calls):
+    """Call functions at once, each in a thread of its own, and wait for all of them."""
+    threads = [threading.Thread(target=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def together(*actions):
@@ -14,11 +24,7 @@ def together(*actions):
             actions[index]()
         reports[index] = collected[-1]
 
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(actions))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_in_threads(*[partial(run, index) for index in range(len(actions))])
     return reports
 
 
@@ -31,7 +37,7 @@ class Overlap:
         self.by_tenant = {}
 
     def wait(self):
-        self.barrier.wait(10)
+        self.barrier.wait(60)
 
     def read(self):
         return self.count

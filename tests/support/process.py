@@ -3,7 +3,7 @@
 This is the one place in which tests look at it. `deltaspan._process.reset` runs after each test.
 """
 
-from deltaspan._attribution import _contention, _lock_threads, _locks
+from deltaspan._attribution import Entry, _contention, _lock_threads, _locks
 from deltaspan.causal_tag import _descendants
 
 __all__ = ["held_locks", "lock_threads", "open_windows", "tracked_roots", "tracked_runs"]
@@ -12,7 +12,7 @@ __all__ = ["held_locks", "lock_threads", "open_windows", "tracked_roots", "track
 def open_windows():
     """Return the causal tags of the open windows, by metric."""
     return {
-        metric: {known.tag.id} if isinstance(known, _contention.Entry) else set(known.runs)
+        metric: {known.tag.id} if isinstance(known, Entry) else set(known.runs)
         for metric, known in _contention._metrics.items()
     }
 

@@ -1,4 +1,4 @@
-"""What OpenTelemetry's names become in Prometheus, by OTLP and by a scrape alike.
+"""OpenTelemetry's names as Prometheus writes them, by OTLP and by a scrape alike.
 
 https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/: dots become underscores,
 the unit is spelled out and appended unless it is an annotation in braces, and a counter ends in `_total`.

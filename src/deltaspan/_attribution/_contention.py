@@ -12,327 +12,20 @@ during a step does not wait for its own thread.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from itertools import islice
-from typing import Final, NamedTuple
+from time import perf_counter
+from typing import Final
 
+from deltaspan._attribution._counters import Entry, Folders, Group, Metric, Place, Room, Scope, Seat, Windows
+from deltaspan._attribution._overlap import ALONE, MOST_NAMED, Overlap, RivalNames, lineage
 from deltaspan._concurrency import Serial
 from deltaspan._process import on_fork, on_reset
-from deltaspan.causal_tag import CausalTag
 
-__all__ = ["ALONE", "Entry", "Overlap", "Rival", "Scope", "close_window", "open_window", "retire_window"]
-
-MOST_NAMED: Final = 3
-"""How many of the windows that overlapped are named; further ones are counted."""
-
-_MOST_RECENT: Final = 8
-"""How many of the latest arrivals are remembered in each place, for their names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The scope of a check: its metric and the arguments that narrow it down.
-
-    Attributes:
-        metric: the name of the metric.
-        names: the arguments that the probe names, sorted.
-        known: those of them whose place is known.
-        places: the canonical text of each known one.
-        unknown: the others, as an explanation shows them: `client (a Client)`.
-    """
-
-    metric: str
-    names: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
-    places: tuple[Hashable, ...] = ()
-    unknown: tuple[str, ...] = ()
-
-    def may_meet(self, other: Scope) -> bool:
-        """Return whether another scope of the same metric may be the same place."""
-        return self.names != other.names or self.known != other.known or self.places == other.places
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """A window that overlapped another one in what may be the same scope.
-
-    Attributes:
-        action: the action's name.
-        tag: its causal tag, canonical UUID text.
-        seconds: for how long both were open, in seconds.
-        doubt: why the two scopes may be the same; empty if they are equal.
-    """
-
-    action: str
-    tag: str
-    seconds: float
-    doubt: str = ""
-
-
-class Overlap:
-    """The windows that overlapped one, of runs that are neither above nor below it.
-
-    Their names are looked up when they are read, because most windows that overlap are never named.
-
-    Args:
-        writer_count: how many of them claim to change the scope.
-        run_count: how many there are with any claim at all, writers included.
-        writers: some of the writers that are known already, such as those of another process.
-        runs: some of all of them, likewise.
-        rival_names: the source of their names in this process.
-    """
-
-    __slots__ = ("_rival_names", "_runs", "_writers", "run_count", "writer_count")
-
-    def __init__(
-        self,
-        writer_count: int = 0,
-        run_count: int = 0,
-        writers: tuple[Rival, ...] = (),
-        runs: tuple[Rival, ...] = (),
-        rival_names: _RivalNames | None = None,
-    ) -> None:
-        self.writer_count = writer_count
-        self.run_count = run_count
-        self._writers = writers
-        self._runs = runs
-        self._rival_names = rival_names
-
-    @property
-    def writers(self) -> tuple[Rival, ...]:
-        """Some of the runs that claim to change the scope."""
-        named = () if self._rival_names is None else self._rival_names.rivals(writers_only=True)
-        return (*self._writers, *named)[:MOST_NAMED]
-
-    @property
-    def runs(self) -> tuple[Rival, ...]:
-        """Some of the runs with any claim at all."""
-        named = () if self._rival_names is None else self._rival_names.rivals(writers_only=False)
-        return (*self._runs, *named)[:MOST_NAMED]
-
-    def joined(self, more: Overlap) -> Overlap:
-        """Return both together, as of a window that was open in two processes."""
-        if not self.run_count:
-            return more
-        return Overlap(
-            self.writer_count + more.writer_count,
-            self.run_count + more.run_count,
-            self.writers + more.writers,
-            self.runs + more.runs,
-        )
-
-
-ALONE: Final = Overlap()
-"""The overlap of a window that met no other."""
-
-
-class Entry:
-    """One open window in one scope.
-
-    It lives as long as the window.
-
-    Args:
-        scope: what is read.
-        action: the action's name, for the explanation of others.
-        tag: the tag of the run. Its ancestors and descendants do not contend.
-        writes: whether the action claims to change the scope.
-    """
-
-    __slots__ = ("action", "ended_at", "number", "scope", "seat", "started_at", "tag", "writes")
-
-    def __init__(self, scope: Scope, action: str, tag: CausalTag, *, writes: bool) -> None:
-        self.scope = scope
-        self.action = action
-        self.tag = tag
-        self.writes = writes
-        self.started_at = time.perf_counter()
-        self.ended_at: float | None = None
-        self.number = 0  # counts the arrivals in its metric; those with a higher one came later
-        self.seat: _Seat | None = None  # None while it is alone in its metric
-
-
-class _RivalNames(NamedTuple):
-    """The source of the names of overlapping windows.
-
-    Attributes:
-        entry: the window that they overlapped.
-        closed_at: when it closed.
-        met_writers: the newest writers that were open when it came.
-        met_runs: the newest of all of them.
-        recent_writers: the latest writers to arrive, in each place where it may meet them.
-        recent_runs: the latest of all of them.
-    """
-
-    entry: Entry
-    closed_at: float
-    met_writers: Sequence[Entry]
-    met_runs: Sequence[Entry]
-    recent_writers: Sequence[Sequence[Entry]]
-    recent_runs: Sequence[Sequence[Entry]]
-
-    def rivals(self, *, writers_only: bool) -> tuple[Rival, ...]:
-        """Return the rivals that are neither above the window nor below it."""
-        entry = self.entry
-        line = _lineage(entry.tag)
-        met, recent = (
-            (self.met_writers, self.recent_writers) if writers_only else (self.met_runs, self.recent_runs)
-        )
-        rivals = {other.tag.id: other for other in met if other.tag.id not in line}
-        for arrivals in recent:
-            for other in reversed(arrivals):
-                if other.number > entry.number and entry.tag.id not in _lineage(other.tag):
-                    rivals.setdefault(other.tag.id, other)
-        return tuple(self.rival(other) for other in islice(rivals.values(), MOST_NAMED))
-
-    def rival(self, other: Entry) -> Rival:
-        """Return another window as an explanation names it."""
-        entry = self.entry
-        ended_at = min(other.ended_at or self.closed_at, self.closed_at)
-        seconds = max(ended_at - max(entry.started_at, other.started_at), 0.0)
-        return Rival(other.action, other.tag.id, seconds, _describe_doubt(entry.scope, other.scope))
-
-
-class _Counted:
-    """Windows that are counted together.
-
-    Attributes:
-        runs: those that are open, by causal tag.
-        writers: those of them that write.
-        arrived: how many have come so far.
-        arrived_writers: how many of them write.
-    """
-
-    __slots__ = ("arrived", "arrived_writers", "runs", "writers")
-
-    def __init__(self) -> None:
-        self.runs: dict[str, Entry] = {}
-        self.writers: dict[str, Entry] = {}
-        self.arrived = self.arrived_writers = 0
-
-    def add(self, entry: Entry) -> None:
-        tag = entry.tag.id
-        self.arrived += 1
-        if entry.writes:
-            self.arrived_writers += 1
-            self.writers[tag] = entry
-        self.runs[tag] = entry
-
-    def close(self, entry: Entry) -> None:
-        """Remove it from the open windows."""
-        tag = entry.tag.id
-        # A window that was handed over may be open twice, under the one tag of its run.
-        if self.runs.get(tag) is entry:
-            del self.runs[tag]
-        if self.writers.get(tag) is entry:
-            del self.writers[tag]
-
-
-class _Room(_Counted):
-    """Windows that may overlap one: of equal scope, or with other bound names.
-
-    Attributes:
-        recent: the latest arrivals, the newest last.
-        recent_writers: the latest writers among the arrivals.
-    """
-
-    __slots__ = ("recent", "recent_writers")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.recent: list[Entry] = []
-        self.recent_writers: list[Entry] = []
-
-    def add(self, entry: Entry) -> None:
-        super().add(entry)
-        self.recent.append(entry)
-        del self.recent[:-_MOST_RECENT]
-        if entry.writes:
-            self.recent_writers.append(entry)
-            del self.recent_writers[:-_MOST_RECENT]
-
-
-class _Place(_Room):
-    """The windows of equal scope, from the second one on.
-
-    Attributes:
-        members: those that have come and not left; one that has retired is no longer open but still a member.
-    """
-
-    __slots__ = ("members",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.members: set[Entry] = set()
-
-
-class _Group(_Room):
-    """The windows of a metric whose scopes bind the same names.
-
-    Two of them do not contend if a value differs.
-
-    Attributes:
-        places: the windows of each scope, or the only one there, as nearly always. Empty where no value is
-            known: then all of the group are in one place, which is the group itself.
-    """
-
-    __slots__ = ("places",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.places: dict[Hashable, Entry | _Place] = {}
-
-    def room_of(self, scope: Scope) -> Entry | _Place | _Group | None:
-        """Return the windows in the place of a scope of this group."""
-        return self.places.get(scope.places) if scope.known else self
-
-
-class _Metric(_Counted):
-    """The windows of one metric, from the second one on.
-
-    Attributes:
-        groups: the windows that bind the same names, by these.
-        members: those that have come and not left.
-        retired: those that have retired and not left, by causal tag.
-    """
-
-    __slots__ = ("groups", "members", "retired")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.groups: dict[Hashable, _Group] = {}
-        self.members: set[Entry] = set()
-        self.retired: dict[str, Entry] = {}
-
-
-class _Seat:
-    """The counters of one window, and the windows that were open when it came.
-
-    Attributes:
-        metric: all windows of its metric.
-        group: those that bind the same names.
-        passed: how many had come that it may meet, itself included, right after it came, less those that were
-            open then and are not its ancestors, and plus those of its descendants that came later.
-        passed_writers: how many of them write.
-        met_runs: the newest of those that were open.
-        met_writers: the newest writers among them.
-        above: its ancestors that were open when it retired. What they write later is not its work.
-    """
-
-    __slots__ = ("above", "group", "met_runs", "met_writers", "metric", "passed", "passed_writers")
-
-    def __init__(self, metric: _Metric, group: _Group) -> None:
-        self.metric = metric
-        self.group = group
-        self.passed = self.passed_writers = 0
-        self.met_runs: Sequence[Entry] = ()
-        self.met_writers: Sequence[Entry] = ()
-        self.above: Sequence[Entry] = ()
-
+__all__ = ["close_window", "open_window", "retire_window"]
 
 _steps: Final = Serial()
-_metrics: Final[dict[str, Entry | _Metric]] = {}
+_metrics: Final[dict[str, Entry | Metric]] = {}
 """By metric: the only open window, as nearly always, or all open windows."""
 
 
@@ -341,7 +34,10 @@ def open_window(entry: Entry) -> None:
 
     The caller can close it even if an interrupt ends this call early.
     """
-    _steps.run(_open, entry)
+    # A window that is alone in its metric, as nearly always, is registered by one atomic operation. Within an
+    # interrupted step of this thread it waits: it must not come before the window that the step opens.
+    if _steps.is_busy or _metrics.setdefault(entry.scope.metric, entry) is not entry:
+        _steps.run(_open, entry)
 
 
 def retire_window(entry: Entry) -> Overlap:
@@ -349,22 +45,16 @@ def retire_window(entry: Entry) -> Overlap:
 
     Windows that open later still count, until `close_window`.
     """
-    now = time.perf_counter()
-    return _run_step(_retire, entry, now)
+    now = perf_counter()  # before another thread has to be waited for
+    overlaps: list[Overlap] = []
+    return overlaps[0] if _steps.run(_retire, entry, overlaps, now) else _overlap(entry, now)
 
 
 def close_window(entry: Entry) -> Overlap:
     """Close a window, and return which windows overlapped."""
-    now = time.perf_counter()
-    return _run_step(_close, entry, now)
-
-
-def _run_step(step: Callable[[Entry, list[Overlap], float], None], entry: Entry, now: float) -> Overlap:
+    now = perf_counter()
     overlaps: list[Overlap] = []
-    if not _steps.run(step, entry, overlaps, now):
-        # Another step of this thread is interrupted, and nothing else can change the registry now.
-        return _overlap(entry, now)
-    return overlaps[0]
+    return overlaps[0] if _steps.run(_close, entry, overlaps, now) else _overlap(entry, now)
 
 
 # Steps, which run one at a time ---------------------------------------------------------------------------
@@ -375,31 +65,30 @@ def _open(entry: Entry) -> None:
     registered = _metrics.setdefault(name, entry)
     if registered is entry:
         return
-    metric = registered if isinstance(registered, _Metric) else _metric_of(registered)
+    metric = registered if isinstance(registered, Metric) else _metric_of(registered)
     _seat(entry, metric)
 
 
-def _metric_of(only: Entry) -> _Metric:
+def _metric_of(only: Entry) -> Metric:
     """Count a window that was alone so far."""
-    metric = _Metric()
+    metric = Metric()
     _seat(only, metric)
     _metrics[only.scope.metric] = metric
     return metric
 
 
-def _seat(entry: Entry, metric: _Metric) -> None:
+def _seat(entry: Entry, metric: Metric) -> None:
+    group = _group_of(entry.scope, metric)
+    if entry.scope.above or group.folders is not None:
+        group = _group_by_folders(entry, metric, group)
     scope = entry.scope
-    names = (scope.names, scope.known)
-    group = metric.groups.get(names)
-    if group is None:
-        group = metric.groups[names] = _Group()
-    seat = entry.seat = _Seat(metric, group)
+    seat = entry.seat = Seat(metric, group)
     room = group.room_of(scope)
     met, met_writers = _count_open(entry, seat, room)
     metric.members.add(entry)
     if room is None:
         group.places[scope.places] = entry
-    elif not isinstance(room, _Group):
+    elif not isinstance(room, Group):
         place = _place_of(room, group) if isinstance(room, Entry) else room
         place.members.add(entry)
         place.add(entry)
@@ -412,9 +101,38 @@ def _seat(entry: Entry, metric: _Metric) -> None:
     seat.passed_writers += arrived_writers - met_writers
 
 
-def _place_of(only: Entry, group: _Group) -> _Place:
+def _group_of(scope: Scope, metric: Metric) -> Group:
+    names = (scope.names, scope.known)
+    group = metric.groups.get(names)
+    if group is None:
+        group = metric.groups[names] = Group()
+    return group
+
+
+def _group_by_folders(entry: Entry, metric: Metric, group: Group) -> Group:
+    """Return the group of a window among paths.
+
+    If a path holds that of another window, or lies in it, its argument no longer tells the two apart. The
+    later window then counts as one that may be anywhere.
+    """
+    folders = group.folders
+    if folders is None:
+        folders = Folders()
+        for other in metric.members:
+            if other.seat is not None and other.seat.group is group:
+                folders.add(other)
+        group.folders = folders
+    names = folders.names_of(entry.scope, lineage(entry.tag))
+    if names:
+        entry.scope = entry.scope.without(names)
+        return _group_of(entry.scope, metric)
+    folders.add(entry)
+    return group
+
+
+def _place_of(only: Entry, group: Group) -> Place:
     """Count a window that was alone so far in its place."""
-    place = _Place()
+    place = Place()
     place.members.add(only)
     place.add(only)
     group.places[only.scope.places] = place
@@ -431,14 +149,14 @@ def _retire(entry: Entry, overlaps: list[Overlap], now: float) -> None:
         _count_above(entry, seat)
         room = seat.group.room_of(entry.scope)
         for each in (seat.group, seat.metric, _place_of(entry, seat.group) if room is entry else room):
-            if isinstance(each, _Counted):
+            if isinstance(each, Windows):
                 each.close(entry)
         seat.metric.retired[entry.tag.id] = entry
 
 
-def _count_above(entry: Entry, seat: _Seat) -> None:
+def _count_above(entry: Entry, seat: Seat) -> None:
     """Count open ancestors from now on, because later reads see what they write."""
-    known = map(seat.metric.runs.get, set(_lineage(entry.tag)) - {entry.tag.id})
+    known = map(seat.metric.runs.get, set(lineage(entry.tag)) - {entry.tag.id})
     seat.above = [run for run in known if run is not None and entry.scope.may_meet(run.scope)]
     seat.passed -= len(seat.above)
     seat.passed_writers -= sum(run.writes for run in seat.above)
@@ -461,11 +179,13 @@ def _close(entry: Entry, overlaps: list[Overlap], now: float) -> None:
     if metric.retired.get(entry.tag.id) is entry:
         del metric.retired[entry.tag.id]
     room = group.room_of(scope)
-    if isinstance(room, _Place):
+    if isinstance(room, Place):
         room.close(entry)
         room.members.discard(entry)
-    if room is entry or (isinstance(room, _Place) and not room.members):
+    if room is entry or (isinstance(room, Place) and not room.members):
         del group.places[scope.places]
+    if group.folders is not None:
+        group.folders.discard(entry)
     # An empty group is kept, as it knows the names of who was there. There are as many as ways to bind names.
     group.close(entry)
     metric.close(entry)
@@ -480,15 +200,15 @@ def _close(entry: Entry, overlaps: list[Overlap], now: float) -> None:
 # Overlaps --------------------------------------------------------------------------------------------------
 
 
-def _count_open(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[int, int]:
+def _count_open(entry: Entry, seat: Seat, room: Entry | Room | None) -> tuple[int, int]:
     """Return how many runs and writers are open already, without its ancestors."""
     metric, group, scope = seat.metric, seat.group, entry.scope
     met, met_writers = len(metric.runs) - len(group.runs), len(metric.writers) - len(group.writers)
-    if isinstance(room, _Room):
+    if isinstance(room, Room):
         met, met_writers = met + len(room.runs), met_writers + len(room.writers)
     elif room is not None:
         met, met_writers = met + 1, met_writers + room.writes
-    line, all_write = _lineage(entry.tag), met == met_writers
+    line, all_write = lineage(entry.tag), met == met_writers
     for tag in line:
         ancestor = metric.runs.get(tag)
         if ancestor is not None and scope.may_meet(ancestor.scope):
@@ -510,6 +230,10 @@ def _count_open(entry: Entry, seat: _Seat, room: Entry | _Room | None) -> tuple[
 
 
 def _overlap(entry: Entry, now: float) -> Overlap:
+    """Return the windows that overlapped one until now.
+
+    It is called within a step: its own, or an interrupted one of this thread. No other thread can take one.
+    """
     seat = entry.seat
     if seat is None:
         return ALONE if _metrics.get(entry.scope.metric) is entry else _search_overlap(entry, now)
@@ -518,7 +242,7 @@ def _overlap(entry: Entry, now: float) -> Overlap:
     if runs <= 0:
         return ALONE
     rooms = _rooms_of(seat, seat.group.room_of(entry.scope))
-    rival_names = _RivalNames(
+    rival_names = RivalNames(
         entry,
         now,
         seat.met_writers,
@@ -531,14 +255,14 @@ def _overlap(entry: Entry, now: float) -> Overlap:
     return Overlap(writers, runs, above_writers, above, rival_names)
 
 
-def _count_arrived(entry: Entry, seat: _Seat) -> tuple[int, int]:
+def _count_arrived(entry: Entry, seat: Seat) -> tuple[int, int]:
     """Return how many runs and writers in its reach have arrived, itself included."""
     metric, group = seat.metric, seat.group
     room = group.room_of(entry.scope)
     if room is group:
         return metric.arrived, metric.arrived_writers
     same, same_writers = (
-        (room.arrived, room.arrived_writers) if isinstance(room, _Room) else (1, int(entry.writes))
+        (room.arrived, room.arrived_writers) if isinstance(room, Room) else (1, int(entry.writes))
     )
     return (
         metric.arrived - group.arrived + same,
@@ -554,36 +278,25 @@ def _search_overlap(entry: Entry, now: float) -> Overlap:
     registered = _metrics.get(entry.scope.metric)
     known: Collection[Entry] = ()
     if registered is not None:
-        known = registered.runs.values() if isinstance(registered, _Metric) else (registered,)
-    line = _lineage(entry.tag)
-    runs = [other for other in known if other.tag.id not in line and entry.scope.may_meet(other.scope)]
+        known = registered.runs.values() if isinstance(registered, Metric) else (registered,)
+    line = lineage(entry.tag)
+    scope = entry.scope
+    runs = [
+        other
+        for other in known
+        if other.tag.id not in line and (scope.may_meet(other.scope) or scope.holds_or_lies_in(other.scope))
+    ]
     writers = [other for other in runs if other.writes]
-    return Overlap(len(writers), len(runs), rival_names=_RivalNames(entry, now, writers, runs, (), ()))
+    return Overlap(len(writers), len(runs), rival_names=RivalNames(entry, now, writers, runs, (), ()))
 
 
-def _lineage(tag: CausalTag) -> Collection[str]:
-    """Return the tag of a run and the known tags above it."""
-    # Its own tag too: a window that was handed over may be open twice. Parent and root are known by name even
-    # where the run between is another process's.
-    if tag.parent_id is None:
-        return (tag.id,) if tag.root_id == tag.id else (tag.id, tag.root_id)
-    line = {tag.root_id}
-    run: CausalTag | None = tag
-    while run is not None:
-        line.add(run.id)
-        if run.parent_id is not None:
-            line.add(run.parent_id)
-        run = run.parent
-    return line
-
-
-def _rooms_of(seat: _Seat, room: Entry | _Room | None) -> list[_Room]:
+def _rooms_of(seat: Seat, room: Entry | Room | None) -> list[Room]:
     """Return the rooms of windows that may overlap: its own, and other bound names."""
     groups = seat.metric.groups
-    rooms: list[_Room] = (
+    rooms: list[Room] = (
         [] if len(groups) == 1 else [each for each in groups.values() if each is not seat.group]
     )
-    if isinstance(room, _Room):
+    if isinstance(room, Room):
         rooms.insert(0, room)
     return rooms
 
@@ -594,20 +307,6 @@ def _newest(rooms: Iterable[dict[str, Entry]], most: int) -> list[Entry]:
     for known in rooms:
         newest += islice(reversed(known.values()), most)
     return newest
-
-
-def _describe_doubt(own: Scope, other: Scope) -> str:
-    """Return why two scopes that are not equal may be the same, or ""."""
-    if own.names != other.names:
-        return f"its scope names {_join(other.names)} where this one names {_join(own.names)}"
-    unknown = own.unknown or other.unknown
-    if unknown:
-        return f"the place of {' and '.join(unknown)} cannot be told and may be any; name an id or a path"
-    return ""
-
-
-def _join(names: tuple[str, ...]) -> str:
-    return ", ".join(names) or "no argument"
 
 
 @on_reset

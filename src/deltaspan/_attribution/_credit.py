@@ -100,14 +100,14 @@ def credit_problem_beside_others(
     if verdict.outcome == "inconclusive":
         return None
     rest: Any = expectation.ignored.leave_out(delta.credited(claimed))
-    harm = rest.unsigned
+    collateral = rest.unsigned
     signed = without_unsigned(rest)
-    if harm.changed or claimed.changed:
+    if collateral.changed or claimed.changed:
         passed = verdict.outcome == "pass"
         if rival is None and not passed:
             return None
         if rival is not None and (passed or expectation.judge(signed, *states).outcome == "pass"):
-            happened = collateral_words(merged(harm, claimed))
+            happened = collateral_words(merged(collateral, claimed))
             return (
                 f"somebody {happened}, and nobody signed that: this action may have done it, or {rival}; "
                 f"let all "
@@ -153,12 +153,12 @@ def _problem_of_pass(
 def _problem_of_fail(
     expectation: ChangeExpectation | NoChange, delta: TaggedDelta, states: States, both: str
 ) -> str | None:
-    if isinstance(expectation, NoChange) or not expectation.starts(states[0]):
+    if isinstance(expectation, NoChange) or not expectation.has_start(states[0]):
         return None
     unattributable, movement, ends = delta.unattributable, expectation.movement, expectation.end is not UNREAD
     if not (ends or unattributable.changed) or not might_hold(movement, delta, states):
         return None
-    if ends and not expectation.arrives(states[1]):
+    if ends and not expectation.has_end(states[1]):
         return (
             _problem_of_end(expectation, delta, both) if _might_end(expectation, delta, states[0]) else None
         )

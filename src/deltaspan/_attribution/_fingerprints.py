@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from enum import Enum
 from hashlib import blake2b
 from pathlib import PurePath
-from types import MappingProxyType
 from typing import Any, Final
 
 from deltaspan._state import Unwritable, canonical, encode
-from deltaspan._state.snapshot import Unfreezable, freeze
+from deltaspan._state.snapshot import MAPPINGS, Unfreezable, freeze
 
 __all__ = ["fingerprint"]
 
@@ -51,7 +50,7 @@ def _contents(row: Any) -> Any:
 
 def _encode(value: Any) -> Any:
     """Return a frozen value as JSON, whatever the order of its members."""
-    if isinstance(value, MappingProxyType):
+    if type(value) in MAPPINGS:
         return {"mapping": _sort([_encode(key), _encode(item)] for key, item in value.items())}
     if isinstance(value, frozenset):
         return {"frozenset": _sort(map(_encode, value))}

@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any, Final, NoReturn
 
 from deltaspan._attribution._lock_threads import LockThread
-from deltaspan._attribution._places import place_of
+from deltaspan._attribution._places import text_of
 from deltaspan._callables import Bound
 from deltaspan._guard import describe, guarded
 from deltaspan._interrupts import let_through
@@ -63,9 +63,9 @@ class LockSource:
 
 
 def _argument_key(argument: Any) -> Hashable:
-    place = place_of(argument)
+    text = text_of(argument)
     # An object that does not tell its place is the same one at least.
-    return (id(type(argument)), id(argument)) if place is None else place
+    return (id(type(argument)), id(argument)) if text is None else text
 
 
 _holders: Final[dict[str, set[Hashable]]] = {}

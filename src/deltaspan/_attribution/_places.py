@@ -2,8 +2,8 @@
 
 `7` and `"7"` are one place.
 
-Arguments that may name the same place have the same text. Two with different texts are apart. An argument
-that does not tell its place has no text, and may be any place.
+Arguments that may name the same place have the same text. Two with different texts are apart, unless one is
+a folder of the other. An argument that may name any place, or several, has a doubt instead of a text.
 
 An object may be asked for its own text here, so no lock may be held by the caller.
 """
@@ -13,28 +13,34 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, Final
-from unicodedata import normalize
+from unicodedata import combining, normalize
 from uuid import UUID
 
 from deltaspan._batches import ReadBatch, current_batch
+from deltaspan._guard import class_name
 from deltaspan._interrupts import let_through
 from deltaspan._state.snapshot import fields_of, is_record
 
-__all__ = ["place_of"]
+__all__ = ["Doubt", "folders_above", "place_of", "text_of"]
 
 _MOST_NODES: Final = 100_000
 _MOST_DEPTH: Final = 50
 _LONGEST_TEXT: Final = 200
 """Longer texts are kept as digests."""
+_MOST_BITS: Final = 10_000
+"""Python writes larger integers in hexadecimal only."""
+_MOST_FOLDERS: Final = 64
+"""The deepest path whose folders are compared."""
 
 _UUID: Final = re.compile(
     r"(?:urn:uuid:)?\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?",
@@ -50,19 +56,51 @@ _Sequences: Final = (list, tuple, Sequence)
 _Sets: Final = (set, frozenset, AbstractSet)
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """The reason for which the place of an argument is not known.
+
+    Attributes:
+        words: the predicate of a sentence whose subject is the place of the argument.
+        is_broken: whether a method of the argument raised. Nothing is then known of the whole scope.
+    """
+
+    words: str
+    is_broken: bool = False
+
+
+_ANY: Final = Doubt("cannot be told and may be any; name an id or a path")
+_SEVERAL: Final = Doubt("may be several; name one id or path")
+_OF_FIELDS: Final = Doubt("may be told by any of its fields; name the one that tells it")
+_HOLDS_RELATIVE: Final = Doubt(
+    "is the working directory or a folder above it, which holds all relative paths; name one below it"
+)
+
+
 class _Unplaced(Exception):
-    """An argument does not tell its place."""
+    """An argument does not tell its place.
+
+    Args:
+        doubt: the reason.
+    """
+
+    def __init__(self, doubt: Doubt = _ANY) -> None:
+        super().__init__(doubt)
+        self.doubt = doubt
 
 
-def place_of(argument: Any) -> str | None:
+def place_of(argument: Any) -> str | Doubt:
     """Return the canonical text of the place that an argument names.
+
+    Case and accents are left out, because many databases and file systems compare without them.
 
     Args:
         argument: what an action was called with.
 
     Returns:
-        A text that arguments of the same place share, or None if the argument may be any place: None itself,
-        an object that has nothing but its identity, and one whose `__eq__`, `__hash__` or `__str__` raises.
+        A text that arguments of the same place share, or a Doubt. Any place may be meant by None, and by an
+        object that has nothing but its identity. Several are meant by a collection, by a record with more
+        than one field, and by the working directory and the folders above it.
 
     Raises:
         BaseException: an interrupt that arrived meanwhile.
@@ -72,6 +110,8 @@ def place_of(argument: Any) -> str | None:
         True
         >>> place_of("acme") == place_of("other")
         False
+        >>> place_of([1, 2])
+        Doubt(words='may be several; name one id or path', is_broken=False)
     """
     kind = type(argument)
     try:
@@ -80,43 +120,117 @@ def place_of(argument: Any) -> str | None:
         elif kind is int:
             text = _of_int(argument)
         elif argument is None:
-            return None
+            return _ANY
         else:
-            text = _asked(argument)
-        if len(text) > _LONGEST_TEXT:
-            return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return text
+            text = _ask(argument, one_place=True)
+        return _fold(text)
+    except _Unplaced as unplaced:
+        return unplaced.doubt
+    except BaseException as error:  # an object may raise what it likes
+        let_through(error)
+        return Doubt(
+            f"cannot be told and may be any, because a method of it raised {class_name(type(error))}",
+            is_broken=True,
+        )
+
+
+def text_of(argument: Any) -> str | None:
+    """Return a text that equal arguments share, collections included.
+
+    Args:
+        argument: what an action was called with.
+
+    Returns:
+        The text, or None if an argument does not tell it, as an object that has nothing but its identity.
+
+    Raises:
+        BaseException: an interrupt that arrived meanwhile.
+    """
+    try:
+        return None if argument is None else _shorten(_ask(argument, one_place=False))
     except BaseException as error:  # an object may raise what it likes
         let_through(error)
         return None
 
 
-def _asked(argument: Any) -> str:
+def folders_above(place: str) -> tuple[str, ...]:
+    """Return the folders above a path, the outermost first.
+
+    A place that is not a path has none.
+
+    Example:
+        >>> folders_above("/srv/a/b"), folders_above("acme")
+        (('/srv', '/srv/a'), ())
+    """
+    if "/" not in place:
+        return ()
+    return tuple(place[:at] for at, character in enumerate(place) if character == "/" and at)
+
+
+def _fold(text: str) -> str:
+    """Return the text without case and accents, and in short.
+
+    Raises:
+        _Unplaced: the place holds others, or it has too many folders to compare.
+    """
+    if not text.isascii():
+        text = "".join(character for character in normalize("NFKD", text) if not combining(character))
+        text = text.casefold()
+    else:
+        text = text.lower()
+    if "/" not in text:
+        if text in {".", ".."}:  # the latter if the working directory is gone
+            raise _Unplaced(_HOLDS_RELATIVE)
+        return _shorten(text)
+    if text == "/" or text.startswith("../") or f"{_working_folder()}/".lower().startswith(f"{text}/"):
+        raise _Unplaced(_HOLDS_RELATIVE)
+    if text.count("/") > _MOST_FOLDERS:
+        raise _Unplaced
+    return text
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _ask(argument: Any, *, one_place: bool) -> str:
     # A method of the argument does not belong to the run: an action that it calls is not verified.
     token = current_batch.set(ReadBatch())
     try:
-        return _Walk().text(argument, 0)
+        return _Walk(one_place=one_place).text(argument, 0)
     finally:
         current_batch.reset(token)
 
 
 class _Walk:
-    """One argument with all that it holds, up to a limit."""
+    """One argument with all that it holds, up to a limit.
 
-    __slots__ = ("_left",)
+    Args:
+        one_place: whether an argument that may name several places has no text.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_left", "_one_place")
+
+    def __init__(self, *, one_place: bool) -> None:
         self._left = _MOST_NODES
+        self._one_place = one_place
 
     def text(self, value: Any, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of types
         self._left -= 1
         if self._left < 0 or depth > _MOST_DEPTH:
             raise _Unplaced
         if value is None:
+            if self._one_place:
+                raise _Unplaced
             return _NONE
         # The base's own method, so that a subclass of a plain type runs no code of its own.
         if isinstance(value, Enum):
-            return self.text(value._value_, depth + 1)
+            if self._one_place and isinstance(value, Flag):
+                raise _Unplaced(_SEVERAL)
+            # A member is one place, whatever its value is made of.
+            return _Walk(one_place=False).text(value._value_, depth + 1)
         if isinstance(value, str):
             return _of_text(str.__str__(value))
         if isinstance(value, int):
@@ -141,12 +255,16 @@ class _Walk:
         if isinstance(value, PurePath | os.PathLike):
             path = os.fspath(value)
             return _of_text(path if isinstance(path, str) else os.fsdecode(path))
+        if self._one_place and isinstance(value, range | re.Pattern):
+            raise _Unplaced(_SEVERAL)
         if isinstance(value, range | re.Pattern):
             return repr(value) if isinstance(value, range) else self.text(value.pattern, depth + 1)
         return self._of_object(value, depth)
 
     def _of_object(self, value: Any, depth: int) -> str:
         kind = type(value)
+        if self._one_place and isinstance(value, Container):
+            raise _Unplaced(_SEVERAL)
         if isinstance(value, _Mappings):
             items = dict.items(value) if isinstance(value, dict) else dict(value).items()
             return self._of_pairs(items, depth)
@@ -169,15 +287,28 @@ class _Walk:
         if _shows_text(kind):
             return _of_text(str(value))
         if hasattr(kind, "__struct_fields__"):  # msgspec
-            return self._of_pairs([(name, getattr(value, name)) for name in kind.__struct_fields__], depth)
+            return self._of_members({name: getattr(value, name) for name in kind.__struct_fields__}, depth)
         if _is_generated(getattr(kind, "__eq__", None)) or _is_pydantic(kind):
             return self._of_fields(value, kind, depth)
         # Equality of its own may see less than the fields: two that are equal share their hash at least.
         if _definer(kind, "__hash__") is not object and kind.__hash__ is not None:
             return f"\0hash:{hash(value)}"
         if is_record(kind):
+            if self._one_place:  # its fields are declared nowhere
+                raise _Unplaced(_OF_FIELDS)
             return self._of_fields(value, kind, depth)
         raise _Unplaced
+
+    def _of_members(self, fields: Mapping[Any, Any], depth: int) -> str:
+        """Return the text of a record.
+
+        In the search for one place it is that of its only field.
+        """
+        if not self._one_place:
+            return self._of_pairs(fields.items(), depth)
+        if len(fields) != 1:
+            raise _Unplaced(_OF_FIELDS)
+        return self.text(next(iter(fields.values())), depth + 1)
 
     def _of_fields(self, value: Any, kind: type, depth: int) -> str:
         compared = _compared(kind)
@@ -187,7 +318,7 @@ class _Walk:
             fields = fields_of(value)
         if len(fields) == 1 and "root" in fields and _is_pydantic(kind):  # a RootModel is what it wraps
             return self.text(fields["root"], depth + 1)
-        return self._of_pairs(fields.items(), depth)
+        return self._of_members(fields, depth)
 
     def _of_pairs(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> str:
         members = sorted(self._member(key, depth) + self._member(item, depth) for key, item in pairs)
@@ -267,6 +398,8 @@ def _of_text(text: str) -> str:  # noqa: PLR0911 - a table of what a text may be
 
 
 def _of_int(number: int) -> str:
+    if number.bit_length() > _MOST_BITS:
+        return f"\0int:{number:x}"
     text = str(number)
     return text if len(text) < _UUID_LENGTH else _of_text(text)
 
@@ -293,9 +426,8 @@ def _of_path(text: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = _plain(os.path.expanduser(path))  # noqa: PTH111 - a Path drops what is left of an URL
     if path.startswith(("/", "..")):
-        try:
-            here = _plain(os.getcwd())  # noqa: PTH109 - likewise
-        except OSError:  # the directory is gone
+        here = _working_folder()
+        if not here:
             return path
         path = _plain(os.path.join(here, path))  # noqa: PTH118 - likewise
         if path == here:
@@ -303,6 +435,14 @@ def _of_path(text: str) -> str:
         path = path.removeprefix(f"{here}/")
     # What is left of a relative path may read as a plain name, a number or an id.
     return path if "/" in path or path in {".", "..", "~"} else _of_text(path)
+
+
+def _working_folder() -> str:
+    """Return the working directory, or nothing if it is gone."""
+    try:
+        return _plain(os.getcwd())  # noqa: PTH109 - a Path drops what is left of an URL
+    except OSError:
+        return ""
 
 
 def _plain(path: str) -> str:

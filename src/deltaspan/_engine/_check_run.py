@@ -136,7 +136,7 @@ class CheckRun:
         A check that is sampled out has a window too: its action writes all the same.
         """
         plan, tag = self.plan, self.call.tag
-        self._entry = Entry(plan.scope(self.call.values), action, tag, writes=plan.claims_change)
+        self._entry = Entry(plan.scope(self.call.values), action, tag, plan.claims_change)
         open_window(self._entry)
         if plan.is_tagged and self.early_verdict is None:
             self.tracker = DescendantTracker(tag.id, self.descendants, root=tag.root_id, above=tag.above)

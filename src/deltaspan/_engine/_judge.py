@@ -7,6 +7,7 @@ from typing import Any, Final, TypeGuard
 
 from deltaspan._attribution import ALONE, Overlap, Rival, credit_problem, credit_problem_beside_others
 from deltaspan._attribution_kinds import ATTRIBUTION_KINDS, choose_attribution
+from deltaspan._callables import Bound
 from deltaspan._engine._call import Ending
 from deltaspan._engine._check_run import CheckRun
 from deltaspan._engine._plan import RESULT, CheckPlan
@@ -14,7 +15,7 @@ from deltaspan._guard import EXHAUSTED, class_name, describe
 from deltaspan._interrupts import let_through
 from deltaspan._reports import CheckReport, HintedExpectation
 from deltaspan._state.diff import Delta, TaggedDelta, difference, split, without_contents
-from deltaspan._state.render import kinds, transition
+from deltaspan._state.render import describe_kinds, transition
 from deltaspan._state.snapshot import Unfreezable
 from deltaspan._verdicts import (
     OBSERVED,
@@ -31,15 +32,15 @@ from deltaspan.expectations import (
     PRE_STATE,
     BoundPredicate,
     ChangeExpectation,
+    Computed,
     Expectation,
     NoChange,
+    Operand,
+    Predicate,
     States,
-    has_operand,
-    is_predicate,
-    predicate_name,
+    collect_patterns,
     read_own_generator,
     removals_of_others,
-    with_operands,
 )
 from deltaspan.typing import Attribution, Reason
 
@@ -172,8 +173,11 @@ def _resolve(check: CheckRun, ending: Ending, pre_state: Any) -> Expectation:
         expectation = NoChange(expectation.ignored, cause)
     if not plan.computed:
         return expectation
-    operands = _operands(plan, expectation, pre_state, ending.values(check.call), ending.result)
-    return with_operands(expectation, operands) if operands else expectation
+    known = {**ending.values(check.call), PRE_STATE: pre_state}
+    if ending.result is not UNREAD:
+        known[RESULT] = ending.result
+    with collect_patterns():
+        return expectation.resolve(_RunValues(plan, known))
 
 
 def _delta_of(check: CheckRun) -> Delta:
@@ -245,7 +249,7 @@ def _judge_rows(
     """
     attribution = plan.attribution
     if not isinstance(delta, TaggedDelta):
-        both = kinds(*states)
+        both = describe_kinds(*states)
         note = f"the two states are not both of tagged rows ({both}); read them with the same tagged() probe"
         return delta, inconclusive("incomparable", note), attribution
     if _keeps_others(expectation):
@@ -289,25 +293,34 @@ def _writer_beside(overlap: Overlap) -> str:
     return f"{_describe_rival(rival)}, which had a window of the same scope open for {duration} of this one"
 
 
-def _operands(
-    plan: CheckPlan, expectation: Expectation, pre_state: Any, values: Mapping[str, Any], result: Any
-) -> dict[str, Any]:
-    """Return the computed operands of an expectation, by path."""
-    known = {**values, PRE_STATE: pre_state}
-    if result is not UNREAD:
-        known[RESULT] = result
-    operands: dict[str, Any] = {}
-    for path, bound in plan.computed:
-        if not has_operand(expectation, path):
-            continue  # it belongs to a claim that does not apply, because the action raised
-        if RESULT in bound.names and result is UNREAD:
+class _RunValues:
+    """The values that one run has for the operands of its expectation.
+
+    Args:
+        plan: the check, whose operands are bound to callables.
+        known: name → value of everything that the callables may name.
+    """
+
+    __slots__ = ("_known", "_plan")
+
+    def __init__(self, plan: CheckPlan, known: Mapping[str, Any]) -> None:
+        self._plan = plan
+        self._known = known
+
+    def compute(self, operand: Computed) -> object:
+        bound = self._bound(operand)
+        return read_own_generator(bound.call(self._known), bound.function)
+
+    def bind(self, predicate: Predicate) -> BoundPredicate:
+        bound = self._bound(predicate)
+        named = {name: self._known[name] for name in bound.names if name in self._known}
+        return BoundPredicate(bound.call, named, bound.names, predicate.name)
+
+    def _bound(self, operand: Operand) -> Bound:
+        bound = next(bound for each, bound in self._plan.computed if each is operand)
+        if RESULT in bound.names and RESULT not in self._known:
             raise LookupError("it names 'result', and this window was given none; use verify(result=...)")
-        if is_predicate(path):
-            named = {name: known[name] for name in bound.names if name in known}
-            operands[path] = BoundPredicate(bound.call, named, bound.names, predicate_name(bound.function))
-        else:
-            operands[path] = read_own_generator(bound.call(known), bound.function)
-    return operands
+        return bound
 
 
 def _needs_attribution(plan: CheckPlan, expectation: Expectation, verdict: Verdict) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, get_args
 
-from deltaspan._attribution import LockSource, Scope, Tagged, place_of
+from deltaspan._attribution import Doubt, LockSource, Scope, Tagged, folders_above, place_of
 from deltaspan._attribution_kinds import choose_attribution
 from deltaspan._callables import ArgumentReader, Bound, bind, check_no_shadowing, is_async
 from deltaspan._config import settings
@@ -38,9 +38,9 @@ from deltaspan.expectations import (
     MemberTemplate,
     NoChange,
     NoClaim,
-    computed_operands,
+    Operand,
+    Predicate,
     is_of_numbers,
-    is_predicate,
 )
 from deltaspan.typing import Attribution, Contention, Policy, ReportHook
 
@@ -108,7 +108,7 @@ class CheckPlan:
         check: the check as it was written.
         options: the options of its action.
         probe: the probe, with the arguments that it names.
-        computed: path of each computed operand of the expectation, and the callable that computes it.
+        computed: each operand of the expectation that a run fills in, and its callable.
         lock: where its lock comes from.
         limit: keeps its reads from holding up the action. None for reads on the thread of the action.
         attribution: why its delta may be credited to the action, as far as the definition tells.
@@ -123,7 +123,7 @@ class CheckPlan:
     check: Check[Any]
     options: Options
     probe: Bound
-    computed: tuple[tuple[str, Bound], ...]
+    computed: tuple[tuple[Operand, Bound], ...]
     lock: LockSource | None
     limit: ReadLimit | None
     attribution: Attribution
@@ -191,18 +191,22 @@ class CheckPlan:
         if not names:
             return self._bare_scope
         metric = self.check.metric
-        places = [place_of(values.get(name)) for name in names]
-        if None not in places:
-            return Scope(metric, names, names, tuple(places))
-        known = [(name, place) for name, place in zip(names, places, strict=True) if place is not None]
-        unknown = tuple(
-            f"{name} ({_describe(values.get(name))})"
-            for name, place in zip(names, places, strict=True)
-            if place is None
-        )
-        return Scope(
-            metric, names, tuple(name for name, _ in known), tuple(place for _, place in known), unknown
-        )
+        known: list[str] = []
+        places: list[str] = []
+        unknown: list[str] = []
+        is_broken = False
+        for name in names:
+            place = place_of(values.get(name))
+            if not isinstance(place, Doubt):
+                known.append(name)
+                places.append(place)
+                continue
+            unknown.append(f"the place of {name} ({_describe(values.get(name))}) {place.words}")
+            is_broken = is_broken or place.is_broken
+        if is_broken:
+            return Scope(metric, names, unknown=tuple(unknown))
+        above = tuple(map(folders_above, places)) if any("/" in place for place in places) else ()
+        return Scope(metric, names, tuple(known), tuple(places), tuple(unknown), above)
 
 
 def _describe(argument: Any) -> str:
@@ -373,14 +377,14 @@ def _plan_check(
     if pruning is not None:
         probe = replace(probe, freeze=partial(freeze, pruning=pruning))
     computed = tuple(
-        (path, _bound(call, f"{_role(path, call)} of {owner}", parameters, _offered(path, call, more)))
-        for path, call in computed_operands(check.expectation)
+        (each, _bound(each.function, f"{_role(each)} of {owner}", parameters, _offered(each, more)))
+        for each in check.expectation.operands
     )
-    for path, bound in computed:
-        role = f"{_role(path, bound.function)} of {owner}"
+    for operand, bound in computed:
+        role = f"{_role(operand)} of {owner}"
         if bound.is_async:
             raise DefinitionTypeError(f"{role} is async; compute it without waiting")
-        _check_has_baseline(path, bound, role)
+        _check_has_baseline(operand, bound, role)
     unscoped = {CAUSAL_TAG, *_RECEIVERS, *unscoped_names(check.probe)}
     scope_names = tuple(sorted(name for name in probe.names if name not in unscoped))
     modifiers = check.modifiers
@@ -420,28 +424,31 @@ def _lock_source(lock: Any, owner: str, parameters: Collection[str]) -> LockSour
     return LockSource(None, computed)
 
 
-def _role(path: str, call: Callable[..., Any]) -> str:
-    if isinstance(call, MemberTemplate):
-        return f"the member {call!r}"
-    return "the predicate" if is_predicate(path) else f"the expected value ({path})"
+def _role(operand: Operand) -> str:
+    if isinstance(operand, Predicate):
+        return "the predicate"
+    if isinstance(operand.function, MemberTemplate):
+        return f"the member {operand.function!r}"
+    return f"the expected value in .{operand.word}(...)"
 
 
-def _check_has_baseline(path: str, bound: Bound, role: str) -> None:
+def _check_has_baseline(operand: Operand, bound: Bound, role: str) -> None:
     """Check that a predicate names the baseline of members only if they have one."""
-    word, _, operand = path.removeprefix("movement.").partition(".")
-    if operand == "where" and word != "modifying" and BEFORE in bound.names:
+    if not isinstance(operand, Predicate) or not operand.is_of_entry or operand.word == "modifying":
+        return
+    if BEFORE in bound.names:
         raise DefinitionTypeError(
-            f"{role} names {BEFORE!r}, which {word}(where=...) does not have; name 'member', or 'key' and "
-            f"'value' of a mapping, or use modifying(where=...)"
+            f"{role} names {BEFORE!r}, which {operand.word}(where=...) does not have; name 'member', or "
+            f"'key' and 'value' of a mapping, or use modifying(where=...)"
         )
 
 
-def _offered(path: str, call: Callable[..., Any], more: tuple[str, ...]) -> tuple[str, ...]:
-    if isinstance(call, MemberTemplate):
+def _offered(operand: Operand, more: tuple[str, ...]) -> tuple[str, ...]:
+    if isinstance(operand, Predicate):
+        return (*(_FOR_WHERE if operand.is_of_entry else _FOR_PREDICATES), *more)
+    if isinstance(operand.function, MemberTemplate):
         return _FOR_PROBES  # a field stands for an argument, here as in a probe
-    if not is_predicate(path):
-        return (*_FOR_EXPECTED, *more)
-    return (*(_FOR_WHERE if path.endswith("where") else _FOR_PREDICATES), *more)
+    return (*_FOR_EXPECTED, *more)
 
 
 def _bound(

@@ -41,7 +41,7 @@ def report_check(check: CheckRun, ending: Ending) -> CheckReport:
         return _complete(check, report_unjudged(check, _UNDECIDED))
     report = _complete(check, judge(check, ending, overlap))
     kind = ATTRIBUTION_KINDS[plan.attribution]
-    if kind.includes_unverified_writers and plan.claims_change and report.passed:
+    if plan.claims_change and kind.includes_unverified_writers and report.verdict.outcome == "pass":
         warn_of_unverified_writers(plan.check.metric, plan.attribution)
     return report
 

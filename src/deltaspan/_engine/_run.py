@@ -43,7 +43,7 @@ from deltaspan._engine._deferred import defer, defer_async
 from deltaspan._engine._judge import judge
 from deltaspan._engine._plan import CAUSAL_TAG, Plan
 from deltaspan._engine._polling import Poll, poll, poll_async, poll_steps
-from deltaspan._engine._reads import Read, perform_together
+from deltaspan._engine._reads import perform_together
 from deltaspan._engine._report import report_abandoned, report_check
 from deltaspan._guard import guarded, log
 from deltaspan._process import current_process
@@ -209,7 +209,7 @@ class Run:
                 return
             error = self._failure_of(error)
         self._telemetry.end_action()
-        if self._is_deferrable(error):
+        if self._plan.options.deferred and not self._is_interrupted(error):
             self._defer(ended_at, error)
             return
         try:
@@ -251,14 +251,15 @@ class Run:
                 return
             error = self._failure_of(error)
         self._telemetry.end_action()
-        if self._is_deferrable(error) and (self._plan.first_async_metric is None or is_loop_running()):
+        can_defer = self._plan.options.deferred and not self._is_interrupted(error)
+        if can_defer and (self._plan.first_async_metric is None or is_loop_running()):
             await self._defer_async(ended_at, error)
             return
         try:
             if self._is_interrupted(error):
                 self._read_post_states(error)
             else:
-                await perform_together(self._new_post_reads(error))
+                await self._read_post_states_async()
                 if self._plan.is_polled:
                     await poll_async(self._polls(error, ended_at))
             self._conclude(error, ended_at)
@@ -394,16 +395,18 @@ class Run:
         self._telemetry.begin_action()
         self._action_started_at = perf_counter()
 
-    def _new_post_reads(self, error: BaseException | None) -> list[Read]:
+    def _read_post_states(self, error: BaseException | None) -> None:
         can_await = not self._is_interrupted(error)
         batch = ReadBatch()
-        return [
-            check.new_post_read(batch) for check in self._checks if check.is_readable(can_await=can_await)
-        ]
+        for check in self._checks:
+            if check.is_readable(can_await=can_await):
+                check.new_post_read(batch).perform()
 
-    def _read_post_states(self, error: BaseException | None) -> None:
-        for read in self._new_post_reads(error):
-            read.perform()
+    async def _read_post_states_async(self) -> None:
+        batch = ReadBatch()
+        await perform_together(
+            [check.new_post_read(batch) for check in self._checks if check.is_readable(can_await=True)]
+        )
 
     def _retire(self) -> None:
         """Let other windows open without contending with this run, whose verdict comes later."""
@@ -425,7 +428,7 @@ class Run:
         """Return the end of the action. Its claim is asked for once a run."""
         plan = self._plan
         yielded = self._yielded if plan.is_generator else None
-        ending = Ending(self.result, error, yielded, is_closed_early=self._is_closing and error is None)
+        ending = Ending(self.result, error, yielded, self._is_closing and error is None)
         if plan.claim is not None:
             if isinstance(self._claim, Unread):
                 self._claim = claim_of(plan.action, plan.claim, self._call, ending)
@@ -568,9 +571,6 @@ class Run:
 
     # Deferred --------------------------------------------------------------------------------------------
 
-    def _is_deferrable(self, error: BaseException | None) -> bool:
-        return self._plan.options.deferred and not self._is_interrupted(error)
-
     def _defer(self, ended_at: float, error: BaseException | None) -> None:
         """Let the caller go on once the post-states are read."""
         if self._plan.first_async_metric is None:
@@ -588,7 +588,7 @@ class Run:
     async def _defer_async(self, ended_at: float, error: BaseException | None) -> None:
         """Let the caller of an async action go on, as `_defer` does."""
         with self._ended_if_interrupted(ended_at, error):
-            await perform_together(self._new_post_reads(error))
+            await self._read_post_states_async()
             self._retire()
         self._let_caller_go_on(ended_at)
         with self._telemetry.reading():
@@ -613,7 +613,7 @@ class Run:
 
     async def _read_and_poll_async(self, error: BaseException | None, ended_at: float) -> None:
         try:
-            await perform_together(self._new_post_reads(error))
+            await self._read_post_states_async()
             self._retire()
             await poll_async(self._polls(error, ended_at))
         finally:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from deltaspan._guard import EXHAUSTED
 from deltaspan._reports._check import CheckReport
 from deltaspan._reports._hints import HintedExpectation
-from deltaspan._reports._redaction import describe_reason
+from deltaspan._reports._redaction import HELD, describe_reason
 from deltaspan._reports._serialized import SerializedCheck
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, ValueDelta
 from deltaspan._state.render import show, with_noun
@@ -86,6 +86,8 @@ def hide_content(report: CheckReport, *, claims_change: bool, has_computed_opera
         sentence = f"{sentence}; {report.expectation.hint}"
     is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
     value, changed = (None, False) if delta is None else (_outline_delta(delta), delta.changed)
+    if verdict.outcome == "pass" and not changed and not is_of_rows:
+        sentence = f"{sentence}; {HELD}"
     serialized = SerializedCheck(
         expected, value, sentence, changed, (HIDDEN, HIDDEN) if is_of_rows else None, report.origin
     )

@@ -14,9 +14,11 @@ from deltaspan._state.snapshot import freeze
 from deltaspan._verdicts import REASONS, UNREAD, Verdict
 from deltaspan.typing import Outcome
 
-__all__ = ["REDACTED", "describe_reason", "redact_report", "redact_state"]
+__all__ = ["HELD", "REDACTED", "describe_reason", "redact_report", "redact_state"]
 
 REDACTED: Final = "(redacted)"
+HELD: Final = "it was so already before the action"
+"""The clause for a pass without a change, which shows no state."""
 
 _IF_CHANGE_CLAIMED: Final[dict[tuple[Outcome, bool], str]] = {
     ("pass", True): "changed as expected",
@@ -48,12 +50,14 @@ def redact_report(report: CheckReport, by: Callable[[Any], Any], *, claims_chang
     """
     verdict = report.verdict
     changed = report.delta is not None and report.delta.changed
+    is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
     if verdict.outcome == "skipped":
         sentence = verdict.note
     else:
         outcome = _describe_outcome(report, claims_change=claims_change, changed=changed)
+        if verdict.outcome == "pass" and not changed and not is_of_rows:
+            outcome = f"{outcome}; {HELD}"
         sentence = f"{outcome}; its states are redacted"
-    is_of_rows = report.delta is not None and report.delta.others_and_untagged is not None
     parts = (REDACTED, REDACTED) if is_of_rows else None
     serialized = SerializedCheck(
         REDACTED, REDACTED, f"{report.metric} {sentence}", changed, parts, report.origin

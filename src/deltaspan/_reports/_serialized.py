@@ -7,10 +7,10 @@ other objects that do not pickle. A pickled report has their values and their se
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from deltaspan._state.diff import Delta
+from deltaspan._state.snapshot import MAPPINGS
 from deltaspan.typing import Origin
 
 __all__ = ["SerializedCheck", "to_plain_containers"]
@@ -55,7 +55,7 @@ def to_plain_containers(state: Any) -> Any:
     `freeze` restores it.
     """
     kind = type(state)
-    if kind is MappingProxyType:
+    if kind in MAPPINGS:
         return {key: to_plain_containers(value) for key, value in state.items()}
     if kind is tuple:
         return tuple(to_plain_containers(member) for member in state)

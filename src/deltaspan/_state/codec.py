@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +18,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from deltaspan._interrupts import let_through
-from deltaspan._state.snapshot import Array, Hidden, Path, class_of, make_array, make_record, structure_of
+from deltaspan._state.snapshot import Array, Hidden, Path, Record, make_array
 
 __all__ = ["Unreadable", "Unwritable", "canonical", "decode", "encode"]
 
@@ -142,14 +142,9 @@ def _pairs(value: Any, keys: tuple[object, ...]) -> list[Any]:
     return [[_encode(key, keys), _encode(item, (*keys, key))] for key, item in value.items()]
 
 
-def _frozen_pairs(value: Any, keys: tuple[object, ...]) -> Any:
-    name = class_of(value)
-    pairs = _pairs(value, keys)
-    if name is None:
-        return pairs
-    structure = structure_of(value)
-    described = {"record": name, "fields": pairs}
-    return described if structure is None else {**described, "structure": structure}
+def _record_parts(value: Record, keys: tuple[object, ...]) -> dict[str, Any]:
+    described = {"record": value.name, "fields": _pairs(value, keys)}
+    return described if value.structure is None else {**described, "structure": value.structure}
 
 
 def _array_parts(value: Array, keys: tuple[object, ...]) -> list[Any]:
@@ -196,7 +191,8 @@ _WRITERS: Final[dict[type, tuple[str, Callable[[Any, tuple[object, ...]], Any]]]
     timedelta: ("timedelta", _span),
     UUID: ("uuid", lambda value, _: str(value)),
     frozenset: ("frozenset", _members),
-    MappingProxyType: ("mapping", _frozen_pairs),
+    MappingProxyType: ("mapping", _pairs),
+    Record: ("mapping", _record_parts),
     Hidden: ("hidden", _hidden),
     Array: ("array", _array_parts),
     list: ("list", _in_order),
@@ -235,11 +231,11 @@ def _mapping(pairs: Any) -> dict[Any, Any]:
     return found
 
 
-def _frozen_mapping(written: Any) -> MappingProxyType[Any, Any]:
+def _frozen_mapping(written: Any) -> Mapping[Any, Any]:
     if isinstance(written, list):
         return MappingProxyType(_mapping(written))
     structure = written.get("structure")
-    return make_record(
+    return Record(
         _mapping(written["fields"]), str(written["record"]), None if structure is None else str(structure)
     )
 

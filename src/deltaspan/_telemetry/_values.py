@@ -6,10 +6,9 @@ Explanations quote states. If states do not leave in full, explanations do not l
 from __future__ import annotations
 
 from asyncio import CancelledError
+from collections.abc import Mapping, Sized
 from collections.abc import Set as AbstractSet
-from collections.abc import Sized
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from deltaspan import semconv
@@ -141,7 +140,7 @@ def _verdict(check: CheckReport) -> str:
 def _kind_of(state: object) -> str:
     if isinstance(state, Sized):
         kind = type(state).__name__
-        if isinstance(state, MappingProxyType):
+        if isinstance(state, Mapping):
             kind = "mapping"
         elif isinstance(state, AbstractSet):
             kind = "set"

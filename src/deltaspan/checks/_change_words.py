@@ -13,11 +13,13 @@ from deltaspan.checks._probe import call_text, source_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import (
     AnyMovement,
-    By,
+    ByAmount,
     ChangeExpectation,
+    Computed,
     Ignored,
     Movement,
     Pattern,
+    Predicate,
     Satisfying,
     SomeChange,
     has_pattern,
@@ -150,7 +152,7 @@ class ChangeWords(Check[S_co]):
             expected rows to satisfy 'only rows above 2 go', but it removed member 1 ({1, 2, 3} → {2, 3})
         """
         words = call_text("satisfying", predicate, description)
-        return self._with_movement(Satisfying(predicate, description), words)
+        return self._with_movement(Satisfying(Predicate(predicate), description), words)
 
     def ignoring(self: C, *patterns: object) -> C:
         """Leave keys, members or paths out entirely, before anything is judged.
@@ -177,7 +179,7 @@ class ChangeWords(Check[S_co]):
         """
         words = call_text("ignoring", *patterns)
         expectation = self._expectation
-        if is_of_numbers(expectation.movement) and not callable(_exact_amount(expectation.movement)):
+        if is_of_numbers(expectation.movement) and not _is_any_amount(expectation.movement):
             raise DefinitionValueError(
                 f"{self!r} expects a number, which has no members, so .{words} has nothing to leave out; "
                 f"remove one of them"
@@ -196,12 +198,14 @@ class ChangeWords(Check[S_co]):
         expectation = self._expectation
         earlier = expectation.movement
         if not isinstance(earlier, SomeChange | AnyMovement):
-            hint = ", or use by_between(low, high)" if _are_of_numbers(earlier, movement) else ""
+            hint = (
+                ", or use by_between(low, high)" if is_of_numbers(earlier) and is_of_numbers(movement) else ""
+            )
             raise DefinitionValueError(
                 f"{self!r} cannot be followed by .{words}: only one word can say how the state changes; "
                 f"keep one{hint}"
             )
-        if is_of_numbers(movement) and expectation.ignored.patterns and not callable(_exact_amount(movement)):
+        if is_of_numbers(movement) and expectation.ignored.patterns and not _is_any_amount(movement):
             raise DefinitionValueError(
                 f"{self!r} leaves members out, but .{words} expects a number, which has no members; remove "
                 f"one of them"
@@ -228,7 +232,7 @@ def _check_beside_keeping(check: Check[Any], expectation: ChangeExpectation, wor
             f".keeping_others() separates the action's rows from those of others; say "
             f"which rows it changes, as .adding(...) does"
         )
-    if getattr(expectation.movement, "others", False):
+    if expectation.movement.allows_others:
         raise DefinitionValueError(
             f"{check!r} cannot be followed by .{words}: .allowing_others() and .keeping_others() contradict "
             f"each other; keep one"
@@ -236,13 +240,13 @@ def _check_beside_keeping(check: Check[Any], expectation: ChangeExpectation, wor
 
 
 def freeze_operand(metric: str, word: str, state: object) -> Any:
-    """Freeze an operand, or return a callable that computes it unchanged.
+    """Freeze an operand. A callable that computes it becomes a Computed operand.
 
     Raises:
         DefinitionTypeError: the state cannot be compared by value.
     """
     if callable(state):
-        return state
+        return Computed(state, word)
     try:
         copy = freeze(state)
     except Unfreezable as error:
@@ -263,7 +267,7 @@ def validate_member(metric: str, word: str, member: object) -> object:
         DefinitionValueError: a brace is left open, or a field is not a plain name.
     """
     if callable(member):
-        return member
+        return Computed(member, word)
     try:
         return parse_member(member if isinstance(member, Pattern) else freeze_operand(metric, word, member))
     except DefinitionValueError as error:
@@ -279,6 +283,8 @@ def validate_key(metric: str, word: str, key: object) -> object:
         DefinitionTypeError: the key is a pattern.
         DefinitionValueError: a brace is left open, or a field is not a plain name.
     """
+    if callable(key):
+        return Computed(key, word)
     if has_pattern(key):
         raise DefinitionTypeError(
             f"check {metric!r}: {word} takes an amount for each key, and {key!r} may name several; write the "
@@ -345,10 +351,6 @@ def _check_admits_none(movement: Movement, refusal: str, end: object) -> None:
     )
 
 
-def _are_of_numbers(one: Movement, other: Movement) -> bool:
-    return is_of_numbers(one) and is_of_numbers(other)
-
-
-def _exact_amount(movement: Movement) -> object:
+def _is_any_amount(movement: Movement) -> bool:
     # A computed amount may be a mapping of amounts by key, of which some can be left out.
-    return movement.amount if isinstance(movement, By) else None
+    return isinstance(movement, ByAmount) and not movement.direction and isinstance(movement.by, Computed)

@@ -10,7 +10,19 @@ from deltaspan.checks._change_words import ChangeWords, check_unpacked, validate
 from deltaspan.checks._check import S_co
 from deltaspan.checks._probe import call_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations import ByKey, Kind, Members, Named, Only, Resizing, SomeChange, is_glob
+from deltaspan.expectations import (
+    ByKey,
+    Computed,
+    Kind,
+    Members,
+    Named,
+    Only,
+    Predicate,
+    Resizing,
+    SomeChange,
+    computed_if_callable,
+    is_glob,
+)
 
 __all__ = ["Collected", "MemberWords"]
 
@@ -157,7 +169,9 @@ class MemberWords(ChangeWords[S_co]):
             DefinitionTypeError: the amount is not a whole number.
             DefinitionValueError: another word already says how the state changes.
         """
-        return self._with_movement(Resizing(amount), call_text("resizing", amount))
+        return self._with_movement(
+            Resizing(computed_if_callable(amount, "resizing")), call_text("resizing", amount)
+        )
 
     def allowing_others(self: C) -> C:
         """Let other members change too, in any way.
@@ -229,7 +243,8 @@ class MemberWords(ChangeWords[S_co]):
         check_unpacked(self.metric, kind, members)
         words = call_text(kind, *members, count=count, where=where)
         checked = tuple(validate_member(self.metric, kind, member) for member in members)
-        named = Named(kind, checked or None, count, where)
+        predicate = None if where is None else Predicate(where, kind)
+        named = Named(kind, checked or None, computed_if_callable(count, kind), predicate)
         _check_count(self.metric, kind, named)
         earlier = self._expectation.movement
         if not isinstance(earlier, Members):
@@ -249,14 +264,14 @@ def _with_kind(members: Members, named: Named) -> Members:
 
 def _check_count(metric: str, kind: Kind, named: Named) -> None:
     count, members = named.count, named.members or ()
-    if count is None or callable(count):
+    if count is None or isinstance(count, Computed):
         return
     if count == 0:
         raise DefinitionValueError(
             f"check {metric!r}: {kind}(count=0) demands no change; leave the word out, because undeclared "
             f"members must not change, or use unchanged(...)"
         )
-    full = len({repr(member) for member in members if not (callable(member) or is_glob(member))})
+    full = len({repr(member) for member in members if not (isinstance(member, Computed) or is_glob(member))})
     if full > count:
         raise DefinitionValueError(
             f"check {metric!r}: {kind} names {full} members, but count={count}; raise the count or name fewer"

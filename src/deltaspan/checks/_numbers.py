@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from deltaspan.checks._change_words import ChangeWords, validate_key
 from deltaspan.checks._check import S_co
 from deltaspan.checks._probe import call_text
 from deltaspan.exceptions import DefinitionValueError
-from deltaspan.expectations import AtLeast, AtMost, Between, By, ByKey, Decrease, Increase
+from deltaspan.expectations import ByAmount, ByKey, computed_if_callable, validate_amount
 from deltaspan.typing import Number
 
 __all__ = ["AmountWords", "Numeric"]
@@ -22,6 +22,7 @@ _Numbers: TypeAlias = Mapping[Any, "Numeric | _Numbers"]
 _Amount: TypeAlias = Number | Callable[..., Number]
 _Amounts: TypeAlias = Mapping[Any, _Amount] | Callable[..., Mapping[Any, Number]]
 
+A = TypeVar("A", bound="AmountWords[Any]")
 N = TypeVar("N", bound="AmountWords[Numeric]")
 M = TypeVar("M", bound="AmountWords[_Numbers]")
 
@@ -67,31 +68,32 @@ class AmountWords(ChangeWords[S_co]):
         """
         words = call_text("by", amount, tolerance=tolerance)
         if not isinstance(amount, Mapping):
-            return self._with_movement(By(amount, tolerance), words)
+            return self._with_amounts("by", words, by=amount, tolerance=tolerance)
         if not amount:
             raise DefinitionValueError(
                 "by({}) names no key: use unchanged(...) to claim that nothing changes"
             )
-        amounts = {validate_key(self.metric, "by", key): each for key, each in amount.items()}
-        return self._with_movement(ByKey(amounts, tolerance), words)
+        amounts = {
+            validate_key(self.metric, "by", key): computed_if_callable(each, "by")
+            for key, each in amount.items()
+        }
+        return self._with_movement(ByKey(amounts, computed_if_callable(tolerance, "by")), words)
 
     def by_at_least(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta of `amount` or more.
 
         The arguments and errors are those of `by`.
         """
-        return self._with_movement(
-            AtLeast(amount, tolerance), call_text("by_at_least", amount, tolerance=tolerance)
-        )
+        words = call_text("by_at_least", amount, tolerance=tolerance)
+        return self._with_amounts("by_at_least", words, at_least=amount, tolerance=tolerance)
 
     def by_at_most(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta of `amount` or less.
 
         A negative delta is less than a positive one. The arguments and errors are those of `by`.
         """
-        return self._with_movement(
-            AtMost(amount, tolerance), call_text("by_at_most", amount, tolerance=tolerance)
-        )
+        words = call_text("by_at_most", amount, tolerance=tolerance)
+        return self._with_amounts("by_at_most", words, at_most=amount, tolerance=tolerance)
 
     def by_between(self: N, low: _Amount, high: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta from `low` to `high`, both included.
@@ -99,7 +101,7 @@ class AmountWords(ChangeWords[S_co]):
         The arguments and errors are those of `by`.
         """
         words = call_text("by_between", low, high, tolerance=tolerance)
-        return self._with_movement(Between(low, high, tolerance), words)
+        return self._with_amounts("by_between", words, at_least=low, at_most=high, tolerance=tolerance)
 
     def increasing(
         self: N,
@@ -121,8 +123,8 @@ class AmountWords(ChangeWords[S_co]):
             DefinitionTypeError: an amount is not a number.
             DefinitionValueError: an amount is not positive, or two contradict each other.
         """
-        words = call_text("increasing", by=by, at_least=at_least, at_most=at_most, tolerance=tolerance)
-        return self._with_movement(Increase(by, at_least, at_most, tolerance), words)
+        amounts = {"by": by, "at_least": at_least, "at_most": at_most, "tolerance": tolerance}
+        return self._with_amounts("increasing", call_text("increasing", **amounts), 1, **amounts)
 
     def decreasing(
         self: N,
@@ -136,5 +138,11 @@ class AmountWords(ChangeWords[S_co]):
 
         Its amounts are positive numbers. The arguments and errors are those of `increasing`.
         """
-        words = call_text("decreasing", by=by, at_least=at_least, at_most=at_most, tolerance=tolerance)
-        return self._with_movement(Decrease(by, at_least, at_most, tolerance), words)
+        amounts = {"by": by, "at_least": at_least, "at_most": at_most, "tolerance": tolerance}
+        return self._with_amounts("decreasing", call_text("decreasing", **amounts), -1, **amounts)
+
+    def _with_amounts(self: A, word: str, words: str, direction: Literal[-1, 0, 1] = 0, **amounts: Any) -> A:
+        if not direction and None in (amounts[name] for name in amounts if name != "tolerance"):
+            validate_amount(word, None)
+        operands = {name: computed_if_callable(amount, word) for name, amount in amounts.items()}
+        return self._with_movement(ByAmount(word, **operands, direction=direction), words)

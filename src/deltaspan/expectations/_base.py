@@ -1,17 +1,21 @@
-"""The protocols of expectations and movements, and the sentences that they share."""
+"""The interfaces of expectations and movements, and the sentences that they share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from datetime import date, timedelta
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from deltaspan._state.diff import Delta, MappingDelta, NumberDelta, SequenceDelta, SetDelta, is_number
-from deltaspan._state.render import kinds, transition
+from deltaspan._state.render import describe_kinds, transition
+from deltaspan._state.snapshot import MAPPINGS
 from deltaspan._verdicts import Explained, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deltaspan.expectations._ignoring import Ignored
+    from deltaspan.expectations._operands import Operand, OperandValues
 
 __all__ = [
     "Expectation",
@@ -40,6 +44,20 @@ class Expectation(Explained, Protocol):
         """The members that are left out before anything is judged. The default is NOTHING_IGNORED."""
         ...
 
+    @property
+    def operands(self) -> Iterable[Operand]:
+        """The operands that a run fills in."""
+        ...
+
+    def resolve(self, values: OperandValues) -> Expectation:
+        """Return the expectation with the values of one run for its operands.
+
+        Raises:
+            DefinitionError: the expectation does not take a value.
+            Unfreezable: a value cannot be compared as a state.
+        """
+        ...
+
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
         """Return the verdict on one delta.
 
@@ -48,13 +66,15 @@ class Expectation(Explained, Protocol):
         ...
 
 
-class Movement(Protocol):
+class Movement(ABC):
     """A demand on the movement of a state between its start and its end."""
+
+    __slots__ = ()
 
     @property
     def verb(self) -> str:
         """The verb of the demand: `change`, `increase`, `decrease` or `satisfy`."""
-        ...
+        return "change"
 
     @property
     def extent(self) -> str:
@@ -62,7 +82,7 @@ class Movement(Protocol):
 
         An example is `by at least 1`. It may be empty.
         """
-        ...
+        return ""
 
     @property
     def expected(self) -> object:
@@ -70,7 +90,7 @@ class Movement(Protocol):
 
         It is None if the movement adds nothing to a start and an end.
         """
-        ...
+        return self.extent
 
     @property
     def admits_none(self) -> bool:
@@ -78,8 +98,28 @@ class Movement(Protocol):
 
         Computed operands may have any value.
         """
-        ...
+        return False
 
+    @property
+    def allows_others(self) -> bool:
+        """True if members that are not declared may change too."""
+        return False
+
+    @property
+    def operands(self) -> Iterable[Operand]:
+        """The operands that a run fills in."""
+        return ()
+
+    def resolve(self, values: OperandValues) -> Movement:
+        """Return the movement with the values of one run for its operands.
+
+        Raises:
+            DefinitionError: the movement does not take a value.
+            Unfreezable: a value cannot be compared as a state.
+        """
+        return self
+
+    @abstractmethod
     def holds(self, delta: Delta, states: States) -> bool:
         """Return whether the delta is such a movement.
 
@@ -87,18 +127,17 @@ class Movement(Protocol):
             Incomparable: the movement cannot judge a delta of this kind.
             NothingClaimed: the whole demand was computed as nothing.
         """
-        ...
 
     def happened(self, delta: Delta) -> str:
         """Describe the change, to follow the name of the state."""
-        ...
+        return delta.words() if delta.changed else "did not change"
 
     def fault(self, delta: Delta, states: States) -> str | None:
         """Describe the deviation, to follow "but it", or return None.
 
         It is called only with a delta that was judged already. It asks no predicate again.
         """
-        ...
+        return None if self.holds(delta, states) else self.happened(delta)
 
 
 class Incomparable(Exception):
@@ -116,7 +155,7 @@ class Incomparable(Exception):
     def sentence(self, states: States) -> str:
         """Return the whole sentence."""
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{self}, but the states were {kinds(*states)}{hint}"
+        return f"{self}, but the states were {describe_kinds(*states)}{hint}"
 
 
 class NothingClaimed(Exception):
@@ -156,7 +195,7 @@ def sentence(metric: str, demand: str, happened: str, states: States, *, holds: 
 
 _Need = Literal["a number", "a collection", "a mapping"]
 
-_COLLECTIONS: Final = (frozenset, tuple, MappingProxyType)
+_COLLECTIONS: Final = (frozenset, tuple, *MAPPINGS)
 
 
 def wrong_kind(word: str, need: _Need, delta: Delta, states: States) -> Incomparable:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from deltaspan._state.diff import Delta, MappingDelta, TaggedDelta, difference, equal
@@ -11,10 +11,17 @@ from deltaspan._state.render import show, transition, whole
 from deltaspan._state.snapshot import freeze
 from deltaspan._verdicts import FAIL, OBSERVED, PASS, UNREAD, Raised, Verdict, inconclusive
 from deltaspan.expectations._base import Incomparable, Movement, NothingClaimed, States, sentence
+from deltaspan.expectations._computed import resolve
 from deltaspan.expectations._ends import describe_state
 from deltaspan.expectations._ignoring import NOTHING_IGNORED, Ignored
-from deltaspan.expectations._keeping_others import NO_ROWS, collateral, collateral_words, kept_sentence
+from deltaspan.expectations._keeping_others import (
+    NO_ROWS,
+    changes_of_kept_rows,
+    collateral_words,
+    kept_sentence,
+)
 from deltaspan.expectations._movements import SOME_CHANGE, AnyMovement
+from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
 from deltaspan.expectations._predicates import PredicateRaised
 
 __all__ = [
@@ -52,7 +59,7 @@ class ChangeExpectation:
             expected = self._ends.strip(" ,") or "some change"
         elif self.is_idempotent and isinstance(expected, str):
             expected = f"{expected}{self._ends}"
-        if callable(expected):
+        if isinstance(expected, Computed):
             expected = "computed"
         keeping = ", keeping other rows" if self.keeps_others else ""
         return f"{expected}{keeping}{self.ignored.words}" if isinstance(expected, str) else expected
@@ -63,6 +70,19 @@ class ChangeExpectation:
         if self.is_idempotent:
             return f", ending at {_operand(self.end)}"
         return start if self.end is UNREAD else f"{start} to {_operand(self.end)}"
+
+    @property
+    def operands(self) -> Iterable[Operand]:
+        return (*self.movement.operands, *operands_in(self.start, self.end), *self.ignored.operands)
+
+    def resolve(self, values: OperandValues) -> ChangeExpectation:
+        return replace(
+            self,
+            movement=self.movement.resolve(values),
+            start=resolve(self.start, values),
+            end=resolve(self.end, values),
+            ignored=self.ignored.resolve(values),
+        )
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
         states = (pre_state, post_state)
@@ -77,8 +97,8 @@ class ChangeExpectation:
         except PredicateRaised as error:
             fault = None if error.error is None else Raised.of(error.error)
             return inconclusive("expectation_failed", str(error), fault)
-        moved = moved and not self.harm(delta).changed
-        return PASS if moved and self.starts(pre_state) and self.arrives(post_state) else FAIL
+        moved = moved and not self.collateral(delta).changed
+        return PASS if moved and self.has_start(pre_state) and self.has_end(post_state) else FAIL
 
     def explain(
         self, metric: str, delta: Delta, pre_state: object, post_state: object, *, holds: bool
@@ -89,13 +109,13 @@ class ChangeExpectation:
         happened = " and ".join(faults) or self.movement.happened(delta)
         ignoring = self.ignored.words
         if self.keeps_others and isinstance(delta, TaggedDelta):
-            harm = self.harm(delta)
+            unkept = self.collateral(delta)
             if faults and not delta.mine.changed:
                 happened = "changed no row of its own"
-            if harm.changed:
+            if unkept.changed:
                 happened = f"{happened} and it" if faults else "also"
-                happened += f" {collateral_words(harm)}"
-            return kept_sentence(metric, f"{self._demand}{ignoring}", happened, delta, harm, holds=holds)
+                happened += f" {collateral_words(unkept)}"
+            return kept_sentence(metric, f"{self._demand}{ignoring}", happened, delta, unkept, holds=holds)
         if holds:
             happened += ignoring
         held = self._already_held(states)
@@ -112,17 +132,16 @@ class ChangeExpectation:
 
     def _already_held(self, states: States) -> str:
         """Say that the demanded end was there before the action, if so."""
-        if self.end is UNREAD or callable(self.end) or not self.arrives(states[0]):
+        if self.end is UNREAD or isinstance(self.end, Computed) or not self.has_end(states[0]):
             return ""
         # The demanded end may contain ignored members that the state does not have.
-        end = whole(self.end) if equal(self.end, states[0]) else None
-        return f"it was {end or 'so'} already before the action"
+        return _held_clause(self.end if equal(self.end, states[0]) else None)
 
     def _faults(self, delta: Delta, states: States) -> Iterator[str]:
-        is_start, is_still = self.starts(states[0]), not delta.changed
+        is_start, is_still = self.has_start(states[0]), not delta.changed
         if not is_start:
             yield f"started {describe_state(self.start, states[0], self.ignored)}"
-        if not self.arrives(states[1]):
+        if not self.has_end(states[1]):
             if is_start or not is_still:
                 verb = "stayed" if is_still else "ended"
                 yield f"{verb} {describe_state(self.end, states[1], self.ignored)}"
@@ -134,7 +153,7 @@ class ChangeExpectation:
         if fault is not None:
             yield fault
 
-    def harm(self, delta: Delta) -> MappingDelta:
+    def collateral(self, delta: Delta) -> MappingDelta:
         """Return the changes of rows that were to be kept.
 
         It is empty if no rows were to be kept.
@@ -143,14 +162,14 @@ class ChangeExpectation:
             delta: the delta without ignored members.
         """
         if self.keeps_others and isinstance(delta, TaggedDelta):
-            return collateral(self.movement, delta)
+            return changes_of_kept_rows(self.movement, delta)
         return NO_ROWS
 
-    def starts(self, pre_state: object) -> bool:
+    def has_start(self, pre_state: object) -> bool:
         """Return whether the baseline is the demanded start, if any."""
         return self.start is UNREAD or self._is_same(self.start, pre_state)
 
-    def arrives(self, post_state: object) -> bool:
+    def has_end(self, post_state: object) -> bool:
         """Return whether the post-state is the demanded end, if any."""
         return self.end is UNREAD or self._is_same(self.end, post_state)
 
@@ -161,8 +180,17 @@ class ChangeExpectation:
         return not self.ignored.leave_out(difference(expected, state)).changed
 
 
+def _held_clause(state: object) -> str:
+    """Say that a state was there before the action.
+
+    None and a long state are not shown.
+    """
+    shown = None if state is None else whole(state)
+    return f"it was {shown or 'so'} already before the action"
+
+
 def _operand(state: object) -> str:
-    return "a computed state" if callable(state) else show(state)
+    return "a computed state" if isinstance(state, Computed) else show(state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +211,13 @@ class NoChange:
     def expected(self) -> str:
         return f"no change{self.ignored.words}"
 
+    @property
+    def operands(self) -> Iterable[Operand]:
+        return self.ignored.operands
+
+    def resolve(self, values: OperandValues) -> NoChange:
+        return replace(self, ignored=self.ignored.resolve(values))
+
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
         return FAIL if delta.changed and self.ignored.leave_out(delta).changed else PASS
 
@@ -194,7 +229,10 @@ class NoChange:
         because = f", because the action {self.cause}" if self.cause else ""
         happened = f"did not change{after}{ignoring}" if holds else self.ignored.leave_out(delta).words()
         demand = f"stay unchanged{ignoring}{because}"
-        return sentence(metric, demand, happened, (pre_state, post_state), holds=holds)
+        # After a failure the sentence already says what did not happen. Rows of others may have changed.
+        is_held = holds and not self.cause and not isinstance(delta, TaggedDelta)
+        held = _held_clause(None if self.ignored.patterns else post_state) if is_held else ""
+        return sentence(metric, demand, happened, (pre_state, post_state), holds=holds, held=held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +243,11 @@ class NoClaim:
     movement: ClassVar[None] = None
     ignored: ClassVar[Ignored] = NOTHING_IGNORED
     keeps_others: ClassVar[bool] = False
+
+    operands: ClassVar[Iterable[Operand]] = ()
+
+    def resolve(self, values: OperandValues) -> NoClaim:
+        return self
 
     def judge(self, delta: Delta, pre_state: object, post_state: object) -> Verdict:
         return OBSERVED

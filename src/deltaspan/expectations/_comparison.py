@@ -12,6 +12,7 @@ from deltaspan._state.diff import Delta, NumberDelta, TaggedDelta, is_nan, subtr
 from deltaspan._state.render import show
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._base import Incomparable, States, wrong_kind
+from deltaspan.expectations._operands import Computed
 
 __all__ = [
     "amount_of",
@@ -85,7 +86,7 @@ def validate_amount(word: str, amount: Any) -> None:
         DefinitionTypeError: the amount is of another kind. A bool is not a number.
         DefinitionValueError: the amount is NaN, which no delta satisfies.
     """
-    if callable(amount):
+    if isinstance(amount, Computed):
         return
     if isinstance(amount, bool | Enum) or not isinstance(amount, _AMOUNTS):
         raise DefinitionTypeError(
@@ -105,7 +106,7 @@ def validate_tolerance(tolerance: Any) -> None:
     if tolerance is None:
         return
     validate_amount("tolerance", tolerance)
-    if not callable(tolerance) and compare(tolerance, zero_like(tolerance)) == -1:
+    if not isinstance(tolerance, Computed) and compare(tolerance, zero_like(tolerance)) == -1:
         raise DefinitionValueError(f"tolerance={tolerance!r} must not be negative")
 
 
@@ -116,7 +117,7 @@ def validate_order(call: str, low: Any, high: Any) -> None:
         DefinitionTypeError: the two ends do not compare.
         DefinitionValueError: the lower end is the larger one.
     """
-    if callable(low) or callable(high):
+    if isinstance(low, Computed) or isinstance(high, Computed):
         return
     try:
         order = compare(low, high)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from deltaspan._state.diff import MappingDelta, SequenceDelta, SetDelta, difference
-from deltaspan._state.render import distinct, joined, listed, shown, whole, with_noun
+from deltaspan._state.render import distinct, join_phrases, list_members, show_member, whole, with_noun
 from deltaspan.expectations._ignoring import Ignored
 
 __all__ = ["describe_state"]
@@ -30,7 +30,7 @@ def describe_state(expected: object, actual: object, ignored: Ignored) -> str:
         parts = [
             _clause("with", _keys(delta.added), "beyond what was expected"),
             _clause("without", _keys(delta.removed)),
-            _clause("with", listed(delta.modified.items(), _describe_modified)),
+            _clause("with", list_members(delta.modified.items(), _describe_modified)),
         ]
     elif isinstance(delta, SetDelta | SequenceDelta):
         parts = [
@@ -42,7 +42,7 @@ def describe_state(expected: object, actual: object, ignored: Ignored) -> str:
     else:
         wanted, found = distinct(expected, actual)
         parts = [f"at {found}" if found == wanted else f"at {found} instead of {wanted}"]
-    return joined(part for part in parts if part)
+    return join_phrases(part for part in parts if part)
 
 
 def _clause(word: str, members: str, after: str = "") -> str:
@@ -50,14 +50,14 @@ def _clause(word: str, members: str, after: str = "") -> str:
 
 
 def _keys(paths: Collection[Any]) -> str:
-    return with_noun("key", listed(paths, lambda path: shown(path.member)), len(paths))
+    return with_noun("key", list_members(paths, lambda path: show_member(path.member)), len(paths))
 
 
 def _members(members: Collection[Any]) -> str:
-    return with_noun("member", listed(members), len(members))
+    return with_noun("member", list_members(members), len(members))
 
 
 def _describe_modified(entry: Any) -> str:
     path, (expected, actual) = entry
     wanted, found = distinct(expected, actual)
-    return f"{shown(path.member)} at {found} instead of {wanted}"
+    return f"{show_member(path.member)} at {found} instead of {wanted}"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta, difference, equal
-from deltaspan._state.render import listed
-from deltaspan._state.snapshot import Path, class_of, make_record
-from deltaspan.expectations._computed import any_computed
+from deltaspan._state.render import list_members
+from deltaspan._state.snapshot import MAPPINGS, Path, Record, class_of
+from deltaspan.expectations._computed import any_computed, resolve_members
+from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
 from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import demand_text
 from deltaspan.expectations._pruning import PatternPruning
@@ -25,7 +26,7 @@ class Ignored:
     """The keys, members or paths that are left out before a delta is judged.
 
     Attributes:
-        patterns: patterns, members that are not text, and callables that compute members.
+        patterns: patterns, members that are not text, and Computed members.
         pruning: leaves the members that no callable computes out of a state, before it is copied. Computed
             members are left out of the delta alone.
     """
@@ -36,14 +37,23 @@ class Ignored:
 
     def __post_init__(self) -> None:
         names = None if any_computed(self.patterns) else Names(self.patterns, deep=True)
-        known = [pattern for pattern in self.patterns if not callable(pattern)]
+        known = [pattern for pattern in self.patterns if not isinstance(pattern, Computed)]
         object.__setattr__(self, "_names", names)
         object.__setattr__(self, "pruning", PatternPruning(known) if known else None)
 
     @property
     def words(self) -> str:
         """The clause for a demand, such as ", ignoring 'updated_at'"."""
-        return f", ignoring {listed(self.patterns, demand_text)}" if self.patterns else ""
+        return f", ignoring {list_members(self.patterns, demand_text)}" if self.patterns else ""
+
+    @property
+    def operands(self) -> Iterable[Operand]:
+        """The operands that a run fills in."""
+        return operands_in(*self.patterns)
+
+    def resolve(self, values: OperandValues) -> Ignored:
+        """Return the same with the computed members of one run."""
+        return Ignored(resolve_members(self.patterns, values)) if any_computed(self.patterns) else self
 
     def leave_out(self, delta: Delta) -> Delta:
         """Return the delta without ignored members.
@@ -110,11 +120,11 @@ def _prune_value(value: Any, path: Path, names: Names) -> Any:
     The value is one that was added, removed or replaced as a whole.
     """
     kind = type(value)
-    if kind is MappingProxyType:
+    if kind in MAPPINGS:
         below = ((key, item, Path((*path, key))) for key, item in value.items())
         rest = {key: _prune_value(item, at, names) for key, item, at in below if not names.of_path(at)}
         name = class_of(value)
-        return MappingProxyType(rest) if name is None else make_record(rest, name)
+        return MappingProxyType(rest) if name is None else Record(rest, name)
     if kind is tuple:
         return tuple(
             _prune_value(item, at, names)

@@ -13,14 +13,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from deltaspan._state.diff import MappingDelta, TaggedDelta, merged
-from deltaspan._state.render import joined, listed, shown
+from deltaspan._state.render import join_phrases, list_members, show_member
 from deltaspan.expectations._base import Movement
 from deltaspan.expectations._members import Members
 from deltaspan.expectations._only import Only
 
 __all__ = [
     "NO_ROWS",
-    "collateral",
+    "changes_of_kept_rows",
     "collateral_words",
     "kept_sentence",
     "removals_of_others",
@@ -43,7 +43,7 @@ def removals_of_others(movement: Movement, delta: TaggedDelta) -> MappingDelta:
     return MappingDelta(_NONE, MappingProxyType({path: gone[path] for path in claimed}), _NONE)
 
 
-def collateral(movement: Movement, delta: TaggedDelta) -> MappingDelta:
+def changes_of_kept_rows(movement: Movement, delta: TaggedDelta) -> MappingDelta:
     """Return the changes of kept rows, and new rows without a tag.
 
     Args:
@@ -65,7 +65,7 @@ def without_unsigned(delta: TaggedDelta) -> TaggedDelta:
 
 
 def kept_sentence(
-    metric: str, demand: str, happened: str, delta: TaggedDelta, harm: MappingDelta, *, holds: bool
+    metric: str, demand: str, happened: str, delta: TaggedDelta, collateral: MappingDelta, *, holds: bool
 ) -> str:
     """Build the sentence of a check that keeps other rows.
 
@@ -76,7 +76,7 @@ def kept_sentence(
         demand: the words that follow "expected … to".
         happened: the words that follow the metric, or "but it".
         delta: the delta.
-        harm: the part of the delta that is held against the action beside its claim.
+        collateral: the part of the delta that is held against the action beside its claim.
         holds: whether the whole delta is as expected.
     """
     if holds:
@@ -85,11 +85,11 @@ def kept_sentence(
     unsigned = delta.unsigned
     if not delta.mine.changed and (unsigned.added or unsigned.modified):
         return f"{text}; did the stamp run? What this run writes must carry its causal tag"
-    if unsigned.changed and harm.changed:
+    if unsigned.changed and collateral.changed:
         return (
             f"{text}; no other run is known to have written there meanwhile: if another writer did, let "
-            f"it stamp "
-            f"what it writes, narrow what the probe reads, or leave such rows out with .ignoring(...)"
+            f"it stamp what it writes, narrow what the probe reads, or leave such rows out with "
+            f".ignoring(...)"
         )
     return text
 
@@ -106,9 +106,9 @@ def collateral_words(delta: MappingDelta) -> str:
         phrases.append(f"overwrote {_rows(delta.modified)}")
     if delta.added:
         phrases.append(f"added {_rows(delta.added)} without a tag")
-    return joined(phrases)
+    return join_phrases(phrases)
 
 
 def _rows(paths: Mapping[Any, Any]) -> str:
-    named = listed(list(paths), lambda path: shown(path.member))
+    named = list_members(list(paths), lambda path: show_member(path.member))
     return f"{'row' if len(paths) == 1 else 'rows'} {named}"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from deltaspan._state.diff import Delta, MappingDelta, identity, subtract
-from deltaspan._state.render import joined, listed, show, shown, with_noun
-from deltaspan._state.snapshot import Path
-from deltaspan.expectations._base import Incomparable, States, wrong_kind
+from deltaspan._state.render import join_phrases, list_members, show, show_member, with_noun
+from deltaspan._state.snapshot import MAPPINGS, Path
+from deltaspan.expectations._base import Incomparable, Movement, States, wrong_kind
 from deltaspan.expectations._comparison import compare, validate_amount, validate_tolerance, zero_like
-from deltaspan.expectations._computed import any_computed
+from deltaspan.expectations._computed import any_computed, resolve, resolve_keys
+from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
 
 __all__ = ["ByKey"]
 
@@ -40,18 +41,18 @@ class _Tally(NamedTuple):
     """The differences from the amounts: wrong keys, and undeclared entries."""
 
     wrong: list[tuple[object, Any]]
-    beyond: list[_Entry]
+    undeclared: list[_Entry]
 
 
 @dataclass(frozen=True, slots=True)
-class ByKey:
+class ByKey(Movement):
     """A change of each key by its amount, and of no other key.
 
     An absent declared key counts as 0. An undeclared key may neither come nor go, not even as 0.
 
     Attributes:
         amounts: key → amount, at least one. A key is an original key at the top level, or the text of a path.
-            A key with fields is computed.
+            Keys and amounts may be computed.
         tolerance: the largest absolute deviation of each amount that still holds.
         others: whether other keys may change too.
     """
@@ -60,8 +61,6 @@ class ByKey:
     tolerance: Any = None
     others: bool = False
     _keys: dict[object, object] = field(init=False, repr=False, compare=False)
-
-    verb: ClassVar[str] = "change"
 
     def __post_init__(self) -> None:
         for key, amount in self.amounts.items():
@@ -86,13 +85,28 @@ class ByKey:
 
     @property
     def admits_none(self) -> bool:
-        return all(callable(each) or compare(each, zero_like(each)) == 0 for each in self.amounts.values())
+        return all(
+            isinstance(each, Computed) or compare(each, zero_like(each)) == 0
+            for each in self.amounts.values()
+        )
+
+    @property
+    def allows_others(self) -> bool:
+        return self.others
+
+    @property
+    def operands(self) -> Iterable[Operand]:
+        return operands_in(*self.amounts.values(), *self.amounts, self.tolerance)
+
+    def resolve(self, values: OperandValues) -> ByKey:
+        amounts = resolve_keys(self.amounts, values)
+        return ByKey(amounts, resolve(self.tolerance, values), self.others)
 
     def holds(self, delta: Delta, states: States) -> bool:
         if not isinstance(delta, MappingDelta):
             raise wrong_kind("by({...})", "a mapping", delta, states)
         tally = self._tally(delta)
-        return not tally.wrong and not tally.beyond
+        return not tally.wrong and not tally.undeclared
 
     def happened(self, delta: Delta) -> str:
         assert isinstance(delta, MappingDelta)  # noqa: S101  # no other delta was judged
@@ -103,22 +117,22 @@ class ByKey:
         tally = self._tally(delta)
         phrases = []
         if tally.wrong:
-            wrong = listed(tally.wrong, lambda pair: f"{shown(pair[0])} by {show(pair[1])}")
+            wrong = list_members(tally.wrong, lambda pair: f"{show_member(pair[0])} by {show(pair[1])}")
             phrases.append(f"changed {with_noun('key', wrong, len(tally.wrong))}")
-        if tally.beyond:
-            were = "was" if len(tally.beyond) == 1 else "were"
+        if tally.undeclared:
+            were = "was" if len(tally.undeclared) == 1 else "were"
             also = "it " if phrases else "also "
-            phrases.append(f"{also}{_describe(tally.beyond)}, which {were} not declared")
-        return joined(phrases) or None
+            phrases.append(f"{also}{_describe(tally.undeclared)}, which {were} not declared")
+        return join_phrases(phrases) or None
 
     def _tally(self, delta: MappingDelta) -> _Tally:
         found: dict[object, Any] = {}
-        beyond = []
+        undeclared = []
         for entry in _entries(delta):
             key = self._declared(entry.path)
             if key is None or key[0] in found:
                 if not self.others:
-                    beyond.append(entry)
+                    undeclared.append(entry)
             elif entry.amount is None:
                 raise Incomparable(
                     f"by({{{key[0]!r}: ...}}) needs a number there before and after the action, "
@@ -131,7 +145,7 @@ class ByKey:
             actual = found.get(key_, timedelta() if isinstance(amount, timedelta) else 0)
             if compare(actual, amount, self.tolerance) != 0:
                 wrong.append((key_, actual))
-        return _Tally(wrong, beyond)
+        return _Tally(wrong, undeclared)
 
     def _declared(self, path: Path) -> tuple[object] | None:
         names: list[object] = [path[0]] if len(path) == 1 else []
@@ -163,17 +177,17 @@ def _describe(entries: list[_Entry]) -> str:
     for how in ("changed", "added", "removed", "modified"):
         some = [entry for entry in entries if how == ("changed" if entry.counted else entry.how)]
         if some:
-            phrases.append(f"{how} {with_noun('key', listed(some, _named), len(some))}")
-    return joined(phrases)
+            phrases.append(f"{how} {with_noun('key', list_members(some, _named), len(some))}")
+    return join_phrases(phrases)
 
 
 def _named(entry: _Entry) -> str:
-    member = shown(entry.path.member)
+    member = show_member(entry.path.member)
     return f"{member} by {show(entry.amount)}" if entry.counted else member
 
 
 def _leaves(path: Path, value: Any) -> Iterator[tuple[Path, object]]:
-    if not isinstance(value, MappingProxyType) or not value:
+    if type(value) not in MAPPINGS or not value:
         yield path, value
         return
     for key, item in value.items():

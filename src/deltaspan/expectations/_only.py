@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
-from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta
-from deltaspan._state.render import joined, listed
+from deltaspan._state.diff import Delta, MappingDelta
+from deltaspan._state.render import join_phrases, list_members
 from deltaspan._state.snapshot import Path
-from deltaspan.expectations._base import States, wrong_kind
-from deltaspan.expectations._computed import any_computed
-from deltaspan.expectations._members import Kind, entries_of, entry_words, kept_order
+from deltaspan.expectations._base import Movement, States, wrong_kind
+from deltaspan.expectations._computed import any_computed, resolve_members
+from deltaspan.expectations._entries import Kind, entries_of, entry_words
 from deltaspan.expectations._movements import NoMovement
+from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
+from deltaspan.expectations._order import kept_order
 from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import demand_text
 
@@ -20,66 +22,60 @@ __all__ = ["Only"]
 
 
 @dataclass(frozen=True, slots=True)
-class Only:
+class Only(Movement):
     """At least one change, of any kind, and none beyond these members.
 
     Attributes:
-        members: values, keys and patterns, frozen, and callables that compute some.
+        members: values, keys and patterns, frozen, and Computed ones.
     """
 
     members: tuple[object, ...]
     _names: Names | None = field(init=False, repr=False, compare=False)
 
-    verb: ClassVar[str] = "change"
-
     def __post_init__(self) -> None:
         names = None if any_computed(self.members) else Names(self.members, deep=True)
         object.__setattr__(self, "_names", names)
 
-    def resolved(self, **values: Any) -> Only | NoMovement:
-        """Return a copy with computed operands, or NoMovement if there is no member."""
-        only = Only(**values)
-        return only if only.members else NoMovement()
+    @property
+    def operands(self) -> Iterable[Operand]:
+        return operands_in(*self.members)
+
+    def resolve(self, values: OperandValues) -> Movement:
+        members = resolve_members(self.members, values)
+        return Only(members) if members else NoMovement()
 
     @property
     def extent(self) -> str:
-        return f"only in {listed(self.members, demand_text)}"
-
-    @property
-    def expected(self) -> str:
-        return self.extent
+        return f"only in {list_members(self.members, demand_text)}"
 
     @property
     def admits_none(self) -> bool:
-        return all(map(callable, self.members))
+        return all(isinstance(member, Computed) for member in self.members)
 
     def holds(self, delta: Delta, states: States) -> bool:
-        beyond = self._beyond(delta, states)
-        return delta.changed and not any(entries for _, entries in beyond) and _in_order(delta)
-
-    def happened(self, delta: Delta) -> str:
-        return delta.words() if delta.changed else "did not change"
+        outside = self._outside(delta, states)
+        return delta.changed and not any(entries for _, entries in outside) and kept_order(delta)
 
     def fault(self, delta: Delta, states: States) -> str | None:
         if self.holds(delta, states):
             return None
         if not delta.changed:
             return "did not change"
-        beyond = [(kind, entries) for kind, entries in self._beyond(delta, states) if entries]
-        phrases = [entry_words(kind, entries, delta) for kind, entries in beyond]
-        strays = sum(len(entries) for _, entries in beyond)
-        if not _in_order(delta):
+        outside = [(kind, entries) for kind, entries in self._outside(delta, states) if entries]
+        phrases = [entry_words(kind, entries, delta) for kind, entries in outside]
+        outside_count = sum(len(entries) for _, entries in outside)
+        if not kept_order(delta):
             phrases.append("reordered its members")
-            strays += 1
-        also = "also " if strays < _changes(delta) else ""
-        return f"{also}{joined(phrases)}, which {'lies' if strays == 1 else 'lie'} outside"
+            outside_count += 1
+        also = "also " if outside_count < _changes(delta) else ""
+        return f"{also}{join_phrases(phrases)}, which {'lies' if outside_count == 1 else 'lie'} outside"
 
     def within(self, paths: Collection[Path]) -> list[Path]:
         """Return those of the paths that lie within the members."""
         assert self._names is not None  # noqa: S101  # computed members are filled in by now
         return [path for path in paths if self._names.of_path(path)]
 
-    def _beyond(self, delta: Delta, states: States) -> Iterator[tuple[Kind, list[Any]]]:
+    def _outside(self, delta: Delta, states: States) -> Iterator[tuple[Kind, list[Any]]]:
         entries = entries_of(delta)
         if entries is None:
             raise wrong_kind("only", "a collection", delta, states)
@@ -88,10 +84,6 @@ class Only:
         if isinstance(delta, MappingDelta):
             find = self._names.of_path
         return ((kind, [entry for entry in some if not find(entry)]) for kind, some in entries)
-
-
-def _in_order(delta: Delta) -> bool:
-    return not isinstance(delta, SequenceDelta) or kept_order(delta)
 
 
 def _changes(delta: Delta) -> int:

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 from deltaspan._state.render import show
-from deltaspan._state.snapshot import class_of, make_record
+from deltaspan._state.snapshot import MAPPINGS, Record, class_of
 from deltaspan._templates import fields_of, fill, parse_template
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._globs import Glob, is_backwards, sets_of
+from deltaspan.expectations._operands import Computed
 
 __all__ = [
     "MemberTemplate",
     "Pattern",
+    "collect_patterns",
     "demand_text",
     "has_pattern",
     "is_glob",
+    "is_own_pattern",
     "parse_key",
     "parse_member",
     "pattern",
@@ -36,6 +41,9 @@ _FIELD: Final = "\0"
 """Replaces a field while a text is parsed. Its place is known, so a text may also contain the character."""
 
 _MAX_MEMBER_CHARS: Final = 60
+
+_collected: Final[ContextVar[list[Pattern] | None]] = ContextVar("deltaspan_patterns", default=None)
+"""The patterns that the callables of a check have made so far in a run. None outside of their calls."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,6 +72,9 @@ class Pattern:
                 )
         if self.is_marked:
             _check_possible(self.text, text)
+        collected = _collected.get()
+        if collected is not None:
+            collected.append(self)
 
     @property
     def open_fields(self) -> tuple[str, ...]:
@@ -164,8 +175,9 @@ def pattern(text: str, /, **values: object) -> Pattern:
 
     Text that an author writes in `adding`, `removing`, `modifying`, `only` and `ignoring` is a pattern
     already. Text that a callable computes is literal, so that no argument and no result can widen a check.
-    This function says that computed text is meant as a pattern. Of sets and sequences it matches members that
-    are text, while `adding('a*')` adds the member `a*`.
+    This function says that computed text is meant as a pattern. A callable must call it itself: a pattern
+    that an argument or a result holds makes the check inconclusive. Of sets and sequences it matches members
+    that are text, while `adding('a*')` adds the member `a*`.
 
     Args:
         text: the pattern; see `adding`. `{name}` stands for `values[name]`, or for the action's argument of
@@ -235,7 +247,7 @@ class MemberTemplate:
 def parse_member(member: object) -> object:
     """Parse a written member.
 
-    Text is a pattern. If it has fields, the result is a MemberTemplate.
+    Text is a pattern. If it has fields, the result is computed by a MemberTemplate.
 
     Args:
         member: a frozen value, or a Pattern.
@@ -247,7 +259,7 @@ def parse_member(member: object) -> object:
     if isinstance(member, str) and type(member) is str:
         member = Pattern(member, is_marked=False)
     if isinstance(member, Pattern):
-        return MemberTemplate(member, member.open_fields) if member.open_fields else member
+        return Computed(MemberTemplate(member, member.open_fields)) if member.open_fields else member
     names: dict[str, None] = {}
 
     def noted(text: str) -> str:
@@ -256,14 +268,14 @@ def parse_member(member: object) -> object:
 
     _fill_fields(member, noted, {})
     if names:
-        return MemberTemplate(member, tuple(names))
+        return Computed(MemberTemplate(member, tuple(names)))
     return _fill_fields(member, lambda text: fill(text, {}), {})
 
 
 def parse_key(key: object) -> object:
     """Parse a written key.
 
-    Text spells a path. If it has fields, the result is a MemberTemplate.
+    Text spells a path. If it has fields, the result is computed by a MemberTemplate.
 
     Raises:
         DefinitionValueError: as for `written`.
@@ -271,7 +283,7 @@ def parse_key(key: object) -> object:
     if type(key) is not str:
         return parse_member(key)
     names = fields_of(key)
-    return MemberTemplate(key, names) if names else _fill_path(key, {})
+    return Computed(MemberTemplate(key, names)) if names else _fill_path(key, {})
 
 
 def _fill_path(key: str, values: Mapping[str, Any]) -> str:
@@ -296,13 +308,31 @@ def _fill_fields(member: Any, fill: Callable[[str], str], values: Mapping[str, A
         return tuple(_fill_fields(each, fill, values) for each in member)
     if kind is frozenset:
         return frozenset(_fill_fields(each, fill, values) for each in member)
-    if kind is MappingProxyType:
+    if kind in MAPPINGS:
         entries = {
             _fill_fields(key, fill, values): _fill_fields(item, fill, values) for key, item in member.items()
         }
         name = class_of(member)
-        return MappingProxyType(entries) if name is None else make_record(entries, name)
+        return MappingProxyType(entries) if name is None else Record(entries, name)
     return member
+
+
+@contextmanager
+def collect_patterns() -> Iterator[None]:
+    """Collect the patterns that are made meanwhile, while a check computes its operands."""
+    token = _collected.set([])
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+
+
+def is_own_pattern(member: Pattern) -> bool:
+    """Return whether a callable of the check made a pattern.
+
+    A pattern in an argument or in a result was made before. It would widen the check by what a tool chose.
+    """
+    return any(each is member for each in _collected.get() or ())
 
 
 def is_glob(member: object) -> bool:
@@ -327,10 +357,9 @@ def demand_text(member: object) -> str:
 
     Literal text that reads like a pattern is marked as literal.
     """
-    if isinstance(member, MemberTemplate):
-        return demand_text(member.member)
-    if callable(member):
-        return "computed members"
+    if isinstance(member, Computed):
+        template = member.function
+        return demand_text(template.member) if isinstance(template, MemberTemplate) else "computed members"
     if isinstance(member, Pattern) and member.is_marked:
         return f"pattern({show(str(member), _MAX_MEMBER_CHARS)})"
     if isinstance(member, Pattern) and member.is_glob:

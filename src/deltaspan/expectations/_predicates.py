@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
 from deltaspan._state.diff import Delta
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from deltaspan.expectations._base import States
-from deltaspan.expectations._computed import BoundPredicate
+from deltaspan.expectations._base import Movement, States
+from deltaspan.expectations._operands import BoundPredicate, Operand, OperandValues, Predicate, operands_in
 
 __all__ = ["PredicateRaised", "Satisfying"]
 
@@ -29,21 +29,21 @@ class PredicateRaised(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Satisfying:
+class Satisfying(Movement):
     """A delta for which the predicate is true.
 
     Attributes:
-        predicate: the user's predicate. In a run it is a BoundPredicate.
+        predicate: the user's predicate. In a run it is bound.
         description: the demand, in the user's words.
     """
 
-    predicate: Any
+    predicate: Predicate | BoundPredicate
     description: str
 
     def __post_init__(self) -> None:
-        if not callable(self.predicate) and not isinstance(self.predicate, BoundPredicate):
+        if isinstance(self.predicate, Predicate) and not callable(self.predicate.function):
             raise DefinitionTypeError(
-                f"satisfying takes a predicate to be called, not {self.predicate!r}; "
+                f"satisfying takes a predicate to be called, not {self.predicate.function!r}; "
                 f"write .satisfying(lambda delta: ..., 'what it demands')"
             )
         if not isinstance(self.description, str):
@@ -53,15 +53,21 @@ class Satisfying:
                 "satisfying needs a description, because a report can say nothing else about a predicate"
             )
 
-    admits_none: ClassVar[bool] = True
+    @property
+    def admits_none(self) -> bool:
+        return True
+
+    @property
+    def operands(self) -> Iterable[Operand]:
+        return operands_in(self.predicate)
+
+    def resolve(self, values: OperandValues) -> Satisfying:
+        predicate = self.predicate
+        return replace(self, predicate=values.bind(predicate)) if isinstance(predicate, Predicate) else self
 
     @property
     def verb(self) -> str:
         return f"satisfy {self.description!r}"
-
-    @property
-    def extent(self) -> str:
-        return ""
 
     @property
     def expected(self) -> str:
@@ -77,9 +83,6 @@ class Satisfying:
             raise PredicateRaised(
                 f"the predicate {self.description!r} raised {describe(error)}", error
             ) from None
-
-    def happened(self, delta: Delta) -> str:
-        return delta.words() if delta.changed else "did not change"
 
     def fault(self, delta: Delta, states: States) -> str | None:
         return self.happened(delta)

@@ -26,7 +26,7 @@ class MergedRun:
         parents: the tags of its parents.
         roots: the tags of its roots.
         verdicts: its spans with a verdict.
-        outcome: the worst verdict.
+        outcome: the worst verdict, of its spans and of their checks.
     """
 
     tag: str
@@ -91,6 +91,8 @@ def merge(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> MergedRun
     """
     verdicts = [span for span in spans if verdict_of(span) is not None]
     outcomes = [outcome for span in verdicts if (outcome := verdict_of(span)) is not None]
+    if outcomes:
+        outcomes += _unproven_checks(spans)
     return MergedRun(
         tag,
         spans,
@@ -106,6 +108,16 @@ def merge(tag: str, spans: Sequence[Span], effects: Sequence[Span]) -> MergedRun
 def verdict_of(span: Span) -> Outcome | None:
     """Return the verdict of an action's span, or None if missing or unknown."""
     return outcome_in(span.attributes, semconv.ACTION_OUTCOME)
+
+
+def _unproven_checks(spans: Sequence[Span]) -> list[Outcome]:
+    """Return the outcomes of checks that prove nothing.
+
+    A sender may contradict itself: a span says `pass`, and one of its checks `fail`.
+    """
+    outcomes: list[Outcome | None] = [check.outcome for check in checks_of(spans)]
+    outcomes += ["fail" for span in spans if failed_on(span)]
+    return [outcome for outcome in outcomes if outcome in ("fail", "inconclusive")]
 
 
 def _claim(spans: Sequence[Span]) -> Claim | None:

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from deltaspan import change, window
+from deltaspan import change, tagged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError, ProbeError
 from deltaspan.probes import git
 from deltaspan.probes._git import _command
@@ -253,3 +253,43 @@ def test_a_wrong_definition_is_rejected_where_it_is_written():
         git.commits("{repo.path}")
     with pytest.raises(DefinitionTypeError, match="needs 'rep', which does not exist"):
         window("fix", change("commits", git.commits("{rep}")), args={"repo": "."})
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "--all",
+        "-n1",
+        "main..other",
+        "^main",
+        "*",
+        "main other",
+        "main\n--all",
+        "@{-1}",
+        "",
+        ":/.",
+        "--output=x",
+    ],
+)
+@pytest.mark.parametrize("make", [git.log, git.commits, git.history])
+def test_a_hostile_reference_reads_no_other_commits(repo, make, ref):
+    repo("branch", "other")
+    repo.commit(b="2")
+
+    with pytest.raises(ProbeError):
+        make("{repo}", "{ref}")(repo=str(repo.path), ref=ref)
+    assert not (repo.path / "x").exists()
+
+
+def test_no_subject_of_a_log_is_shown_unless_it_is_asked_for(repo):
+    mine = tagged(git.log(repo.path), key="id", tag="causal_tag")
+    with window(
+        "act", change("x", git.log(repo.path)), change("z", mine), change("y", git.log(repo.path)).showing()
+    ) as w:
+        repo.write("b")
+        repo("add", ".")
+        repo("commit", "--quiet", "-m", "canary of the subject")
+
+    assert "canary" not in str(w.report["x"])
+    assert "canary" not in str(w.report["z"])
+    assert "canary" in str(w.report["y"])

@@ -311,3 +311,31 @@ def test_a_wrong_definition_is_rejected_where_it_is_written(client, bucket):
         s3.count(client, 3)
     with pytest.raises(DefinitionValueError, match="a field is the plain name of a parameter"):
         s3.text(client, bucket, "{tenant.name}")
+
+
+@pytest.mark.parametrize(
+    "tenant", ["*", "%", "a", "acme/..", "{tenant}", "a?prefix=", "&", "\\", "?list-type=2"]
+)
+def test_a_hostile_argument_lists_its_own_objects_alone(client, bucket, tenant):
+    put(client, bucket, **{f"{tenant}/1": b"1", "acme/1": b"1", "ab/1": b"1", "other/1": b"1"})
+
+    assert list(s3.objects(client, bucket, "{tenant}/")(tenant=tenant)) == [f"{tenant}/1"]
+    assert s3.text(client, bucket, "{tenant}/1")(tenant=tenant) == "1"
+
+
+@pytest.mark.parametrize("tenant", ["", None, ["acme"], {"a": 1}])
+def test_an_argument_that_would_name_the_whole_bucket_has_no_state(client, bucket, tenant):
+    put(client, bucket, **{"acme/1": b"1"})
+
+    with pytest.raises(ProbeError, match=r"the field \{tenant\}"):
+        s3.count(client, bucket, "{tenant}/")(tenant=tenant)
+
+
+def test_no_text_of_an_object_is_shown_unless_it_is_asked_for(client, bucket):
+    put(client, bucket, note=b"canary-before")
+    probe = s3.text(client, bucket, "note")
+    with window("act", change("x", probe), change("y", probe).showing()) as w:
+        put(client, bucket, note=b"canary-after")
+
+    assert "canary" not in str(w.report["x"])
+    assert "canary-after" in str(w.report["y"])

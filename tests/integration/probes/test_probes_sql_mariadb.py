@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import Integer, String, bindparam, column, create_engine, event, select, table, text
 from sqlalchemy.orm import Session
 
 from deltaspan import change, unchanged, window
@@ -73,9 +75,9 @@ def run(engine, statement):
         connection.execute(text(statement))
 
 
-def test_a_count_is_one_statement_in_a_read_only_transaction(engine, statements):
+def test_a_count_is_one_select_in_a_read_only_transaction(engine, statements):
     assert sql.rows(engine, "flows", where=r"tenant = :tenant OR tenant = 'it\'s :x'")(tenant="o'hara") == 1
-    assert [s.split()[0] for s in statements] == ["SET", "START", "SELECT"]
+    assert [s.split()[0] for s in statements] == ["SET", "START", "SELECT", "SHOW"]
 
 
 def test_nothing_can_be_written(engine):
@@ -186,3 +188,48 @@ def test_a_session_and_a_connection_are_known_to_speak_mysql(engine, connect):
     with Session(engine) as session, engine.connect() as connection, connect() as own:
         for source in (session, connection, own):
             assert sql.rows(source, "flows", where=where)() == 3
+
+
+@pytest.mark.parametrize("zero", [0, False, 0.0, "0", "", "nobody"])
+@pytest.mark.parametrize("over", ["engine", "connection"])
+def test_an_argument_that_is_a_number_does_not_match_every_text(engine, connect, zero, over):
+    with sql_source(over, engine, connect) as source:
+        assert sql.rows(source, "flows", where="tenant = :tenant")(tenant=zero) == 0
+        assert sql.rows(source, "flows", where="tenant = :tenant")(tenant="acme") == 2
+
+
+@pytest.mark.parametrize("value", ["abc", "1abc", "1 or 1", " x"])
+@pytest.mark.parametrize("over", ["engine", "connection"])
+def test_a_text_that_the_database_reads_as_a_number_has_no_state(engine, connect, value, over):
+    with sql_source(over, engine, connect) as source:
+        probe = sql.rows(source, "prices", where="price = :price")
+
+        with pytest.raises(ProbeError, match="the database read the text of :price as a number"):
+            probe(price=value)
+        assert [probe(price=each) for each in (0, "0", 0.0, False, 1234567, 99)] == [1, 1, 1, 1, 1, 0]
+
+
+def test_numbers_of_rows_and_large_numbers_stay_numbers(engine):
+    run(engine, "INSERT INTO prices VALUES (1, 1, 2147483647)")
+    statement = "SELECT id FROM prices WHERE id >= :low ORDER BY id LIMIT :limit"
+
+    assert sql.query(engine, statement)(low=2, limit=1) == ({"id": 2},)
+    assert sql.scalar(engine, "SELECT 9007199254740993 = :n")(n=2**53) == 0
+
+
+def test_a_number_for_a_column_of_text_in_a_select_does_not_match_every_text(engine):
+    flows = table("flows", column("id", Integer), column("tenant", String))
+    by_tenant = select(flows.c.id).where(flows.c.tenant == bindparam("tenant"))
+    by_id = select(flows.c.id).where(flows.c.id == bindparam("flow_id"))
+
+    assert sql.query(engine, by_tenant)(tenant=0) == ()
+    assert sql.query(engine, by_id)(flow_id=1) == ({"id": 1},)
+
+
+@contextmanager
+def sql_source(over, engine, connect):
+    if over == "engine":
+        yield engine
+        return
+    with connect() as connection:
+        yield connection

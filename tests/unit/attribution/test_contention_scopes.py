@@ -1,18 +1,22 @@
-"""Two scopes of one metric are apart only if they bind the same names and differ in a value."""
+"""Scopes of windows, and windows of deferred runs."""
 
+import asyncio
 import threading
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from deltaspan import change, expects, unchanged
-from support.overlapping import Overlap, together
+from deltaspan import change, collect_reports, expects, unchanged
+from deltaspan._engine import _deferred
+from support.overlapping import together
 
 
-@pytest.fixture
-def overlap():
-    return Overlap()
+@dataclass
+class Order:
+    id: int
+    note: str = ""
 
 
 def by_nothing(overlap):
@@ -90,7 +94,7 @@ def test_an_action_that_did_nothing_does_not_pass_by_the_work_of_another_with_an
     @expects(check, on_report=reports.append)
     def writer(folder):
         started.set()
-        wrote.wait(5)
+        wrote.wait(60)
         count[0] += 1
 
     @expects(check, on_report=reports.append)
@@ -101,11 +105,130 @@ def test_an_action_that_did_nothing_does_not_pass_by_the_work_of_another_with_an
 
     thread = threading.Thread(target=writer, args=(Path("/srv/x"),))
     thread.start()
-    started.wait(5)
+    started.wait(60)
     idle(Path("/srv/x"))
     thread.join()
 
     assert [report["files"].reason for report in reports] == ["contended", "contended"]
+
+
+OVERLAPPING = {
+    "a list and a longer one": ([1], [1, 2]),
+    "two sets": ({1, 2}, {2, 3}),
+    "two mappings": ({"tenant": "acme"}, {"project": "x"}),
+    "records that differ in a field": (Order(1, "a"), Order(1, "b")),
+    "a text in two cases": ("acme", "ACME"),
+    "a folder and one below it": ("/srv/a", "/srv/a/b"),
+    "a folder and one far below it": (Path("/srv/a"), "/srv/a/b/c/d"),
+    "a folder with a slash at its end": ("/srv/a/", "/srv/a/b"),
+    "a folder by way of its parent": ("/srv/x/../a", Path("/srv/a/b")),
+    "a relative folder": ("a", "a/b"),
+    "a relative and an absolute one": ("a", f"{Path.cwd()}/a/b"),
+    "the working directory": (".", "a"),
+    "a folder above the working directory": (Path.cwd().parent, "a/b"),
+    "the root": ("/", "/srv/a"),
+}
+
+
+@pytest.mark.parametrize(("left", "right"), OVERLAPPING.values(), ids=OVERLAPPING)
+@pytest.mark.parametrize("swapped", [False, True], ids=["in order", "swapped"])
+def test_arguments_that_may_overlap_contend(overlap, left, right, swapped):
+    act = by_tenant(overlap)
+    first, second = (right, left) if swapped else (left, right)
+
+    assert reasons(lambda: act(first), lambda: act(second)) == ["contended", "contended"]
+
+
+SIBLINGS = {
+    "two folders": ("/srv/a", "/srv/b"),
+    "a folder and a longer name": ("/srv/a", "/srv/ab"),
+    "two below one": (Path("/srv/a/x"), "/srv/a/y"),
+    "a relative and an absolute one": ("a/b", "/srv/a/b"),
+    "two names": ("acme", "other"),
+}
+
+
+@pytest.mark.parametrize(("left", "right"), SIBLINGS.values(), ids=SIBLINGS)
+def test_folders_beside_each_other_are_apart(overlap, left, right):
+    act = by_tenant(overlap)
+
+    assert reasons(lambda: act(left), lambda: act(right)) == [None, None]
+
+
+def test_a_folder_contends_with_one_below_it_whatever_its_other_arguments_are_written_like(overlap):
+    act = by_tenant_and_project(overlap)
+
+    assert reasons(lambda: act("7", "/srv/a"), lambda: act(7, Path("/srv/a/b"))) == ["contended"] * 2
+    assert reasons(lambda: act("/srv/a", "/x/y/z"), lambda: act("/srv/a/b", "/x/y")) == ["contended"] * 2
+
+
+def test_folders_that_hold_each_other_are_apart_if_another_argument_differs(overlap):
+    act = by_tenant_and_project(overlap)
+
+    assert reasons(lambda: act("acme", "/srv/a/b"), lambda: act("other", "/srv/c")) == [None, None]
+
+
+def test_a_window_does_not_contend_with_all_because_its_caller_has_a_folder_above_its_own(overlap):
+    inner_reports = []
+    inner = by_tenant(overlap, "inner")
+
+    @expects(change("flows", lambda tenant: overlap.count).by(1), name="outer")
+    def outer(tenant):
+        with collect_reports() as collected:
+            inner(f"{tenant}/b")
+        inner_reports.extend(collected)
+
+    found = reasons(lambda: inner("/srv/z"), lambda: outer("/srv/a"))
+    assert [*found, inner_reports[0]["flows"].reason] == [None, None, None]
+
+
+def test_folders_are_forgotten_when_their_windows_are_closed(overlap):
+    act = by_tenant(overlap)
+    assert reasons(lambda: act("/srv/a"), lambda: act("/srv/b")) == [None, None]
+    assert reasons(lambda: act("/srv/a/x"), lambda: act("/srv/b/x")) == [None, None]
+
+
+def test_the_explanation_says_that_a_folder_holds_another(overlap):
+    act = by_tenant(overlap)
+    left, right = together(lambda: act("/srv/a"), lambda: act("/srv/a/b"))
+
+    for report in (left, right):
+        assert (
+            "(the place of tenant lies in the folder of another open window, or holds it)"
+            in report["flows"].explanation
+        )
+
+
+def test_the_explanation_says_that_a_collection_may_be_several_places(overlap):
+    act = by_tenant(overlap)
+    left, _ = together(lambda: act([1]), lambda: act([1, 2]))
+
+    assert "(the place of tenant (a list) may be several; name one id or path)" in left["flows"].explanation
+
+
+class Broken:
+    def __eq__(self, other):
+        raise RuntimeError("no")
+
+    __hash__ = object.__hash__
+
+
+def test_an_argument_whose_method_raises_contends_with_every_window_of_its_metric(overlap):
+    act = by_tenant_and_project(overlap)
+    left, right = together(lambda: act("acme", Broken()), lambda: act("other", "p"))
+
+    assert [left["flows"].reason, right["flows"].reason] == ["contended", "contended"]
+    for report in (left, right):
+        assert (
+            "(the place of project (a Broken) cannot be told and may be any, because a method of it raised "
+            "RuntimeError)"
+        ) in report["flows"].explanation
+
+
+def test_two_arguments_whose_methods_raise_contend_whatever_other_arguments_are(overlap):
+    act = by_tenant_and_project(overlap)
+
+    assert reasons(lambda: act("acme", Broken()), lambda: act("other", Broken())) == ["contended"] * 2
 
 
 class Opaque:
@@ -174,7 +297,7 @@ class Leaving:
 
 
 @pytest.mark.parametrize("argument", [Mute(), Leaving()], ids=["class", "equality"])
-def test_an_action_runs_whatever_its_argument_raises_when_it_is_asked_for_its_place(argument):
+def test_an_action_runs_although_its_argument_raises_when_it_is_asked_for_its_place(argument):
     rows, reports = [], []
 
     @expects(change("rows", lambda client: len(rows)).by(1), on_report=reports.append)
@@ -184,3 +307,150 @@ def test_an_action_runs_whatever_its_argument_raises_when_it_is_asked_for_its_pl
     write(argument)
 
     assert [report.outcome for report in reports] == ["pass"]
+
+
+# Deferred runs ------------------------------------------------------------------------------------------
+
+
+def outcomes(reports):
+    return {report.outcome for report in reports}
+
+
+def test_deferred_calls_one_after_another_do_not_contend():
+    rows = []
+    act = expects(change("rows", lambda: len(rows)).by(1), deferred=True)(lambda: rows.append(1))
+    with collect_reports() as reports:
+        for _ in range(200):
+            act()
+        assert _deferred.drain(30)
+
+    assert (len(reports), outcomes(reports)) == (200, {"pass"})
+
+
+async def test_deferred_async_calls_one_after_another_do_not_contend():
+    rows, done, reports = [], asyncio.Event(), []
+
+    async def read():
+        await asyncio.sleep(0)
+        return len(rows)
+
+    def report(found):
+        reports.append(found)
+        if len(reports) == 200:
+            done.set()
+
+    @expects(change("rows", read).by(1), deferred=True, on_report=report)
+    async def act():
+        rows.append(1)
+
+    for _ in range(200):
+        await act()
+    await asyncio.wait_for(done.wait(), 30)
+
+    assert outcomes(reports) == {"pass"}
+
+
+def test_a_later_read_is_credited_if_no_other_run_wrote():
+    rows = []
+    check = change("rows", lambda: len(rows)).by(1).eventually(60, every=0.01)
+    act = expects(check, deferred=True)(lambda: None)
+    with collect_reports() as reports:
+        act()
+        rows.append(1)
+        assert _deferred.drain(60)
+
+    assert outcomes(reports) == {"pass"}
+
+
+def test_a_later_read_is_contended_if_another_run_wrote_since():
+    rows = []
+    late = expects(
+        change("rows", lambda: len(rows)).by(1).eventually(60, every=0.01), name="late", deferred=True
+    )(lambda: None)
+    other = expects(change("rows", lambda: len(rows)).by(1), name="other")(lambda: rows.append(1))
+    with collect_reports() as reports:
+        late()
+        other()
+        assert _deferred.drain(60)
+
+    assert {report.action: report["rows"].reason for report in reports} == {
+        "late": "contended",
+        "other": None,
+    }
+
+
+def test_a_state_that_must_hold_still_notes_who_came_later():
+    rows, changed = [], threading.Event()
+
+    def read():
+        return len(rows)
+
+    still = expects(unchanged("rows", read).holding_for(60, every=0.01), name="still", deferred=True)(
+        lambda: None
+    )
+    other = expects(change("rows", read).by(1), name="other")(lambda: (rows.append(1), changed.set()))
+    with collect_reports() as reports:
+        still()
+        other()
+        assert _deferred.drain(60)
+
+    assert {report.action: report["rows"].reason for report in reports} == {
+        "still": "contended",
+        "other": None,
+    }
+
+
+def test_an_interrupt_while_the_post_state_is_read_ends_the_window():
+    reads, reports = [], []
+
+    def read():
+        reads.append(1)
+        if len(reads) == 2:
+            raise KeyboardInterrupt
+        return 0
+
+    act = expects(change("rows", read).by(1), deferred=True, on_report=reports.append)(lambda: None)
+    try:
+        act()
+    except KeyboardInterrupt:
+        reads.append("interrupted")
+
+    assert reads[-1] == "interrupted"
+    assert [report["rows"].reason for report in reports] == ["abandoned"]
+
+
+def test_a_write_of_the_caller_after_a_deferred_call_is_not_credited_to_that_call():
+    rows = []
+    late = expects(
+        change("rows", lambda: len(rows)).by(1).eventually(60, every=0.01), name="late", deferred=True
+    )(lambda: None)
+
+    @expects(change("rows", lambda: len(rows)).by(1), name="caller")
+    def call():
+        late()
+        rows.append(1)
+
+    with collect_reports() as reports:
+        call()
+        assert _deferred.drain(60)
+
+    found = {report.action: report["rows"] for report in reports}
+    assert found["caller"].passed
+    assert found["late"].reason == "contended"
+    assert "caller (causal tag" in found["late"].explanation
+
+
+def test_a_caller_is_not_held_against_a_deferred_call_that_was_read_once():
+    rows = []
+    act = expects(change("rows", lambda: len(rows)).by(1), name="act", deferred=True)(lambda: rows.append(1))
+
+    @expects(change("rows", lambda: len(rows)).by(2), name="caller")
+    def call():
+        act()
+        rows.append(1)
+
+    with collect_reports() as reports:
+        call()
+        assert _deferred.drain(60)
+
+    assert outcomes(reports) == {"pass"}

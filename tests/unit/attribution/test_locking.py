@@ -1,4 +1,4 @@
-"""`exclusively`: a lock is held from before the baseline until after the verdict."""
+"""Locks of checks: held from before the baseline until after the verdict, released on every path."""
 
 import asyncio
 import contextlib
@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from filelock import FileLock
 
 from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from support.overlapping import run_in_threads
 from support.process import held_locks
+from support.reports import reports_of
 
 
 class Noted:
@@ -42,9 +45,7 @@ def _nothing_stays_held():
 
 
 def run(action, *args):
-    with collect_reports() as reports:
-        action(*args)
-    return reports[-1]
+    return reports_of(action, *args)[-1]
 
 
 def test_the_lock_is_taken_before_the_baseline_and_released_after_the_verdict():
@@ -102,14 +103,17 @@ def test_a_file_lock_keeps_writers_apart(tmp_path):
 
 
 def test_how_long_the_lock_was_waited_for_is_reported(recorded):
-    lock = threading.Lock()
-    lock.acquire()
-    threading.Timer(0.03, lock.release).start()
-    report = run(expects(change("rows", lambda: 0).exclusively(lock))(lambda: None))
+    @contextlib.contextmanager
+    def slow():
+        time.sleep(0.3)
+        yield
 
-    assert 0.02 < report["rows"].timing.lock_seconds < 5
-    assert recorded.event.attributes["delta.check.lock_wait_ms"] == report["rows"].timing.lock_seconds * 1000
-    assert report.verification_seconds < report["rows"].timing.lock_seconds
+    report = run(expects(change("rows", lambda: 0).exclusively(slow))(lambda: None))
+    lock_seconds = report["rows"].timing.lock_seconds
+
+    assert lock_seconds >= 0.3
+    assert recorded.event.attributes["delta.check.lock_wait_ms"] == lock_seconds * 1000
+    assert report.verification_seconds < lock_seconds
 
 
 def test_a_lock_is_computed_from_the_parameters_of_the_action():
@@ -172,8 +176,7 @@ def test_a_window_that_is_nested_under_the_holder_does_not_take_it_again():
     lock, rows = threading.Lock(), []
     check = change("rows", lambda: len(rows)).exclusively(lock)
     inner = expects(check.by(1), name="inner")(lambda: rows.append(1))
-    with collect_reports() as reports:
-        expects(check.by(2), name="outer")(lambda: [inner(), inner()])()
+    reports = reports_of(expects(check.by(2), name="outer")(lambda: [inner(), inner()]))
 
     assert [(report.action, report.outcome) for report in reports] == [
         ("inner", "pass"),
@@ -189,8 +192,7 @@ def test_a_computed_lock_that_is_made_anew_is_not_taken_again_for_equal_argument
     )
     inner = expects(check, name="inner")(lambda tenant: None)
     outer = expects(check, name="outer")(lambda tenant: inner(tenant=tenant))
-    with collect_reports() as reports:
-        outer("acme")
+    reports = reports_of(outer, "acme")
 
     assert [report.outcome for report in reports] == ["pass", "pass"]
 
@@ -201,17 +203,13 @@ def test_siblings_under_one_holder_contend_since_they_share_its_lock():
 
     @expects(check, name="inner", on_report=inner_reports.append)
     def inner():
-        together.wait(5)
+        together.wait(60)
         rows.append(1)
-        together.wait(5)
+        together.wait(60)
 
     @expects(check, name="outer")
     def outer():
-        threads = [threading.Thread(target=copy_context().run, args=(inner,)) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(*[partial(copy_context().run, inner) for _ in range(2)])
 
     report = run(outer)
 
@@ -245,7 +243,7 @@ def test_a_lock_that_cannot_be_computed_leaves_the_check_without_a_verdict():
     assert report["rows"].explanation == "rows: its lock could not be taken: KeyError: 'acme'"
 
 
-def test_what_is_computed_must_be_a_lock():
+def test_a_computed_lock_must_be_a_lock():
     report = run(expects(change("rows", lambda: 0).exclusively(lambda: 3))(lambda: None))
 
     assert report["rows"].explanation == (
@@ -285,7 +283,7 @@ def test_a_computed_lock_that_names_no_parameter_of_the_action_is_refused():
         expects(change("rows", lambda: 0).exclusively(lambda tenent: tenent), name="act")(lambda tenant: None)
 
 
-def test_what_is_no_lock_is_refused():
+def test_an_object_that_is_not_a_lock_is_refused():
     with pytest.raises(DefinitionTypeError, match="exclusively takes a lock, which is a context manager"):
         change("rows", len).exclusively(3)
     with pytest.raises(DefinitionValueError, match="was already set on"):
@@ -313,7 +311,156 @@ def test_a_computed_lock_is_not_taken_again_for_an_argument_of_the_same_place(tm
     def act(folder):
         nested(inner)
 
-    with collect_reports() as reports:
-        act(outer)
+    reports = reports_of(act, outer)
 
     assert [(report.action, report.outcome) for report in reports] == [("inner", "pass"), ("outer", "pass")]
+
+
+# Release ------------------------------------------------------------------------------------------------
+
+
+def test_a_lock_that_cannot_be_released_is_told_and_breaks_nothing(caplog):
+    first, second = Noted(), Noted(leave=RuntimeError("no longer owned"))
+    checks = [
+        change("a", lambda: 0).by(0).exclusively(first),
+        change("b", lambda: 0).by(0).exclusively(second),
+    ]
+    report = run(expects(*checks)(lambda: None))
+
+    assert report.outcome == "pass"
+    assert first.events == ["entered", "left"]
+    assert "the release of a lock raised and was ignored" in caplog.text
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), SystemExit(3)])
+def test_the_lock_is_released_when_the_action_raises(error):
+    lock = threading.Lock()
+
+    def act():
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        expects(change("rows", lambda: 0).exclusively(lock))(act)()
+
+    assert caught.value is error
+    assert not lock.locked()
+
+
+@pytest.mark.parametrize("read", [1, 2])
+def test_the_lock_is_released_when_a_probe_is_interrupted(read):
+    lock, reads = threading.Lock(), []
+
+    def probe():
+        reads.append(1)
+        if len(reads) == read:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        expects(change("rows", probe).exclusively(lock))(lambda: None)()
+
+    assert not lock.locked()
+
+
+def test_every_lock_is_released_though_one_release_is_interrupted():
+    first = threading.Lock()
+    checks = [
+        change("a", lambda: 0).exclusively(first),
+        change("b", lambda: 0).exclusively(Noted(leave=KeyboardInterrupt())),
+    ]
+    with pytest.raises(KeyboardInterrupt):
+        expects(*checks)(lambda: None)()
+
+    assert not first.locked()
+
+
+def test_an_interrupt_while_waiting_for_the_lock_abandons_the_window():
+    taken = Noted()
+    checks = [
+        change("a", lambda: 0).exclusively(taken),
+        change("b", lambda: 0).exclusively(Noted(enter=KeyboardInterrupt())),
+    ]
+    with collect_reports() as reports, pytest.raises(KeyboardInterrupt):
+        expects(*checks)(lambda: None)()
+
+    assert [check.reason for check in reports[0]] == ["abandoned", "abandoned"]
+    assert taken.events == ["entered", "left"]
+    assert 0 <= reports[0].verification_seconds < 60
+
+
+def test_a_check_that_is_not_read_takes_no_lock():
+    lock = Noted()
+    run(expects(change("rows", lambda: 0).exclusively(lock).sampled(0))(lambda: None))
+
+    assert lock.events == []
+
+
+def test_the_lock_of_a_generator_is_held_until_it_ends():
+    lock = threading.Lock()
+
+    @expects(change("rows", lambda: 0).exclusively(lock))
+    def act():
+        yield lock.locked()
+
+    steps = act()
+    before = lock.locked()
+    during = [next(steps), lock.locked()]
+    with pytest.raises(StopIteration):
+        next(steps)
+
+    assert (before, during, lock.locked()) == (False, [True, True], False)
+
+
+def test_the_lock_of_a_generator_is_released_when_it_is_closed():
+    lock = threading.Lock()
+
+    @expects(change("rows", lambda: 0).exclusively(lock))
+    def act():
+        yield 1
+
+    steps = act()
+    next(steps)
+    steps.close()
+
+    assert not lock.locked()
+
+
+def test_a_generator_may_end_on_another_thread_than_took_its_rlock():
+    lock = threading.RLock()
+
+    @expects(change("rows", lambda: 0).exclusively(lock))
+    def act():
+        yield 1
+
+    steps = act()
+    with ThreadPoolExecutor(1) as one:
+        one.submit(next, steps).result(60)
+    steps.close()
+    with ThreadPoolExecutor(1) as other:
+        taken = other.submit(lock.acquire, timeout=1).result(60)
+
+    assert taken
+
+
+def test_a_window_by_hand_may_be_verified_on_another_thread_than_took_its_rlock(tmp_path):
+    rlock, file = threading.RLock(), FileLock(tmp_path / "rows.lock")
+    opened = window(
+        "load",
+        change("a", lambda: 0).by(0).exclusively(rlock),
+        change("b", lambda: 0).by(0).exclusively(file),
+    )
+    opened.capture_baseline()
+    with ThreadPoolExecutor(1) as other:
+        report = other.submit(opened.verify).result(60)
+        taken = other.submit(rlock.acquire, timeout=1).result(60)
+    with FileLock(tmp_path / "rows.lock", timeout=0.5):
+        pass
+
+    assert taken
+    assert report.outcome == "pass"
+
+
+def test_a_lock_that_raises_in_a_window_by_hand_leaves_the_check_without_a_verdict():
+    opened = window("load", change("a", lambda: 0).exclusively(Noted(enter=TimeoutError("held"))))
+    opened.capture_baseline()
+
+    assert opened.verify()["a"].explanation == "a: its lock could not be taken: TimeoutError: held"

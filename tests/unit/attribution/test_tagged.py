@@ -1,13 +1,19 @@
-"""Rows that carry a causal tag: what is mine, what is others', what nobody signed, and how that is said."""
+"""Rows that carry a causal tag: own rows, rows of others, rows without a tag."""
 
 import re
+import threading
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
-from deltaspan import change, current_causal_tag, observe, tagged, unchanged, window
+from deltaspan import change, current_causal_tag, expects, observe, tagged, unchanged, window
+from support.overlapping import run_in_threads
+from support.reports import reports_of
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
 EMPTY = {"added": {}, "removed": {}, "modified": {}}
 
 
@@ -54,7 +60,7 @@ def test_rows_of_others_do_not_count(table):
     assert explained(check) == ("rows changed by 1, as expected; 1 added by this run, 1 by others")
 
 
-def test_a_lie_is_not_covered_by_what_others_wrote(table):
+def test_a_lie_is_not_covered_by_rows_of_others(table):
     with window("w", change("rows", table.probe).by(1)) as w:
         table.add("b", tag="theirs")
 
@@ -131,7 +137,7 @@ def test_a_row_that_is_signed_anew_is_not_one_more():
     assert explained(w.report["rows"]).endswith("; 1 modified by this run")
 
 
-def test_a_pass_tells_what_was_added_and_what_was_overwritten():
+def test_a_pass_tells_added_and_overwritten_rows():
     table = Table(a="theirs")
     with window("w", change("rows", table.probe).by(1)) as w:
         table.sign("a")
@@ -180,7 +186,7 @@ def test_a_row_that_an_ancestor_made_is_not_mine(table):
     assert (nested.report["rows"].outcome, nested.report["rows"].untagged) == ("inconclusive", -1)
 
 
-def test_what_stays_within_a_row_is_not_looked_at(table):
+def test_changes_within_a_row_are_not_looked_at(table):
     table.rows = [{"id": 1, "tag": "theirs", "total": 5}]
     with window("w", change("rows", table.probe)) as w:
         table.rows[0]["total"] = 7
@@ -211,10 +217,10 @@ def test_what_stays_within_a_row_is_not_looked_at(table):
         lambda check: check.adding("a").ignoring("b"),
         lambda check: check.satisfying(lambda delta: delta.amount == 2 and delta.others.changed, "two rows"),
         lambda check: check.by(2).eventually(0.2),
-        lambda check: check.by(2).timeout(5),
+        lambda check: check.by(2).timeout(60),
     ],
 )
-def test_every_word_is_held_against_what_is_mine(table, say):
+def test_every_word_is_held_against_own_rows(table, say):
     with window("w", say(change("rows", table.probe))) as w:
         table.add("a")
         table.add("b")
@@ -224,7 +230,7 @@ def test_every_word_is_held_against_what_is_mine(table, say):
     assert w.report["rows"].outcome == "pass", w.report["rows"].explanation
 
 
-def test_what_is_ignored_is_left_out_of_a_computed_number_too(table):
+def test_ignored_rows_are_left_out_of_a_computed_number(table):
     with window("w", change("rows", table.probe).by(lambda result: result).ignoring("b")) as w:
         table.add("a")
         table.add("b")
@@ -243,7 +249,7 @@ def test_amounts_by_key_are_for_numbers_and_tags_are_none(table):
 # Unchanged and observed ------------------------------------------------------------------------------------
 
 
-def test_unchanged_holds_whatever_others_do(table):
+def test_unchanged_holds_beside_changes_of_others(table):
     with window("w", unchanged("rows", table.probe)) as w:
         table.add("b", tag="theirs")
 
@@ -253,7 +259,7 @@ def test_unchanged_holds_whatever_others_do(table):
     )
 
 
-def test_unchanged_fails_on_what_is_mine(table):
+def test_unchanged_fails_on_own_rows(table):
     with window("w", unchanged("rows", table.probe)) as w:
         table.add("a")
 
@@ -263,7 +269,7 @@ def test_unchanged_fails_on_what_is_mine(table):
     )
 
 
-def test_unchanged_has_no_verdict_on_what_nobody_signed():
+def test_unchanged_has_no_verdict_on_untagged_rows():
     table = Table(a="theirs")
     with window("w", unchanged("rows", table.probe)) as w:
         table.remove("a")
@@ -277,7 +283,7 @@ def test_unchanged_has_no_verdict_on_what_nobody_signed():
     )
 
 
-def test_unchanged_passes_when_what_nobody_signed_is_ignored():
+def test_unchanged_passes_if_untagged_rows_are_ignored():
     table = Table(a="theirs")
     with window("w", unchanged("rows", table.probe).ignoring("a")) as w:
         table.remove("a")
@@ -293,7 +299,7 @@ def test_unchanged_is_judged_as_it_is_where_contention_is_ignored():
     assert w.report["rows"].outcome == "pass"
 
 
-def test_an_action_that_raises_is_held_to_what_is_mine(table):
+def test_an_action_that_raises_is_held_to_its_own_rows(table):
     w = window("w", change("rows", table.probe).by(1).or_unchanged_on_error())
     with suppress(KeyError), w:
         table.add("b", tag="theirs")
@@ -302,7 +308,7 @@ def test_an_action_that_raises_is_held_to_what_is_mine(table):
     assert w.report["rows"].outcome == "pass"
 
 
-def test_an_action_that_raises_tells_what_each_did(table):
+def test_an_action_that_raises_tells_the_changes_of_each_run(table):
     with suppress(KeyError), window("w", change("rows", table.probe).by(1)) as w:
         table.add("b", tag="theirs")
         raise KeyError("no")
@@ -322,3 +328,109 @@ def test_observe_claims_nothing_and_tells_all_three(table):
     check = w.report["rows"]
     assert (check.outcome, check.others) == ("observed", {**EMPTY, "added": {"b": "theirs"}})
     assert explained(check) == ("rows added 'a'; no claim was made; 1 added by this run, 1 by others")
+
+
+# Overlapping windows ------------------------------------------------------------------------------------
+
+
+class SharedTable:
+    """A shared_table into which two actions write while both their windows are open."""
+
+    def __init__(self):
+        self.rows = []
+        self.barrier = threading.Barrier(2)
+
+    def list_rows(self):
+        return list(self.rows)
+
+    def count(self):
+        return len(self.rows)
+
+    def count_by_tag(self, causal_tag):
+        return sum(row["tag"] == causal_tag for row in self.rows)
+
+    def together(self, check, *counts):
+        """Return a report for each count of rows that an action adds, all of them at once."""
+
+        @expects(check)
+        def add(count):
+            self.barrier.wait(60)
+            for _ in range(count):
+                self.rows.append({"id": object(), "tag": current_causal_tag()})
+            self.barrier.wait(60)
+
+        found = {}
+
+        def run(index, count):
+            reports = reports_of(add, count)
+            found[index] = reports[0]["rows"]
+
+        run_in_threads(*[partial(run, *each) for each in enumerate(counts)])
+        return [found[index] for index in range(len(counts))]
+
+
+@pytest.fixture
+def shared_table():
+    return SharedTable()
+
+
+@pytest.fixture(params=["tagged", "causal_tag"])
+def attributed(request, shared_table):
+    """A probe that is attributed by tag."""
+    return (
+        tagged(shared_table.list_rows, key="id", tag="tag")
+        if request.param == "tagged"
+        else shared_table.count_by_tag
+    )
+
+
+def test_without_a_tag_both_are_contended(shared_table):
+    found = shared_table.together(change("rows", shared_table.count).by(1), 1, 1)
+
+    assert [check.reason for check in found] == ["contended"] * 2
+
+
+def test_each_change_is_judged_on_its_own(shared_table, attributed):
+    found = shared_table.together(change("rows", attributed).by(1), 1, 2)
+
+    assert [check.outcome for check in found] == ["pass", "fail"]
+    assert {check.attribution for check in found} == {"causal_tag"}
+
+
+def test_unchanged_is_judged_on_its_own(shared_table, attributed):
+    found = shared_table.together(unchanged("rows", attributed), 0, 1)
+
+    assert [check.outcome for check in found] == ["pass", "fail"]
+
+
+def test_observe_records_its_own(shared_table, attributed):
+    found = shared_table.together(observe("rows", attributed), 1, 2)
+
+    assert [check.outcome for check in found] == ["observed"] * 2
+    assert {check.attribution for check in found} == {"causal_tag"}
+
+
+def test_a_lock_beside_it_does_not_hide_the_better_attribution(attributed):
+    @expects(change("rows", attributed).by(0).exclusively(threading.Lock()))
+    def act():
+        pass
+
+    reports = reports_of(act)
+    assert reports[0]["rows"].attribution == "causal_tag"
+
+
+def test_one_that_is_not_attributed_still_sees_the_writer_that_is(shared_table):
+    """That one action can be told apart does not tell what the other did."""
+    reports = []
+    signed = expects(change("rows", tagged(shared_table.list_rows, key="id", tag="tag")).by(0), name="signed")
+    unsigned = expects(change("rows", shared_table.count).by(0), on_report=reports.append)
+
+    def act():
+        shared_table.barrier.wait(60)
+        shared_table.barrier.wait(60)
+
+    other = threading.Thread(target=signed(act))
+    other.start()
+    unsigned(act)()
+    other.join()
+    assert reports[0]["rows"].reason == "contended"

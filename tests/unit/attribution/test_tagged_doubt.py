@@ -1,8 +1,11 @@
-"""Verdicts on tagged rows that would differ if what nobody signed were this action's: there is none."""
+"""Verdicts on tagged rows, beside rows that carry no tag or that of another run."""
+
+from uuid import UUID
 
 import pytest
 
-from support.signed import CONTENDED, Table, came_to
+from deltaspan import change, current_causal_tag, tagged, window
+from support.signed import BEFORE, CONTENDED, Table, came_to
 
 
 @pytest.fixture
@@ -17,6 +20,8 @@ EXCLUSIVE = {
     "adding so many": lambda check: check.adding(count=1),
     "only": lambda check: check.only(9),
 }
+
+
 COUNTING = {
     "change": lambda check: check,
     "by": lambda check: check.by(1),
@@ -27,6 +32,8 @@ COUNTING = {
     "allowing others": lambda check: check.adding(count=1).allowing_others(),
     "satisfying": lambda check: check.satisfying(lambda delta: delta.amount == 1, "one more"),
 }
+
+
 COLLATERAL = {
     "removed": lambda table: table.remove(1),
     "lost its tag": lambda table: table.add(1, tag=None),
@@ -50,12 +57,12 @@ def test_a_claim_that_nothing_else_changes_has_no_verdict(table, say, collateral
 
 @pytest.mark.parametrize("collateral", COLLATERAL.values(), ids=COLLATERAL)
 @pytest.mark.parametrize("say", COUNTING.values(), ids=COUNTING)
-def test_a_claim_to_what_carries_the_tag_passes(table, say, collateral):
+def test_a_claim_to_tagged_rows_passes(table, say, collateral):
     assert table.judged(say, adding_one_with(table, collateral)).passed
 
 
 @pytest.mark.parametrize("say", [*EXCLUSIVE.values(), *COUNTING.values()], ids=[*EXCLUSIVE, *COUNTING])
-def test_what_others_signed_touches_no_claim(table, say):
+def test_rows_of_others_touch_no_claim(table, say):
     def act():
         table.add(9)
         table.add(1, tag="another")
@@ -64,7 +71,7 @@ def test_what_others_signed_touches_no_claim(table, say):
     assert table.judged(say, act).passed
 
 
-def test_what_nobody_signed_may_be_what_was_declared(table):
+def test_an_untagged_row_may_be_the_declared_one(table):
     def act():
         table.add(9)
         table.remove(1)
@@ -78,7 +85,7 @@ def test_any_row_that_nobody_signed_may_be_one_of_any(table):
     assert table.judged(lambda check: check.adding(), act).passed
 
 
-def test_what_nobody_signed_may_be_ignored(table):
+def test_untagged_rows_may_be_ignored(table):
     def act():
         table.add(9)
         table.remove(1)
@@ -86,7 +93,7 @@ def test_what_nobody_signed_may_be_ignored(table):
     assert table.judged(lambda check: check.adding(9).ignoring(1), act).passed
 
 
-def test_a_pass_in_doubt_says_what_else_changed_and_what_helps(table):
+def test_a_pass_in_doubt_names_the_other_change_and_the_cure(table):
     def act():
         table.add(9, tag="mine")
         table.remove(1)
@@ -109,7 +116,7 @@ def test_beside_only_it_says_to_name_it(table):
     assert "name it in .only(...) where others may do so" in check.explanation
 
 
-def test_a_pass_of_a_number_tells_what_was_removed(table):
+def test_a_pass_of_a_number_tells_the_removed_rows(table):
     check = table.judged(lambda check: check.by(1), adding_one_with(table, COLLATERAL["removed"]))
 
     assert check.explanation.endswith(
@@ -143,7 +150,7 @@ def test_where_contention_is_ignored_it_is_judged_as_it_is(table):
     ],
 )
 @pytest.mark.parametrize("meanwhile", [(), (2,)], ids=["alone", "others too"])
-def test_what_this_action_may_have_removed_is_no_fail(table, say, meanwhile):
+def test_a_removal_that_this_action_may_have_made_is_no_fail(table, say, meanwhile):
     assert came_to(table.judged(say, lambda: table.remove(1, *meanwhile))) == CONTENDED
 
 
@@ -163,7 +170,7 @@ def test_what_this_action_may_have_removed_is_no_fail(table, say, meanwhile):
         lambda check: check.from_({}).by(-1),
     ],
 )
-def test_what_no_removal_would_make_true_is_a_fail(table, say):
+def test_a_claim_that_no_removal_would_make_true_is_a_fail(table, say):
     assert table.judged(say, lambda: table.remove(1)).outcome == "fail"
 
 
@@ -175,7 +182,7 @@ def test_a_row_put_in_the_place_of_another_is_no_fail(table):
     assert came_to(table.judged(lambda check: check.by(0), act)) == CONTENDED
 
 
-def test_what_is_mine_and_was_not_declared_is_a_fail_whatever_was_removed(table):
+def test_an_own_row_that_was_not_declared_is_a_fail_beside_any_removal(table):
     def act():
         table.remove(1)
         table.add(9)
@@ -192,7 +199,7 @@ def test_a_row_without_a_tag_could_have_carried_one_so_that_is_a_fail(table):
     )
 
 
-def test_a_fail_in_doubt_says_what_is_gone_and_what_helps(table):
+def test_a_fail_in_doubt_names_the_removed_row_and_the_cure(table):
     check = table.judged(lambda check: check.by(-1), lambda: table.remove(1))
 
     assert check.explanation == (
@@ -207,7 +214,7 @@ def test_a_row_marked_as_deleted_says_by_whom(table):
     assert table.judged(lambda check: check.modifying(1), lambda: table.add(1)).passed
 
 
-def test_both_kinds_of_what_nobody_signed_are_told(table):
+def test_both_kinds_of_untagged_changes_are_told(table):
     def act():
         table.remove(1)
         table.add(9, tag=None)
@@ -217,3 +224,120 @@ def test_both_kinds_of_what_nobody_signed_are_told(table):
         "What this run "
         "writes must carry its causal tag"
     )
+
+
+# The end of the state -----------------------------------------------------------------------------------
+
+
+def test_an_end_that_others_had_a_part_in_proves_nothing(table):
+    def act():
+        table.add(8, tag="another")
+
+    after = {**BEFORE, 8: "another"}
+    check = table.judged(lambda check: check.by(0).to(after), act)
+
+    assert came_to(check) == CONTENDED
+    assert check.explanation == (
+        "rows: the end of the state is not the work of this action alone: beside what carries its tag the "
+        "state added row 8, so .to(...) proves nothing; claim what is its own, as "
+        ".by(...) and .adding(...) do; none by this run, 1 by others"
+    )
+
+
+def test_an_end_that_others_spoiled_is_no_fail(table):
+    def act():
+        table.add(9)
+        table.add(8, tag="another")
+
+    def say(check):
+        return check.by(1).to(lambda causal_tag: {**BEFORE, 9: causal_tag})
+
+    assert came_to(table.judged(say, act)) == CONTENDED
+
+
+def test_an_end_that_this_action_may_have_made_by_removing_is_no_fail(table):
+    def act():
+        table.remove(1)
+        table.add(8, tag="another")
+
+    assert came_to(table.judged(lambda check: check.to({2: "theirs", 3: None}), act)) == CONTENDED
+
+
+def test_an_end_that_this_action_cannot_have_made_is_a_fail(table):
+    def act():
+        table.add(9)
+        table.add(8, tag="another")
+
+    assert table.judged(lambda check: check.to({}), act).outcome == "fail"
+    assert table.judged(lambda check: check.to("nothing of the kind"), lambda: act()).outcome == "fail"
+
+
+def test_an_end_is_judged_where_nobody_else_writes(table):
+    def say(check):
+        return check.to(lambda causal_tag: {**BEFORE, 9: causal_tag})
+
+    assert table.judged(say, lambda: table.add(9)).passed
+
+
+def test_an_end_is_judged_where_contention_is_ignored(table):
+    def act():
+        table.add(9)
+        table.add(8, tag="another")
+
+    def say(check):
+        return check.to(lambda causal_tag: {**BEFORE, 9: causal_tag}).ignoring(8)
+
+    assert table.judged(say, act).passed
+
+
+def test_a_start_is_judged_beside_any_writer(table):
+    def act():
+        table.add(9)
+        table.add(8, tag="another")
+
+    assert table.judged(lambda check: check.from_(BEFORE).by(1), act).passed
+
+
+# Spellings of a tag, and rows without one ---------------------------------------------------------------
+
+
+WAYS = {
+    "as it is": str,
+    "in upper case": str.upper,
+    "without hyphens": lambda tag: UUID(tag).hex,
+    "in braces": lambda tag: f"{{{tag}}}",
+    "as a urn": lambda tag: UUID(tag).urn,
+    "padded": lambda tag: f"{tag}   ",
+    "as an object": UUID,
+    "as bytes": lambda tag: UUID(tag).bytes,
+}
+
+
+@pytest.fixture
+def rows():
+    return [{"id": 1, "tag": None}]
+
+
+@pytest.mark.parametrize("write", WAYS.values(), ids=WAYS)
+def test_a_tag_is_known_however_it_is_written(rows, write):
+    with window("load", change("rows", tagged(lambda: rows, key="id", tag="tag")).by(1)) as opened:
+        rows.append({"id": 2, "tag": write(current_causal_tag())})
+
+    assert opened.report.outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    "expect",
+    [
+        lambda check: check.by(0),
+        lambda check: check.by_at_most(0),
+        lambda check: check.by_between(0, 1),
+        lambda check: check.by_at_least(0),
+    ],
+    ids=["by", "by_at_most", "by_between", "by_at_least"],
+)
+def test_that_nothing_came_is_no_verdict_where_something_came_unsigned(rows, expect):
+    with window("load", expect(change("rows", tagged(lambda: rows, key="id", tag="tag")))) as opened:
+        rows.append({"id": 2, "tag": None})
+
+    assert opened.report["rows"].reason == "contended"

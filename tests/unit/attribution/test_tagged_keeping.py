@@ -31,6 +31,7 @@ from deltaspan import (
 )
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes import sql
+from support.reports import reports_of
 
 HINT = (
     "no other run is known to have written there meanwhile: if another writer did, let it stamp what it "
@@ -158,7 +159,7 @@ def test_anything_else_fails_and_names_it(orders, act, said):
     assert explanation == f"expected orders to change by adding 1 member, keeping other rows, but {said}"
 
 
-def test_what_no_tag_credits_is_credited_by_the_window(orders):
+def test_a_change_that_no_tag_credits_is_credited_by_the_window(orders):
     check = orders.judged(one_added, lambda table: (table.add(9), table.remove(1)))
 
     assert (check.outcome, check.attribution) == ("fail", "window")
@@ -239,11 +240,11 @@ def beside_another(table, act, say=one_added, **options):
             tags.append(current_causal_tag())
             table.add(20)
             entered.set()
-            done.wait(5)
+            done.wait(60)
 
     thread = threading.Thread(target=other)
     thread.start()
-    assert entered.wait(5)
+    assert entered.wait(60)
     try:
         return table.judged(say, act, **options), tags[0]
     finally:
@@ -261,14 +262,14 @@ def test_beside_another_window_an_unsigned_change_has_no_verdict_and_names_it(or
     assert f"{said}{tag})" in check.explanation
 
 
-def test_beside_another_window_what_both_sign_is_told_apart(orders):
+def test_beside_another_window_the_rows_of_both_are_told_apart(orders):
     check, _ = beside_another(orders, lambda table: table.add(9))
 
     assert (check.outcome, check.attribution) == ("pass", "causal_tag")
 
 
 @pytest.mark.parametrize("act", [lambda table: table.remove(1), lambda table: (table.add(9), table.sign(1))])
-def test_beside_another_window_what_this_run_itself_did_wrong_still_fails(orders, act):
+def test_beside_another_window_a_wrong_change_of_this_run_still_fails(orders, act):
     check, _ = beside_another(orders, act)
 
     assert check.outcome == "fail"
@@ -288,7 +289,7 @@ def test_where_contention_is_ignored_it_is_judged_all_the_same(orders):
     assert check.outcome == "fail"
 
 
-# What rows are made of --------------------------------------------------------------------------------------
+# Kinds of rows ----------------------------------------------------------------------------------------------
 
 Row = namedtuple("Row", "id item tag")  # noqa: PYI024  # without types, as a driver gives them
 
@@ -323,7 +324,7 @@ KINDS = {
     ("before", "after"),
     [(1, 2), ("1", 1), (Colour.RED, Colour.BLUE), ({"a": {1}}, {"a": {2}}), (b"a", "a"), (None, "None")],
 )
-def test_an_overwritten_item_is_noticed_whatever_kind_it_is(kind, before, after):
+def test_an_overwritten_item_of_any_kind_is_noticed(kind, before, after):
     items = [before]
     probe = tagged(lambda: [kind(1, items[0], "theirs")], key="id", tag="tag")
 
@@ -404,8 +405,7 @@ def test_rows_of_a_table_are_kept(path, statement, outcome, columns):
             )
             db.execute(statement)
 
-    with collect_reports() as reports:
-        place("acme")
+    reports = reports_of(place, "acme")
 
     assert reports[0]["orders"].outcome == outcome, reports[0]["orders"].explanation
 
@@ -450,8 +450,7 @@ def test_rows_of_a_table_are_kept_in_an_async_action(path, statement, outcome):
             )
             await connection.execute(text(statement))
 
-    with collect_reports() as reports:
-        asyncio.run(place("acme"))
+    reports = reports_of(lambda: asyncio.run(place("acme")))
 
     assert reports[0].outcome == outcome, reports[0].explanation
 
@@ -532,7 +531,7 @@ def test_only_a_change_can_keep_others(orders):
         (lambda check: check.keeping_others().adding(1).allowing_others(), "contradict each other"),
     ],
 )
-def test_what_contradicts_it_is_refused(orders, say, why):
+def test_a_contradicting_word_is_refused(orders, say, why):
     with pytest.raises(DefinitionValueError, match=why):
         say(change("orders", orders.probe))
 
@@ -574,7 +573,7 @@ def test_the_original_check_is_as_it_was(orders):
     assert w.report["orders"].passed
 
 
-# What leaves ------------------------------------------------------------------------------------------------
+# Telemetry --------------------------------------------------------------------------------------------------
 
 
 def test_span_event_and_feedback_say_the_same_sentence(orders, recorded):
@@ -585,8 +584,7 @@ def test_span_event_and_feedback_say_the_same_sentence(orders, recorded):
         orders.add(9)
         orders.remove(1)
 
-    with collect_reports() as reports:
-        place()
+    reports = reports_of(place)
 
     explanation = reports[0]["orders"].explanation
     assert explanation.startswith(
@@ -597,7 +595,7 @@ def test_span_event_and_feedback_say_the_same_sentence(orders, recorded):
     assert explanation in reports[0].feedback()
 
 
-def test_the_event_tells_what_was_untagged_though_the_window_credits_it(orders, recorded):
+def test_the_event_tells_untagged_rows_though_the_window_credits_them(orders, recorded):
     orders.judged(one_added, lambda table: (table.add(9), table.remove(1)))
 
     attributes = recorded.event.attributes

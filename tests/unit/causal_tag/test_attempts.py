@@ -1,12 +1,11 @@
 """Retries of one action are told apart: its runs below one parent run are numbered from 1."""
 
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 from deltaspan import adopt, collect_reports, expects, observe, window
+from support.reports import reports_of
 
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
 nothing = observe("nothing", lambda: 0)
@@ -23,8 +22,7 @@ def other():
 
 
 def attempts(call):
-    with collect_reports() as reports:
-        call()
+    reports = reports_of(call)
     return [(report.action, report.attempt) for report in reports]
 
 
@@ -93,8 +91,7 @@ def test_no_number_is_given_twice_across_threads():
         with ThreadPoolExecutor(16) as pool:
             list(pool.map(lambda context: context.run(act), contexts))
 
-    with collect_reports() as reports:
-        turn()
+    reports = reports_of(turn)
     numbers = sorted(report.attempt for report in reports if report.action == "act")
 
     assert numbers == list(range(1, 65))

@@ -1,21 +1,26 @@
-"""The causal tag: fresh for each run, visible inside it and what it calls, restored after it."""
-
-from __future__ import annotations
+"""Causal tags: fresh for each run, current inside it, equal by id, untrusted if inbound."""
 
 import asyncio
+import copy
 import os
+import pickle
 import random
 import re
-import threading
 import uuid
+from dataclasses import FrozenInstanceError
 
 import pytest
 from opentelemetry import baggage, context
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
 
 from deltaspan import collect_reports, current_causal_tag, expects, observe, window
-from deltaspan.causal_tag import mint
+from deltaspan.causal_tag import CausalTag, attempt_of, mint
+from support.overlapping import run_in_threads
+from support.reports import reports_of
 
 CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
 CHECK = observe("nothing", lambda: 0)
 
 
@@ -31,9 +36,7 @@ async def tag_async():
 
 
 def report_of(action):
-    with collect_reports() as reports:
-        action()
-    return reports[-1]
+    return reports_of(action)[-1]
 
 
 def test_there_is_no_tag_outside_an_action():
@@ -175,9 +178,7 @@ def test_a_bare_thread_has_no_tag():
 
     @expects(CHECK)
     def outer():
-        thread = threading.Thread(target=lambda: seen.append(current_causal_tag()))
-        thread.start()
-        thread.join()
+        run_in_threads(lambda: seen.append(current_causal_tag()))
 
     outer()
     assert seen == [None]
@@ -281,3 +282,169 @@ def test_a_fork_does_not_repeat_tags():
     os.close(writing)
     with os.fdopen(reading) as pipe:
         assert pipe.read() not in ("", own)
+
+
+# Causal tags as values ----------------------------------------------------------------------------------
+
+
+ROOT_VALUE = CausalTag("a" * 8, "a" * 8)
+
+
+TAG_VALUE = CausalTag("b" * 8, "a" * 8, "a" * 8, ROOT_VALUE)
+
+
+def test_two_tags_are_equal_if_their_ids_are():
+    same = CausalTag(TAG_VALUE.id, "another root")
+
+    assert same == TAG_VALUE
+    assert hash(same) == hash(TAG_VALUE)
+    assert TAG_VALUE != ROOT_VALUE
+    assert TAG_VALUE.id != TAG_VALUE
+    assert {TAG_VALUE, same, ROOT_VALUE} == {TAG_VALUE, ROOT_VALUE}
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_pickled_tag_keeps_its_ids_and_those_above(protocol):
+    attempt_of(TAG_VALUE, "act")
+    restored = pickle.loads(pickle.dumps(TAG_VALUE, protocol))  # noqa: S301  # our own bytes
+
+    assert restored == TAG_VALUE
+    assert (restored.id, restored.root_id, restored.parent_id) == (
+        TAG_VALUE.id,
+        TAG_VALUE.root_id,
+        TAG_VALUE.parent_id,
+    )
+    assert restored.above == TAG_VALUE.above
+    assert restored.parent == ROOT_VALUE
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_of_a_tag_is_the_tag(copied):
+    assert copied(TAG_VALUE) is TAG_VALUE
+
+
+@pytest.mark.parametrize("name", ["id", "root_id", "parent_id", "parent", "attempt_counters", "above", "new"])
+def test_a_tag_cannot_be_changed(name):
+    with pytest.raises(FrozenInstanceError):
+        setattr(TAG_VALUE, name, "other")
+
+
+def test_a_tag_is_not_a_tuple():
+    assert not isinstance(TAG_VALUE, tuple)
+    with pytest.raises(TypeError):
+        iter(TAG_VALUE)
+
+
+def test_the_repr_of_a_tag_shows_its_ids_alone():
+    assert (
+        repr(TAG_VALUE)
+        == f"CausalTag(id={TAG_VALUE.id!r}, root_id={TAG_VALUE.root_id!r}, parent_id={TAG_VALUE.parent_id!r})"
+    )
+
+
+# Inbound baggage ----------------------------------------------------------------------------------------
+
+
+INBOUND = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
+
+
+INBOUND_ROOT = "7c1f0f5e-2222-4333-8444-555566667777"
+
+
+@expects(observe("nothing", lambda: 0))
+def current_tag():
+    return current_causal_tag()
+
+
+@pytest.fixture
+def inbound():
+    tokens = []
+
+    def attach(**entries):
+        current = context.get_current()
+        for name, value in entries.items():
+            current = baggage.set_baggage(f"delta.causal_tag.{name}", value, current)
+        tokens.append(context.attach(current))
+
+    yield attach
+    for token in reversed(tokens):
+        context.detach(token)
+
+
+def test_an_inbound_tag_is_current_outside_an_action(inbound):
+    inbound(id=INBOUND)
+
+    assert current_causal_tag() == INBOUND
+
+
+def test_an_inbound_tag_becomes_the_parent(inbound):
+    inbound(id=INBOUND, root_id=INBOUND_ROOT)
+    report = report_of(current_tag)
+
+    assert (report.parent_tag, report.root_tag) == (INBOUND, INBOUND_ROOT)
+
+
+def test_an_inbound_tag_without_root_is_the_root(inbound):
+    inbound(id=INBOUND)
+
+    assert report_of(current_tag).root_tag == INBOUND
+
+
+def test_an_inbound_root_without_tag_counts_for_nothing(inbound):
+    inbound(root_id=INBOUND_ROOT)
+    report = report_of(current_tag)
+
+    assert (report.parent_tag, report.root_tag) == (None, report.causal_tag)
+
+
+def test_an_inbound_tag_never_replaces_the_tag_of_an_action(inbound):
+    inbound(id=INBOUND)
+
+    assert current_tag() != INBOUND
+
+
+@pytest.mark.parametrize("properties", [";a=b", ";a", ";a=%3B", ";a=b;c"])
+def test_properties_behind_an_inbound_tag_are_no_part_of_it(properties):
+    pairs = f"delta.causal_tag.id={INBOUND}{properties},delta.causal_tag.root_id={INBOUND_ROOT}{properties}"
+    token = context.attach(W3CBaggagePropagator().extract({"baggage": pairs}))
+    try:
+        seen, report = current_causal_tag(), report_of(current_tag)
+    finally:
+        context.detach(token)
+
+    assert (seen, report.parent_tag, report.root_tag) == (INBOUND, INBOUND, INBOUND_ROOT)
+
+
+WRONG = {
+    "nil": "00000000-0000-0000-0000-000000000000",
+    "upper-case": INBOUND.upper(),
+    "braces": f"{{{INBOUND}}}",
+    "urn": f"urn:uuid:{INBOUND}",
+    "bare digits": INBOUND.replace("-", ""),
+    "short": INBOUND[:-1],
+    "long": INBOUND + "0",
+    "line end": INBOUND + "\n",
+    "white space": f" {INBOUND}",
+    "garbage": "'; drop table flows --",
+    "other digits": INBOUND.replace("3", "\N{ARABIC-INDIC DIGIT THREE}"),
+    "empty": "",
+    "a number": 7,
+    "none": None,
+    "bytes": INBOUND.encode(),
+    "a UUID object": uuid.UUID(INBOUND),
+}
+
+
+@pytest.mark.parametrize("value", WRONG.values(), ids=WRONG)
+def test_an_inbound_tag_that_is_not_canonical_is_ignored(inbound, value, caplog):
+    inbound(id=value, root_id=INBOUND_ROOT)
+    report = report_of(current_tag)
+
+    assert (current_causal_tag(), report.parent_tag, caplog.records) == (None, None, [])
+
+
+@pytest.mark.parametrize("value", WRONG.values(), ids=WRONG)
+def test_an_inbound_root_that_is_not_canonical_is_ignored(inbound, value):
+    inbound(id=INBOUND, root_id=value)
+
+    assert report_of(current_tag).root_tag == INBOUND

@@ -1,13 +1,13 @@
-"""A causal tag crosses processes in headers and in the environment, always in W3C's form, or is kept in."""
+"""Causal tags in headers and environments: written, adopted, and kept out."""
 
-from __future__ import annotations
-
+import asyncio
 import os
 import subprocess
 import sys
 
 import pytest
-from opentelemetry import baggage, context, propagate
+from opentelemetry import baggage, context, propagate, trace
+from opentelemetry.context import attach, detach
 from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.propagators.textmap import TextMapPropagator
 
@@ -16,16 +16,23 @@ from deltaspan import (
     causal_environ,
     causal_headers,
     change,
-    collect_reports,
     current_causal_tag,
     expects,
     observe,
     window,
 )
+from deltaspan.exceptions import DefinitionTypeError
+from support.reports import reports_of
 
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
+
+
 ROOT = "7c1f0f5e-2222-4333-8444-555566667777"
+
+
 TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
 HEADERS = {
     "traceparent": f"00-{TRACE}-b7ad6b7169203331-01",
     "tracestate": "one=1",
@@ -39,9 +46,7 @@ def act():
 
 
 def reported(call, *args):
-    with collect_reports() as reports:
-        call(*args)
-    return reports[-1]
+    return reports_of(call, *args)[-1]
 
 
 def keys_of(header):
@@ -62,7 +67,7 @@ def test_headers_carry_tag_and_trace_of_the_action(recorded):
     }
 
 
-def test_headers_are_w3c_whatever_propagator_is_configured(recorded, monkeypatch):
+def test_headers_are_w3c_with_any_configured_propagator(recorded, monkeypatch):
     monkeypatch.setattr(propagate, "propagator", CompositePropagator([]))
     assert isinstance(propagate.get_global_textmap(), TextMapPropagator)
 
@@ -225,8 +230,7 @@ def test_kept_in_actions_of_this_process_still_nest():
         assert current_causal_tag()
         act()
 
-    with collect_reports() as reports:
-        outer()
+    reports = reports_of(outer)
 
     assert reports[0].parent_tag == reports[1].causal_tag
 
@@ -238,3 +242,223 @@ def test_kept_in_an_inbound_tag_is_a_parent_but_goes_no_further():
 
     assert report.parent_tag == TAG
     assert headers["baggage"] == "tenant=acme"
+
+
+# Adopting headers ---------------------------------------------------------------------------------------
+
+
+@expects(observe("nothing", lambda: 0))
+def act_with_the_global_propagator():
+    carrier = {}
+    propagate.inject(carrier)
+    return carrier
+
+
+def test_inside_actions_are_children_of_the_adopted_tag(recorded):
+    with adopt(HEADERS):
+        tag, report = current_causal_tag(), reported(act)
+
+    assert tag == TAG
+    assert (report.parent_tag, report.root_tag) == (TAG, ROOT)
+    assert f"{recorded.span.context.trace_id:032x}" == TRACE
+    assert recorded.span.context.trace_state.to_header() == "one=1"
+
+
+def test_afterwards_everything_is_as_before():
+    with adopt(HEADERS):
+        pass
+
+    assert (current_causal_tag(), trace.get_current_span().get_span_context().is_valid) == (None, False)
+
+
+def test_it_is_restored_after_an_exception_too():
+    with pytest.raises(KeyError), adopt(HEADERS):
+        raise KeyError
+
+    assert current_causal_tag() is None
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {name.upper(): value for name, value in HEADERS.items()},
+        {name.title(): value for name, value in HEADERS.items()},
+        {name.encode(): value.encode() for name, value in HEADERS.items()},
+        {**HEADERS, "Host": "shop", "X": None, 7: 8},
+    ],
+    ids=["environment", "HTTP", "bytes", "with others"],
+)
+def test_headers_of_any_mapping_are_understood(headers):
+    with adopt(headers):
+        assert causal_headers() == HEADERS
+
+
+def test_an_adopted_tag_replaces_the_one_that_is_current():
+    @expects(observe("nothing", lambda: 0))
+    def outer():
+        with adopt(HEADERS):
+            inside = current_causal_tag()
+        return inside, current_causal_tag()
+
+    inside, after = outer()
+
+    assert inside == TAG
+    assert after not in (TAG, None)
+
+
+def test_a_span_of_that_trace_that_is_current_stays_current(recorded):
+    with adopt(HEADERS), recorded.tracer.start_as_current_span("server") as server, adopt(HEADERS):
+        assert trace.get_current_span() is server
+
+
+async def test_in_async_code_each_task_has_its_own():
+    async def take_up(tag):
+        with adopt({"baggage": f"delta.causal_tag.id={tag}"}):
+            await asyncio.sleep(0)
+            return current_causal_tag()
+
+    assert await asyncio.gather(take_up(TAG), take_up(ROOT)) == [TAG, ROOT]
+    assert current_causal_tag() is None
+
+
+async def test_an_async_generator_closed_elsewhere_makes_no_noise(caplog):
+    async def numbers():
+        with adopt(HEADERS):
+            yield 1
+
+    generator = numbers()
+    await asyncio.create_task(anext(generator))
+    await asyncio.create_task(generator.aclose())
+
+    assert caplog.records == []
+
+
+def test_other_baggage_is_taken_up_too():
+    with adopt({"baggage": "tenant=J%C3%BCrgen+%26+Co"}):
+        assert baggage.get_baggage("tenant") == "Jürgen & Co"
+
+
+PROPERTIES = [";a=b", ";a", " ; a=b;c ", ";", ";a=%3B", "\t;\ta = b"]
+
+
+@pytest.mark.parametrize("properties", PROPERTIES)
+def test_properties_behind_a_tag_are_no_part_of_it(properties):
+    pairs = f"delta.causal_tag.id={TAG}{properties},delta.causal_tag.root_id={ROOT}{properties}"
+    with adopt({"baggage": pairs}):
+        tag, report, sent = current_causal_tag(), reported(act), causal_headers()
+
+    assert (tag, report.parent_tag, report.root_tag) == (TAG, TAG, ROOT)
+    assert sent == {"baggage": HEADERS["baggage"]}
+
+
+WRONG = {
+    "nil": {"baggage": "delta.causal_tag.id=00000000-0000-0000-0000-000000000000"},
+    "upper case": {"baggage": f"delta.causal_tag.id={TAG.upper()}"},
+    "a property of nothing": {"baggage": f"delta.causal_tag.id=;{TAG}"},
+    "white space within": {"baggage": f"delta.causal_tag.id=+{TAG[1:]}"},
+    "garbage": {
+        "baggage": "===,;;,\x00,delta.causal_tag.id",
+        "traceparent": "00-xyz",
+        "tracestate": "=,,A=B",
+    },
+    "a root alone": {"baggage": f"delta.causal_tag.root_id={ROOT}"},
+    "a nil trace": {"traceparent": f"00-{'0' * 32}-{'0' * 16}-01"},
+    "too long": {"baggage": f"delta.causal_tag.id={TAG}," + "a" * 9000, "traceparent": "0" * 600},
+    "not text": {"baggage": 7, "traceparent": None},
+    "not ASCII": {"baggage": "schlüssel=wert", "traceparent": "ä"},
+    "nothing": {},
+}
+
+
+@pytest.mark.parametrize("headers", WRONG.values(), ids=WRONG)
+def test_headers_that_are_not_understood_are_ignored_silently(headers, caplog):
+    with adopt(headers):
+        tag, report = current_causal_tag(), reported(act)
+
+    assert (tag, report.parent_tag, caplog.records) == (None, None, [])
+
+
+def test_a_broken_tracestate_costs_no_trace_and_no_line_in_the_log(recorded, caplog):
+    with adopt({**HEADERS, "tracestate": "=,A=B, two=2 ,x"}):
+        act()
+
+    assert f"{recorded.span.context.trace_id:032x}" == TRACE
+    assert recorded.span.context.trace_state.to_header() == "two=2"
+    assert caplog.records == []
+
+
+def test_an_object_that_is_not_a_mapping_is_refused():
+    with pytest.raises(DefinitionTypeError, match="adopt takes a mapping of headers, not list"), adopt([]):
+        pass
+
+
+def members(count, text="x"):
+    return ",".join(f"foreign{number}={text}" for number in range(count))
+
+
+def sent_under(header):
+    """Return the names that an action sends on under a header, in order."""
+    with adopt({"baggage": header}):
+        return keys_of(act()["baggage"])
+
+
+@pytest.mark.parametrize("count", [178, 179, 180, 400])
+def test_the_tag_and_its_root_go_before_any_number_of_foreign_members(count, caplog):
+    names = sent_under(f"{HEADERS['baggage']},{members(count)}")
+
+    assert names[:2] == ["delta.causal_tag.id", "delta.causal_tag.root_id"]
+    assert len(names) == 180
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("count", [0, 179, 180, 400])
+def test_the_tag_and_its_root_are_read_behind_any_number_of_foreign_members(count):
+    with adopt({"baggage": f"{members(count)},{HEADERS['baggage']}"}):
+        report = reported(act)
+
+    assert (report.parent_tag, report.root_tag) == (TAG, ROOT)
+
+
+def test_the_tag_and_its_root_go_before_foreign_members_that_fill_the_header(caplog):
+    names = sent_under(f"a={'x' * 4050},b={'x' * 4050},c=x")
+
+    assert names == ["delta.causal_tag.id", "delta.causal_tag.root_id", "a"]
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 4100, "%78" * 1400, "!" * 1400], ids=["as it is", "longer when read", "longer when sent"]
+)
+def test_a_foreign_member_above_4096_bytes_is_dropped_without_a_word_when_it_is_read(text, caplog):
+    with adopt({"baggage": f"long={text},user=ada"}):
+        held = dict(baggage.get_all())
+        names = [keys_of(act()["baggage"]) for _ in range(2)]
+
+    assert held == {"user": "ada"}
+    assert names == [["delta.causal_tag.id", "delta.causal_tag.root_id", "user"]] * 2
+    assert caplog.messages == []
+
+
+def test_the_tag_goes_before_the_members_that_a_program_set_itself():
+    context = baggage.set_baggage("user", "ada")
+    for number in range(400):
+        context = baggage.set_baggage(f"own{number}", number, context)
+    token = attach(context)
+    try:
+        carrier = act_with_the_global_propagator()
+    finally:
+        detach(token)
+
+    assert keys_of(carrier["baggage"])[:3] == ["delta.causal_tag.id", "delta.causal_tag.root_id", "user"]
+
+
+def test_the_tag_of_a_caller_goes_first_again_after_an_action_that_leaves_baggage_behind():
+    @expects(observe("nothing", lambda: 0))
+    def leave():
+        attach(baggage.set_baggage("left", "behind"))
+
+    with adopt({"baggage": f"{HEADERS['baggage']},user=ada"}):
+        leave()
+        held = list(baggage.get_all())
+
+    assert held == ["delta.causal_tag.id", "delta.causal_tag.root_id", "user", "left"]

@@ -165,7 +165,9 @@ def test_a_predicate_that_names_what_does_not_exist_is_refused():
 
 
 def test_a_member_may_not_name_what_only_a_predicate_knows():
-    with pytest.raises(DeltaspanError, match=r"movement\.adding\.members\.0.* needs 'post_state'"):
+    with pytest.raises(
+        DeltaspanError, match=r"the expected value in \.adding\(\.\.\.\) of .* needs 'post_state'"
+    ):
         judged(lambda c: c.adding(lambda post_state: post_state), add(), set())
 
 

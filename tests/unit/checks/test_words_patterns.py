@@ -1,5 +1,7 @@
 """What is a pattern, what is literal, and what stands for an argument, in members and keys."""
 
+import copy
+import pickle
 import re
 from enum import Enum
 from pathlib import Path
@@ -174,6 +176,42 @@ def test_computed_text_that_is_marked_is_a_pattern():
         "expected x to change only in pattern('out/**'), 'z', but it modified 'in/a' (1 → 2), which lies "
         "outside ({'in/a': 1} → {'in/a': 2})"
     )
+
+
+MADE_ELSEWHERE = {
+    "a pattern": pattern("**"),
+    "a list of patterns": [pattern("**")],
+    "a set of patterns": {pattern("*")},
+    "a copy": copy.copy(pattern("**")),
+    "an unpickled one": pickle.loads(pickle.dumps(pattern("**"))),  # noqa: S301
+}
+
+
+@pytest.mark.parametrize("made", MADE_ELSEWHERE.values(), ids=MADE_ELSEWHERE)
+@pytest.mark.parametrize("word", ["only", "adding", "ignoring"])
+def test_a_pattern_that_a_tool_returns_does_not_widen_its_check(made, word):
+    words = lambda c: getattr(c, word)(lambda result: result)  # noqa: E731
+    report = judged(words, {"a": 1}, update(a=2, b=1), result=made)
+
+    assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
+
+
+def test_a_pattern_in_an_argument_does_not_widen_the_check():
+    report = judged(lambda c: c.only(lambda order_id: order_id), {"a": 1}, update(a=2), pattern("**"))
+
+    assert report.explanation == (
+        "x: its expected value could not be computed: DefinitionValueError: it computed pattern('**'), which "
+        "was made elsewhere, and a tool must not widen its own check: call pattern(...) in the callable, and "
+        "give it what the run computed by name"
+    )
+
+
+def test_a_pattern_that_a_tool_makes_while_another_check_computes_one_does_not_count():
+    made = []
+    first = lambda result: made.append(pattern("**")) or pattern("a")  # noqa: E731
+    assert judged(lambda c: c.only(first), {"a": 1}, update(a=2)).outcome == "pass"
+
+    assert judged(lambda c: c.only(lambda: made), {"a": 1}, update(b=2)).reason == "expectation_failed"
 
 
 @pytest.mark.parametrize("folder", ["*", "**", "o?t", "[o]ut", "o"])

@@ -11,15 +11,25 @@ from hypothesis import strategies as st
 from deltaspan import change, unchanged
 from deltaspan._state.diff import difference
 from deltaspan._state.snapshot import freeze
-from deltaspan.expectations._computed import BoundPredicate, with_operands
-from deltaspan.expectations._members import kept_order
+from deltaspan.expectations import BoundPredicate
+from deltaspan.expectations._order import kept_order
 
 CHANGE = change("x", abs)
 ASKED = CHANGE.satisfying(abs, "anything")
 
 
+class Answers:
+    """The values of a run whose predicate is `ask`."""
+
+    def __init__(self, ask):
+        self.ask = ask
+
+    def bind(self, predicate):
+        return BoundPredicate(self.ask, {}, name=predicate.name)
+
+
 def asked(ask):
-    return with_operands(ASKED.expectation, {"movement.predicate": BoundPredicate(ask, {})})
+    return ASKED.expectation.resolve(Answers(ask))
 
 
 EXPECTATIONS = [

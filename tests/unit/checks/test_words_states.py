@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deltaspan import change, observe, unchanged, window
-from deltaspan._state.render._render import transition
+from deltaspan._state.render import transition
 
 LONG = "a" * 200
 FILES = {f"src/module_{n}.py": f"{n:040x}" for n in range(50)}
@@ -35,7 +35,10 @@ def test_large_documents_are_not_repeated_after_what_differs(check):
 
 
 def test_an_unchanged_large_state_is_not_shown_at_all():
-    assert explained(unchanged, FILES, dict(FILES)) == "x did not change, as expected"
+    assert (
+        explained(unchanged, FILES, dict(FILES))
+        == "x did not change, as expected; it was so already before the action"
+    )
 
 
 def test_of_two_long_texts_the_part_that_differs_is_shown():

@@ -1,9 +1,10 @@
-"""What a run raised keeps no argument alive: it is freed when its caller lets go, without the collector."""
+"""Arguments are freed when the caller lets go, without the collector, although a run raised."""
 
 import asyncio
 import contextlib
 import gc
 import threading
+import time
 import weakref
 
 import pytest
@@ -14,7 +15,7 @@ from deltaspan.probes import combine
 
 
 class Argument:
-    """What an action is given."""
+    """An argument of an action."""
 
 
 @pytest.fixture(autouse=True)
@@ -25,12 +26,18 @@ def _without_collector():
     gc.enable()
 
 
-def freed(use):
-    """Return whether an argument is gone once what used it has ended."""
+def freed(use, seconds=10):
+    """Return whether an argument is gone once its use has ended.
+
+    A thread that read a probe may hold its last frame for a moment after the call has returned.
+    """
     argument = Argument()
     watching = weakref.ref(argument)
     use(argument)
     del argument
+    ends_at = time.monotonic() + seconds
+    while watching() is not None and time.monotonic() < ends_at:
+        time.sleep(0.002)
     return watching() is None
 
 
@@ -56,7 +63,7 @@ both = combine(probe)
 CHECKS = {
     "the action": lambda: change("rows", lambda it: 0).by(1),
     "the probe": lambda: change("rows", probe),
-    "a limited probe": lambda: change("rows", probe).timeout(5),
+    "a limited probe": lambda: change("rows", probe).timeout(60),
     "a combined probe": lambda: change("rows", both["rows"]),
     "the lock": lambda: change("rows", lambda it: 0).exclusively(Broken()),
     "a computed lock": lambda: change("rows", lambda it: 0).exclusively(lambda it: fail(it)),
@@ -100,7 +107,7 @@ def test_an_argument_is_freed_when_its_caller_lets_go(place, kind):
     }
     function, call = uses[kind]
     # The loop of asyncio makes cycles of its own, whatever runs on it.
-    bare = freed(lambda it: attempt(lambda: call(function, it)))
+    bare = freed(lambda it: attempt(lambda: call(function, it)), seconds=0)
     checked = expects(CHECKS[place](), on_report=reports.append)(function)
 
     reasons = []
@@ -109,7 +116,7 @@ def test_an_argument_is_freed_when_its_caller_lets_go(place, kind):
         attempt(lambda: call(checked, it))
         reasons.append(reports.pop()["rows"].reason)
 
-    assert freed(use) >= bare
+    assert freed(use, seconds=10 if bare else 0) >= bare
     assert reasons[0] is not None
 
 
@@ -187,18 +194,9 @@ def test_an_argument_of_a_deferred_action_is_freed_when_it_has_settled(place):
 
     def use(it):
         attempt(lambda: checked(it))
-        assert _deferred.drain(5)
+        assert _deferred.drain(60)
 
-    argument = Argument()
-    watching = weakref.ref(argument)
-    use(argument)
-    del argument
-    for _ in range(100):  # the thread lets go of it right after the drain
-        if watching() is None:
-            break
-        threading.Event().wait(0.01)
-
-    assert watching() is None
+    assert freed(use)
 
 
 def test_the_exception_of_a_probe_is_reported_without_its_frames():

@@ -4,21 +4,19 @@ import functools
 
 import pytest
 
-from deltaspan import change, collect_reports, expects, observe, window
+from deltaspan import change, expects, observe, window
 from deltaspan.causal_tag import current_causal_tag
+from support.reports import reports_of
 
 
 def read_by(probe, action, *args, **kwargs):
     """Return what a probe read before the action, which records what it was called with."""
-    with collect_reports() as reports:
-        expects(observe("seen", probe), name="act")(action)(*args, **kwargs)
+    reports = reports_of(lambda: expects(observe("seen", probe), name="act")(action)(*args, **kwargs))
     return reports[0]["seen"].pre_state
 
 
 @pytest.mark.parametrize(
-    ("args", "kwargs"),
-    [(("acme",), {}), ((), {"tenant": "acme"})],
-    ids=["by position", "by keyword"],
+    ("args", "kwargs"), [(("acme",), {}), ((), {"tenant": "acme"})], ids=["by position", "by keyword"]
 )
 def test_a_probe_reads_an_argument_however_it_was_passed(args, kwargs):
     assert read_by(lambda tenant: tenant, lambda tenant: None, *args, **kwargs) == "acme"
@@ -28,7 +26,7 @@ def test_a_probe_reads_the_default_of_an_argument_that_was_left_out():
     assert read_by(lambda tenant: tenant, lambda tenant="acme": None) == "acme"
 
 
-def test_a_probe_names_only_what_it_needs_in_any_order():
+def test_a_probe_names_some_parameters_in_any_order():
     def action(a, b, c, d=4):
         pass
 
@@ -102,7 +100,7 @@ def test_a_probe_with_open_parameters_is_not_asked_for_them():
     assert read_by(probe, lambda name: None, 1) == ((), {})
 
 
-def test_a_partial_probe_needs_what_is_left():
+def test_a_partial_probe_needs_its_remaining_parameters():
     def probe(table, tenant):
         return [table, tenant]
 
@@ -151,8 +149,7 @@ def test_a_probe_of_a_method_may_name_self():
         def add(self, row):
             self.rows.append(row)
 
-    with collect_reports() as reports:
-        Store().add("new")
+    reports = reports_of(lambda: Store().add("new"))
 
     assert reports[0].outcome == "pass"
 
@@ -166,8 +163,7 @@ def test_a_probe_of_a_class_method_may_name_cls():
         def add(cls, by):
             cls.rows += by
 
-    with collect_reports() as reports:
-        Store.add(2)
+    reports = reports_of(Store.add, 2)
 
     assert reports[0]["rows"].explanation == "rows changed by 2, as expected (0 → 2)"
 
@@ -180,13 +176,12 @@ def test_an_unbound_method_finds_self_among_its_arguments():
         def add(self, row):
             pass
 
-    with collect_reports() as reports:
-        Store.add(Store(), "new")
+    reports = reports_of(lambda: Store.add(Store(), "new"))
 
     assert reports[0]["rows"].pre_state == (7, "new")
 
 
-def test_a_partial_action_offers_what_is_left():
+def test_a_partial_action_offers_its_remaining_parameters():
     def action(table, tenant):
         pass
 
@@ -201,8 +196,7 @@ def test_a_probe_may_name_the_causal_tag_of_the_run():
 
 
 def judged(check, action, *args):
-    with collect_reports() as reports:
-        expects(check)(action)(*args)
+    reports = reports_of(lambda: expects(check)(action)(*args))
     return reports[0]["n"]
 
 
@@ -282,14 +276,24 @@ def test_a_computed_amount_that_is_no_number_makes_the_check_inconclusive(amount
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
 
 
-def test_a_window_offers_what_it_was_given_as_args():
+@pytest.mark.parametrize("option", ["by", "at_least", "at_most"])
+def test_a_computed_bound_that_is_none_makes_the_check_inconclusive(option):
+    numbers = [1]
+    check = change("n", lambda: len(numbers)).increasing(**{option: lambda: None})
+
+    report = judged(check, lambda: numbers.append(2))
+
+    assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
+
+
+def test_a_window_offers_its_args():
     with window("block", observe("n", lambda tenant: tenant), args={"tenant": "acme"}) as w:
         pass
 
     assert w.report["n"].pre_state == "acme"
 
 
-def test_a_call_with_a_missing_argument_raises_what_the_action_raises():
+def test_a_call_with_a_missing_argument_raises_the_error_of_the_action():
     @expects(observe("n", lambda tenant: tenant))
     def act(tenant):
         pass

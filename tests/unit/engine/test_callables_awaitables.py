@@ -31,7 +31,7 @@ def _nothing_yet():
 
 
 class Request:
-    """What an HTTP client returns for a request that is sent when it is awaited."""
+    """A request of an HTTP client that is sent when it is awaited."""
 
     def __init__(self, name="a"):
         self.name = name
@@ -51,7 +51,7 @@ class Request:
 
 
 class Session(Request):
-    """What can also be entered: it acts when it is entered, and commits when it is left."""
+    """A request that can also be entered: it acts on entry, and commits on exit."""
 
     def __init__(self, name="a", *, fails=False, handles=False):
         super().__init__(name)
@@ -117,7 +117,7 @@ async def test_an_unchanged_state_that_changes_while_it_is_awaited_fails():
     assert [report.outcome for report in reports] == ["fail"]
 
 
-async def test_what_it_gives_is_the_result_that_an_expected_value_names():
+async def test_an_expected_value_may_name_the_awaited_result():
     with collect_reports() as reports:
         await returning(Request(), MOVED.by(lambda result: len(result) - len("response")))()
 
@@ -153,7 +153,7 @@ async def test_an_exception_of_its_own_is_that_of_the_action():
     assert reports[0]["rows"].reason == "action_failed"
 
 
-async def test_it_is_judged_in_whichever_task_awaits_it():
+async def test_it_is_judged_in_the_task_that_awaits_it():
     with collect_reports() as reports:
         returned = returning(Request())()
 
@@ -209,7 +209,7 @@ def test_one_that_nobody_awaits_is_abandoned_and_names_the_cure(kind):
     assert open_windows() == {}
 
 
-def test_what_can_be_seen_of_it_is_what_was_returned():
+def test_it_looks_like_the_returned_object():
     made = Request()
     returned = returning(made)()
 
@@ -223,13 +223,13 @@ def test_what_can_be_seen_of_it_is_what_was_returned():
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])  # noqa: S301
-def test_a_copy_of_it_is_a_copy_of_what_was_returned(copied):
+def test_a_copy_of_it_is_a_copy_of_the_returned_object(copied):
     found = copied(returning(Request("b"))())
 
     assert (type(found), found.name) == (Request, "b")
 
 
-async def test_what_it_can_do_beside_being_awaited_it_still_does():
+async def test_it_keeps_its_other_abilities():
     class Rows(Request):
         async def __aiter__(self):
             for each in "ab":
@@ -242,7 +242,7 @@ async def test_what_it_can_do_beside_being_awaited_it_still_does():
 
 
 class Driven(Request):
-    """What can also be driven by itself, as a coroutine is; some HTTP clients return one."""
+    """A request that can also be driven as a coroutine; some HTTP clients return one."""
 
     def __init__(self):
         super().__init__()
@@ -265,7 +265,7 @@ class Driven(Request):
 
 
 @pytest.mark.parametrize(
-    "drive", [asyncio.create_task, asyncio.gather, lambda made: asyncio.wait_for(made, 5)]
+    "drive", [asyncio.create_task, asyncio.gather, lambda made: asyncio.wait_for(made, 60)]
 )
 async def test_one_that_is_driven_as_a_coroutine_is_judged_when_it_has_ended(drive):
     with collect_reports() as reports:
@@ -297,7 +297,7 @@ def test_one_that_is_closed_before_it_began_is_abandoned():
     assert rows == []
 
 
-def test_only_what_is_a_coroutine_is_driven_as_one():
+def test_only_a_coroutine_is_driven_as_one():
     made = Driven()
     assert asyncio.iscoroutine(returning(made)())
     assert not asyncio.iscoroutine(returning(Request())())
@@ -400,7 +400,7 @@ class Ticket(str):
         return iter(())
 
 
-async def test_what_nothing_can_stand_in_for_is_returned_as_it_is_and_names_the_cure():
+async def test_an_awaitable_that_cannot_be_replaced_is_returned_and_a_cure_is_named():
     made = Ticket("a")
     with collect_reports() as reports:
         returned = returning(made)()
@@ -414,6 +414,6 @@ async def test_what_nothing_can_stand_in_for_is_returned_as_it_is_and_names_the_
     assert open_windows() == {}
 
 
-def test_a_policy_for_what_has_no_verdict_applies_to_it_at_once():
+def test_the_policy_for_checks_without_a_verdict_applies_at_once():
     with pytest.raises(DeltaInconclusive, match="make the action async"):
         returning(Ticket("a"), on_inconclusive="raise")()

@@ -1,5 +1,6 @@
-"""Interrupts win: what arrives from outside while a state is read goes on to the caller as it is."""
+"""Interrupts while a run reads, locks or acts: they reach the caller, and the window closes."""
 
+import asyncio
 import ctypes
 import functools
 import signal
@@ -9,18 +10,25 @@ import time
 from contextlib import contextmanager
 from itertools import count
 
+import anyio
+import gevent
+import gevent.socket
+import greenlet
 import pytest
+from billiard.pool import soft_timeout_sighandler
+from celery.exceptions import SoftTimeLimitExceeded
 
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged, window
 from support.process import held_locks, open_windows
+from support.reports import reports_of
 
 
 class Stopped(Exception):
-    """What a handler raises, as Celery's soft time limit is one."""
+    """The exception of a handler, as Celery's soft time limit is one."""
 
 
 class Killed(BaseException):
-    """What another thread sets."""
+    """An exception that another thread sets."""
 
 
 def leave(*_):
@@ -69,11 +77,11 @@ def handling(handler):
 
 
 @contextmanager
-def alarm(handler, seconds=0.03):
+def alarm(handler):
+    """Yield a function that has a handler called shortly, in the main thread."""
     before = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.03)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -94,12 +102,20 @@ class Acting:
         return "acted"
 
     def assert_closed(self, recorded):
+        self._assert_window_closed()
+        assert recorded.span.end_time is not None
+        assert len(self.reports) == 1
+
+    def assert_never_begun(self):
+        assert self.ran == 0
+        self._assert_window_closed()
+        assert [report["rows"].reason for report in self.reports] == ["abandoned"]
+
+    def _assert_window_closed(self):
         assert not self.lock.locked()
         assert not open_windows()
         assert held_locks() == {}
         assert current_causal_tag() is None
-        assert recorded.span.end_time is not None
-        assert len(self.reports) == 1
 
 
 @pytest.mark.parametrize("case", HANDLERS)
@@ -186,9 +202,9 @@ def test_a_probe_that_exits_by_itself_has_failed(read):
 def test_waiting_for_a_lock_can_be_interrupted():
     lock = threading.Lock()
     lock.acquire()
-    act = expects(change("rows", lambda: 0).exclusively(lock))(lambda: pytest.fail("it ran"))
-    with alarm(stop), pytest.raises(Stopped):
-        act()
+    check = change("rows", lambda: 0).exclusively(lambda: start() and lock)
+    with alarm(stop) as start, pytest.raises(Stopped):
+        expects(check)(lambda: pytest.fail("it ran"))()
     lock.release()
 
     assert held_locks() == {}
@@ -202,8 +218,8 @@ def test_waiting_for_the_lock_of_a_generator_can_be_interrupted():
     def act():
         yield pytest.fail("it ran")
 
-    with alarm(stop), pytest.raises(Stopped):
-        list(expects(change("rows", lambda: 0).exclusively(lock))(act)())
+    with alarm(stop) as start, pytest.raises(Stopped):
+        list(expects(change("rows", lambda: 0).exclusively(lambda: start() and lock))(act)())
     lock.release()
 
     assert lock.acquire(timeout=5)
@@ -212,17 +228,22 @@ def test_waiting_for_the_lock_of_a_generator_can_be_interrupted():
 @pytest.mark.parametrize("handler", [stop, expire])
 def test_waiting_for_a_read_with_a_time_limit_can_be_interrupted(handler):
     release = threading.Event()
-    act = expects(change("rows", release.wait).timeout(20))(lambda: pytest.fail("it ran"))
-    with alarm(handler), pytest.raises((Stopped, TimeoutError)) as caught:
-        act()
+    check = change("rows", lambda: start() and release.wait()).timeout(60)
+    with alarm(handler) as start, pytest.raises((Stopped, TimeoutError)) as caught:
+        expects(check)(lambda: pytest.fail("it ran"))()
     release.set()
 
     assert caught.traceback[-1].name == handler.__name__
 
 
 def test_polling_can_be_interrupted(recorded):
-    acting = Acting(change("rows", lambda: 0).by(1).eventually(20, every=0.5))
-    with alarm(stop, 0.1), pytest.raises(Stopped):
+    def read():
+        if acting.ran:
+            start()
+        return 0
+
+    acting = Acting(change("rows", read).by(1).eventually(60, every=5))
+    with alarm(stop) as start, pytest.raises(Stopped):
         acting.call()
 
     assert acting.ran == 1
@@ -240,10 +261,7 @@ AFTERWARDS = {
         "checks": [change("rows", lambda: 0).satisfying(lambda delta: interrupt(), "whatever")]
     },
     "a redaction": lambda interrupt: {"checks": [change("rows", lambda: 0).redacted(by=at_first(interrupt))]},
-    "a hook": lambda interrupt: {
-        "checks": [change("rows", lambda: 0)],
-        "on_report": lambda _: interrupt(),
-    },
+    "a hook": lambda interrupt: {"checks": [change("rows", lambda: 0)], "on_report": lambda _: interrupt()},
 }
 
 
@@ -345,11 +363,123 @@ def test_an_exception_that_another_thread_sets_during_a_call_goes_on_if_it_is_no
 
 
 def test_a_compiled_library_that_raises_is_a_probe_that_failed():
-    # What stands for a compiled function in a traceback looks as if it had only just begun.
+    # The frame of a compiled function in a traceback looks as if it had only just begun.
     gevent_event = pytest.importorskip("gevent.event")
     failed = gevent_event.AsyncResult()
     failed.set_exception(LookupError("no such row"))
-    with collect_reports() as reports:
-        expects(change("rows", failed.get))(lambda: None)()
+    reports = reports_of(expects(change("rows", failed.get))(lambda: None))
 
     assert reports[0]["rows"].reason == "baseline_failed"
+
+
+# Interrupts of gevent, greenlet, anyio, trio and billiard -----------------------------------------------
+
+
+class Late(Exception):
+    pass
+
+
+@pytest.mark.parametrize("given", [None, Late, Late("too long")], ids=["Timeout", "class", "instance"])
+def test_a_timeout_of_gevent_around_an_action_stops_it(given):
+    acting = Acting(change("rows", lambda: gevent.sleep(60)))
+    timeout = gevent.Timeout(0.02, given)
+    with pytest.raises((gevent.Timeout, Late)) as caught, timeout:
+        acting.call()
+
+    assert given is Late or caught.value is (timeout if given is None else given)
+    acting.assert_never_begun()
+
+
+@pytest.mark.parametrize("kind", [greenlet.GreenletExit, Late])
+def test_a_greenlet_of_gevent_that_is_killed_does_not_act(kind):
+    acting = Acting(change("rows", lambda: gevent.sleep(60)))
+    ended = []
+
+    def run():
+        try:
+            acting.call()
+        except BaseException as error:
+            ended.append(type(error))
+
+    running = gevent.spawn(run)
+    gevent.sleep(0.01)
+    running.kill(kind)
+
+    assert ended == [kind]
+    acting.assert_never_begun()
+
+
+def test_a_greenlet_that_is_killed_does_not_act():
+    acting = Acting(change("rows", lambda: greenlet.getcurrent().parent.switch()))
+    running = greenlet.greenlet(acting.call)
+    running.switch()
+    running.throw(greenlet.GreenletExit)
+
+    assert running.dead
+    acting.assert_never_begun()
+
+
+def test_the_time_limit_of_a_socket_of_gevent_is_the_fault_of_the_probe():
+    here, there = gevent.socket.socketpair()
+    here.settimeout(0.02)
+    with here, there, collect_reports() as reports:
+        expects(change("rows", lambda: here.recv(1)))(lambda: None)()
+
+    assert reports[0]["rows"].reason == "baseline_failed"
+
+
+def test_the_soft_time_limit_of_celery_stops_an_action():
+    acting = Acting(change("rows", lambda: signal.raise_signal(signal.SIGUSR1)))
+    before = signal.signal(signal.SIGUSR1, soft_timeout_sighandler)
+    try:
+        with pytest.raises(SoftTimeLimitExceeded):
+            acting.call()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    acting.assert_never_begun()
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_cancelled_scope_of_anyio_stops_an_action_while_its_probe_is_awaited(backend):
+    async def read():
+        scopes[0].deadline = 0
+        await anyio.sleep(60)
+
+    reports, ran, scopes = [], [], []
+
+    @expects(change("rows", read), on_report=reports.append)
+    async def act():
+        ran.append(1)
+
+    async def main():
+        with anyio.move_on_after(60) as scope:
+            scopes.append(scope)
+            await act()
+        return scope.cancelled_caught
+
+    assert anyio.run(main, backend=backend)
+    assert ran == []
+    assert [report["rows"].reason for report in reports] == ["abandoned"]
+    assert not open_windows()
+
+
+async def test_a_task_that_was_cancelled_before_its_first_read_does_not_act():
+    async def read():
+        await asyncio.sleep(0)
+        return 1
+
+    ran = []
+
+    @expects(change("rows", read))
+    async def act():
+        ran.append(1)
+
+    async def main():
+        asyncio.current_task().cancel()
+        await act()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(main())
+
+    assert ran == []

@@ -1,19 +1,27 @@
-"""`timeout`: a probe that hangs costs its check the verdict, and the action nothing."""
+"""Time limits of probes: a probe that hangs costs its check the verdict, and the action nothing."""
 
 import asyncio
 import contextlib
+import subprocess
+import sys
+import threading
 import time
 from contextvars import ContextVar
 
 import pytest
 
 from deltaspan import _workers as _threads
-from deltaspan import change, collect_reports, expects, window
-from deltaspan._workers import Pool
+from deltaspan import change, collect_reports, current_causal_tag, expects, probe, window
+from deltaspan._workers import MOST_THREADS, Pool
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
-from support.hanging import Hanging, run
+from support.hanging import Hanging, run, threads_of
+from support.waiting import cancel, reached, wait_until
 
 REQUEST = ContextVar("REQUEST", default="none")
+
+
+async def act():
+    return "acted"
 
 
 @pytest.fixture
@@ -28,13 +36,13 @@ def pool(monkeypatch):
 def test_a_probe_that_hangs_leaves_its_check_without_a_verdict(hangs, when):
     hanging = Hanging(hangs)
     try:
-        found, report = run(expects(change("rows", hanging.read).timeout(0.02))(lambda: "acted"))
+        found, report = run(expects(change("rows", hanging.read).timeout(0.5))(lambda: "acted"))
     finally:
         hanging.let_go.set()
 
     assert found == "acted"
     assert (report["rows"].outcome, report["rows"].reason) == ("inconclusive", "probe_timeout")
-    assert report["rows"].explanation == f"rows: {when} the action the probe did not answer within 0.02 s"
+    assert report["rows"].explanation == f"rows: {when} the action the probe did not answer within 0.5 s"
 
 
 @pytest.mark.parametrize(("hangs", "when"), [(1, "before"), (2, "after")])
@@ -51,46 +59,40 @@ async def test_an_async_probe_that_hangs_is_cancelled(hangs, when):
                 raise
         return 0
 
-    async def act():
-        return "acted"
-
     with collect_reports() as reports:
-        found = await expects(change("rows", read).timeout(0.02))(act)()
+        found = await expects(change("rows", read).timeout(0.5))(act)()
     await asyncio.sleep(0)
 
     assert found == "acted"
-    assert reports[0]["rows"].explanation == f"rows: {when} the action the probe did not answer within 0.02 s"
+    assert reports[0]["rows"].explanation == f"rows: {when} the action the probe did not answer within 0.5 s"
     assert cancelled == [1]
 
 
 async def test_an_async_probe_that_will_not_be_cancelled_is_left_behind():
-    ended = asyncio.Event()
+    may_end, ended = asyncio.Event(), asyncio.Event()
 
     async def read():
-        for _ in range(3):
+        while not may_end.is_set():
             with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.sleep(0.05)
+                await may_end.wait()
         ended.set()
 
-    async def act():
-        return "acted"
-
-    began = time.perf_counter()
+    asyncio.get_running_loop().call_later(60, may_end.set)
     with collect_reports() as reports:
         assert await expects(change("rows", read).timeout(0.01))(act)() == "acted"
 
-    assert time.perf_counter() - began < 0.05
+    assert not may_end.is_set()
     assert reports[0]["rows"].reason == "probe_timeout"
+    may_end.set()
     await ended.wait()
 
 
-def test_a_late_answer_changes_nothing():
+def test_a_late_answer_changes_nothing(pool):
     hanging = Hanging(2)
-    _, report = run(expects(change("rows", hanging.read).timeout(0.01))(lambda: None))
+    _, report = run(expects(change("rows", hanging.read).timeout(0.5))(lambda: None))
     before = report.to_dict()
     hanging.let_go.set()
-    hanging.answered.wait(5)
-    time.sleep(0.01)
+    wait_until(lambda: pool._idle)  # the thread has passed its answer on
 
     assert report.to_dict() == before
     assert report["rows"].has_post_state is False
@@ -98,7 +100,7 @@ def test_a_late_answer_changes_nothing():
 
 def test_a_probe_that_answers_in_time_is_judged():
     rows = []
-    _, report = run(expects(change("rows", lambda: len(rows)).by(1).timeout(5))(lambda: rows.append(1)))
+    _, report = run(expects(change("rows", lambda: len(rows)).by(1).timeout(60))(lambda: rows.append(1)))
 
     assert report.outcome == "pass"
 
@@ -112,24 +114,21 @@ async def test_a_probe_that_answers_in_time_is_judged_in_an_async_action():
     async def read():
         return len(rows)
 
-    checks = [change("rows", read).by(1).timeout(5), change("same", lambda: len(rows)).by(1).timeout(5)]
+    checks = [change("rows", read).by(1).timeout(60), change("same", lambda: len(rows)).by(1).timeout(60)]
     with collect_reports() as reports:
         await expects(*checks)(act)()
 
     assert reports[0].outcome == "pass"
 
 
-async def test_what_a_probe_raises_in_time_is_the_reason():
+async def test_an_exception_of_a_probe_in_time_is_the_reason():
     async def read():
         raise OSError("gone")
-
-    async def act():
-        pass
 
     def read_now():
         raise OSError("gone")
 
-    checks = [change("rows", read).timeout(5), change("same", read_now).timeout(5)]
+    checks = [change("rows", read).timeout(60), change("same", read_now).timeout(60)]
     with collect_reports() as reports:
         await expects(*checks)(act)()
 
@@ -146,14 +145,8 @@ async def test_a_plain_probe_that_returns_an_awaitable_is_awaited_within_its_lim
     async def hang():
         await asyncio.sleep(60)
 
-    async def act():
-        pass
-
     # Nothing about these lambdas tells beforehand that they are async.
-    checks = [
-        change("rows", lambda: count()).timeout(5),
-        change("hung", lambda: hang()).timeout(0.02),
-    ]
+    checks = [change("rows", lambda: count()).timeout(60), change("hung", lambda: hang()).timeout(0.02)]
     with collect_reports() as reports:
         await expects(*checks)(act)()
 
@@ -162,36 +155,28 @@ async def test_a_plain_probe_that_returns_an_awaitable_is_awaited_within_its_lim
 
 
 async def test_a_probe_that_hangs_does_not_stop_the_event_loop():
-    hanging, ticks = Hanging(1), []
+    hanging = Hanging(1)
 
     async def tick():
-        while True:
-            ticks.append(1)
-            await asyncio.sleep(0.005)
-
-    async def act():
-        pass
+        for _ in range(5):
+            await asyncio.sleep(0)
+        hanging.let_go.set()
 
     ticking = asyncio.ensure_future(tick())
-    await expects(change("rows", hanging.read).timeout(0.1))(act)()
-    ticking.cancel()
-    hanging.let_go.set()
+    with collect_reports() as reports:
+        await expects(change("rows", hanging.read).timeout(20))(act)()
+    await ticking
 
-    assert len(ticks) >= 5
+    assert reports[0]["rows"].pre_state == 99
 
 
 async def test_cancellation_while_a_limited_read_is_awaited_ends_the_window():
     hanging = Hanging(1)
 
-    async def act():
-        pass
-
     with collect_reports() as reports:
         task = asyncio.ensure_future(expects(change("rows", hanging.read).timeout(30))(act)())
-        await asyncio.sleep(0.02)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await reached(lambda: hanging.reads)
+        await cancel(task)
     hanging.let_go.set()
 
     assert reports[0]["rows"].reason == "abandoned"
@@ -215,3 +200,159 @@ def test_windows_by_hand_limit_their_reads_too():
 
     assert baselines == {}
     assert report["rows"].reason == "probe_timeout"
+
+
+# Context and event loops --------------------------------------------------------------------------------
+
+
+def test_the_probe_finds_the_context_of_the_action_in_its_thread():
+    found = []
+
+    def read():
+        found.append(
+            (REQUEST.get(), current_causal_tag(), threading.current_thread() is threading.main_thread())
+        )
+        return 0
+
+    token = REQUEST.set("one")
+    try:
+        _, report = run(expects(change("rows", read).timeout(60))(lambda: None))
+    finally:
+        REQUEST.reset(token)
+
+    assert found == [("one", report.causal_tag, False)] * 2
+
+
+async def test_the_probe_finds_the_context_of_an_async_action_in_its_thread():
+    found = []
+
+    @probe(blocking=True)
+    def read():
+        found.append((REQUEST.get(), current_causal_tag()))
+        return 0
+
+    token = REQUEST.set("two")
+    with collect_reports() as reports:
+        await expects(change("rows", read))(act)()
+    REQUEST.reset(token)
+
+    assert found == [("two", reports[0].causal_tag)] * 2
+
+
+async def test_a_limited_read_outside_asyncio_is_limited_all_the_same():
+    hanging = Hanging(2)
+
+    coroutine = expects(change("rows", hanging.read).timeout(0.5))(act)()
+    with collect_reports() as reports:
+        found = await asyncio.to_thread(drive, coroutine)
+    hanging.let_go.set()
+
+    assert found == "acted"
+    assert reports[0]["rows"].reason == "probe_timeout"
+
+
+def drive(coroutine):
+    """Run a coroutine that never has to wait, without any event loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it waits")
+
+
+def test_an_async_probe_with_a_limit_outside_asyncio_has_no_verdict():
+    async def read():
+        return 0
+
+    with collect_reports() as reports:
+        assert drive(expects(change("rows", read).timeout(1))(act)()) == "acted"
+
+    assert reports[0]["rows"].explanation == (
+        "rows: before the action the probe raised RuntimeError: an async probe can be given a time limit by "
+        "asyncio alone"
+    )
+
+
+# Threads of limited reads -------------------------------------------------------------------------------
+
+
+def test_with_all_threads_hung_further_reads_time_out_too_until_they_come_back(pool):
+    hanging = Hanging(1, 2)
+    act = expects(change("rows", hanging.read).timeout(0.2))(lambda: None)
+    reasons = [run(act)[1]["rows"].reason for _ in range(4)]
+    hanging.let_go.set()
+    _, after = run(expects(change("rows", lambda: 0).by(0).timeout(60))(lambda: None))
+
+    assert reasons == ["probe_timeout"] * 4
+    assert hanging.reads == 2
+    assert after.outcome == "pass"
+
+
+def test_reads_that_gave_up_before_a_thread_was_free_are_forgotten(pool):
+    hanging = Hanging(1, 2)
+    for _ in range(10):
+        run(expects(change("rows", hanging.read).timeout(0.005))(lambda: None))
+
+    assert len(pool._queue) == 0
+    hanging.let_go.set()
+
+
+def test_no_more_threads_are_started_than_there_may_be(pool):
+    release = threading.Event()
+    futures = [pool.submit(release.wait) for _ in range(20)]
+    started = threads_of(pool)
+    release.set()
+
+    assert started == 2
+    assert [future.result(60) for future in futures] == [True] * 20
+
+
+def test_a_thread_that_is_idle_is_used_again(pool):
+    for _ in range(20):
+        pool.submit(lambda: None).result(60)
+        wait_until(lambda: pool._idle)
+
+    assert threads_of(pool) == 1
+
+
+def test_a_thread_that_cannot_be_started_leaves_the_check_without_a_verdict(pool, monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    found, report = run(expects(change("rows", lambda: 0).timeout(1))(lambda: "acted"))
+
+    assert found == "acted"
+    assert report["rows"].explanation == (
+        "rows: before the action the probe raised RuntimeError: can't start new thread"
+    )
+    assert (len(pool._unstarted), len(pool._queue)) == (2, 0)
+
+
+def test_there_is_a_bound_to_the_threads_of_a_process():
+    assert MOST_THREADS == 32
+
+
+ENDS = """
+import time
+from deltaspan import change, collect_reports, expects
+
+reads = []
+
+def read():
+    reads.append(1)
+    if len(reads) == 2:
+        time.sleep(3600)
+    return 0
+
+with collect_reports() as reports:
+    print(expects(change("rows", read).timeout(1))(lambda: "acted")(), reports[0]["rows"].reason)
+"""
+
+
+def test_the_process_ends_although_a_probe_hangs():
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS], capture_output=True, text=True, timeout=30, check=False
+    )
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "acted probe_timeout\n", "")

@@ -1,7 +1,7 @@
 """`sampled`: a share of the runs is read, and a run stays whole."""
 
-import threading
 from contextvars import copy_context
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -11,6 +11,8 @@ from opentelemetry.context import attach, detach
 from deltaspan import Window, adopt, change, collect_reports, configure, expects, observe, override, window
 from deltaspan._config import Settings
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from support.overlapping import run_in_threads
+from support.reports import reports_of
 
 
 def outcomes_of(rate, runs):
@@ -49,8 +51,7 @@ def test_the_runs_of_one_root_are_all_read_or_all_skipped(rate):
         inner()
 
     for _ in range(30):
-        with collect_reports() as reports:
-            outer()
+        reports = reports_of(outer)
         assert len({report["rows"].outcome for report in reports}) == 1
 
 
@@ -190,7 +191,7 @@ def test_a_check_that_was_sampled_out_is_not_waited_for():
     assert opened.report["rows"].timing is None
 
 
-def test_the_metrics_count_what_was_skipped(recorded):
+def test_the_metrics_count_skipped_checks(recorded):
     with window("load", change("rows", lambda: 3).sampled(0)):
         pass
     counts = {
@@ -209,14 +210,9 @@ def test_threads_of_one_root_agree():
         def inner():
             expects(check, on_report=lambda report: found.append(report["rows"].outcome))(lambda: None)()
 
-        threads = [threading.Thread(target=copy_context().run, args=(inner,)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(*[partial(copy_context().run, inner) for _ in range(4)])
 
-    with collect_reports() as reports:
-        outer()
+    reports = reports_of(outer)
 
     assert {*found} == {reports[-1]["rows"].outcome}
 

@@ -9,6 +9,7 @@ import pytest
 from deltaspan import _concurrency as _serial
 from deltaspan._concurrency import Serial
 from support.interrupting import Interrupting
+from support.overlapping import run_in_threads
 
 FILES = (_serial.__file__, __file__)
 
@@ -32,7 +33,7 @@ def account():
 
 
 def test_a_step_runs_at_once(account):
-    assert Serial().run(account.add, "a", amount=2) is True
+    assert Serial().run(account.add, "a", 2) is True
     assert account.amount == 2
 
 
@@ -90,14 +91,7 @@ def test_threads_do_not_run_their_steps_at_once(account):
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [
-            threading.Thread(target=lambda: [steps.run(account.add, None, 1) for _ in range(2000)])
-            for _ in range(4)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(*[lambda: [steps.run(account.add, None, 1) for _ in range(2000)]] * 4)
     finally:
         sys.setswitchinterval(before)
 

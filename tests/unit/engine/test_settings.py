@@ -1,9 +1,10 @@
-"""Settings from the environment, by `configure` for the process, and by `override` for a block."""
+"""Settings from the environment, by configure for the process, and by override for a block."""
 
 import asyncio
 import contextvars
+import inspect
+import logging
 import re
-import threading
 from functools import partial
 
 import pytest
@@ -16,13 +17,17 @@ from deltaspan import (
     change,
     collect_reports,
     configure,
+    current_causal_tag,
     expects,
     override,
 )
 from deltaspan._config import Settings, settings
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
+from support.overlapping import run_in_threads
+from support.reports import reports_of
 
 pytestmark = pytest.mark.usefixtures("environ")
+
 
 VALUES = {
     "enabled": ("DELTASPAN_ENABLED", "false", False, True),
@@ -38,6 +43,8 @@ VALUES = {
     "sampling_key": ("DELTASPAN_SAMPLING_KEY", "Of One Fleet", "Of One Fleet", "another"),
     "probe_spans": ("DELTASPAN_PROBE_SPANS", "on", True, False),
 }
+
+
 EACH = pytest.mark.parametrize(
     ("name", "variable", "text", "value", "other"),
     [(name, *rest) for name, rest in VALUES.items()],
@@ -74,7 +81,7 @@ def test_a_block_goes_before_the_process_and_the_process_before_the_environment(
     assert getattr(settings(), name) == other
 
 
-def test_what_is_not_named_keeps_what_was_said_before(environ):
+def test_a_setting_that_is_not_named_keeps_its_value(environ):
     environ(DELTASPAN_PROPAGATE="off")
     configure(max_state_chars=64)
     configure(on_failure="warn")
@@ -94,7 +101,7 @@ def test_each_call_of_configure_reads_the_environment_anew(environ, monkeypatch)
     assert settings().on_failure == "warn"
 
 
-def test_what_configure_says_within_a_block_holds_there_unless_the_block_says_it():
+def test_configure_within_a_block_applies_to_settings_that_the_block_does_not_name():
     with override(on_failure="warn"):
         configure(on_failure="raise", max_state_chars=64)
         assert (settings().on_failure, settings().max_state_chars) == ("warn", 64)
@@ -142,14 +149,12 @@ def test_a_thread_has_the_settings_of_a_block_only_if_it_carries_the_context():
 
     with override(on_failure="warn"):
         for run in (note, partial(contextvars.copy_context().run, note)):
-            thread = threading.Thread(target=run)
-            thread.start()
-            thread.join()
+            run_in_threads(run)
 
     assert found == ["record", "warn"]
 
 
-def test_an_action_says_for_itself_what_a_failure_does():
+def test_an_action_sets_its_own_policy_for_a_failure():
     quiet = expects(change("flows", lambda: 3).by(1), on_failure="record")(lambda: "created")
     with override(strict=True):
         assert quiet() == "created"
@@ -273,3 +278,146 @@ def test_content_is_shown_only_where_full_is_said(environ):
     assert settings().shows_content
     environ(DELTASPAN_CAPTURE_STATE="fulll")
     assert not settings().shows_content
+
+
+def gone():
+    raise OSError("gone")
+
+
+FAILING = change("rows", lambda: 1).by(1)
+
+
+INCONCLUSIVE = change("rows", gone)
+
+
+@pytest.mark.parametrize("value", ["raise", "RAISE", " raise "])
+def test_a_failure_is_raised_when_the_environment_says_so(environ, value):
+    environ(DELTASPAN_ON_FAILURE=value)
+
+    with pytest.raises(DeltaCheckFailed):
+        expects(FAILING)(lambda: "done")()
+
+
+def test_a_missing_verdict_is_raised_when_the_environment_says_so(environ):
+    environ(DELTASPAN_ON_INCONCLUSIVE="raise")
+
+    with pytest.raises(DeltaInconclusive):
+        expects(INCONCLUSIVE)(lambda: "done")()
+
+
+def test_each_variable_is_for_its_own_outcome(environ):
+    environ(DELTASPAN_ON_FAILURE="raise")
+
+    assert expects(INCONCLUSIVE)(lambda: "done")() == "done"
+
+
+def test_the_environment_may_ask_for_warnings(environ, caplog):
+    environ(DELTASPAN_ON_FAILURE="warn")
+
+    expects(FAILING, name="act")(lambda: None)()
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "act: fail: expected rows to change by 1, but it changed by 0 (1 → 1)"
+    ]
+
+
+def test_the_code_wins_over_the_environment(environ):
+    environ(DELTASPAN_ON_FAILURE="raise")
+
+    assert expects(FAILING, on_failure="record")(lambda: "done")() == "done"
+
+
+def test_an_action_that_was_decorated_before_follows_the_environment_of_its_first_call(environ):
+    act = expects(FAILING)(lambda: "done")
+    environ(DELTASPAN_ON_FAILURE="raise")
+
+    with pytest.raises(DeltaCheckFailed):
+        act()
+
+
+def test_a_value_that_is_not_understood_is_logged_and_the_default_used(environ, caplog):
+    environ(DELTASPAN_ON_FAILURE="explode")
+
+    assert expects(FAILING)(lambda: "done")() == "done"
+    assert [record.getMessage() for record in caplog.records] == [
+        "DELTASPAN_ON_FAILURE='explode' is not understood: write one of record, warn, raise; using 'record'"
+    ]
+
+
+@pytest.mark.parametrize("value", ["false", "FALSE", "0", "no", "off"])
+def test_a_disabled_action_runs_bare(environ, value):
+    environ(DELTASPAN_ENABLED=value)
+    reads = []
+    act = expects(change("rows", lambda: reads.append(1)))(current_causal_tag)
+
+    with collect_reports() as reports:
+        assert act() is None
+
+    assert (reads, [report.outcome for report in reports]) == ([], ["skipped"])
+
+
+@pytest.mark.parametrize("value", ["true", "1", "yes", "on", ""])
+def test_an_action_is_verified_when_the_environment_says_so_or_nothing(environ, value):
+    environ(DELTASPAN_ENABLED=value)
+
+    reports = reports_of(expects(FAILING)(lambda: None))
+
+    assert [report.outcome for report in reports] == ["fail"]
+
+
+def test_a_disabled_coroutine_function_runs_bare(environ):
+    environ(DELTASPAN_ENABLED="false")
+
+    @expects(INCONCLUSIVE, on_inconclusive="raise")
+    async def act():
+        return "done"
+
+    assert inspect.iscoroutinefunction(act)
+    assert asyncio.run(act()) == "done"
+
+
+def test_a_disabled_method_runs_bare(environ):
+    environ(DELTASPAN_ENABLED="false")
+
+    class Agent:
+        @expects(FAILING, on_failure="raise")
+        def act(self):
+            return self
+
+        @classmethod
+        @expects(FAILING, on_failure="raise")
+        def of_class(cls):
+            return cls
+
+    agent = Agent()
+    assert (agent.act(), Agent.of_class()) == (agent, Agent)
+
+
+def test_a_disabled_action_that_asked_to_raise_says_once_that_it_does_not(environ, caplog):
+    environ(DELTASPAN_ENABLED="false")
+    act = expects(FAILING, on_failure="raise", name="act")(lambda: "done")
+
+    with caplog.at_level(logging.WARNING, "deltaspan"):
+        assert [act(), act()] == ["done", "done"]
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "DELTASPAN_ENABLED is false: act runs unverified and will not raise"
+    ]
+
+
+def test_a_disabled_action_that_the_environment_wanted_to_raise_says_so_too(environ, caplog):
+    environ(DELTASPAN_ENABLED="false", DELTASPAN_ON_FAILURE="raise")
+    act = expects(FAILING, name="act")(lambda: "done")
+
+    with caplog.at_level(logging.WARNING, "deltaspan"):
+        assert [act(), act()] == ["done", "done"]
+
+    assert len(caplog.records) == 1
+
+
+def test_a_disabled_action_that_never_asked_to_raise_is_silent(environ, caplog):
+    environ(DELTASPAN_ENABLED="false")
+
+    expects(FAILING, on_failure="warn")(lambda: None)()
+
+    assert caplog.records == []

@@ -86,12 +86,27 @@ PASSES = {
     ),
     "to NaN": (CHANGE.to(NAN), 1.0, NAN, "x changed by nan, as expected (1.0 → nan)"),
     "from and by": (CHANGE.from_(3).by(1), 3, 4, "x changed by 1, as expected (3 → 4)"),
-    "unchanged number": (UNCHANGED, 3, 3, "x did not change, as expected (3 → 3)"),
-    "unchanged NaN": (UNCHANGED, NAN, float("nan"), "x did not change, as expected (nan → nan)"),
-    "unchanged list": (UNCHANGED, [1], [1], "x did not change, as expected ([1] → [1])"),
+    "unchanged number": (
+        UNCHANGED, 3, 3,
+        "x did not change, as expected (3 → 3); it was 3 already before the action",
+    ),
+    "unchanged NaN": (
+        UNCHANGED, NAN, float("nan"),
+        "x did not change, as expected (nan → nan); it was nan already before the action",
+    ),
+    "unchanged list": (
+        UNCHANGED, [1], [1],
+        "x did not change, as expected ([1] → [1]); it was [1] already before the action",
+    ),
+    "unchanged, ignoring a part": (
+        UNCHANGED.ignoring("at"), {"a": 1, "at": 1}, {"a": 1, "at": 2},
+        ("x did not change, ignoring 'at', as expected ({'a': 1, 'at': 1} → {'a': 1, 'at': 2}); "
+         "it was so already before the action"),
+    ),
     "unchanged in another zone": (
         UNCHANGED, NOON, NOON.astimezone(timezone(timedelta(hours=1))),
-        "x did not change, as expected (2026-11-30T12:00:00+00:00 → 2026-11-30T13:00:00+01:00)",
+        ("x did not change, as expected (2026-11-30T12:00:00+00:00 → 2026-11-30T13:00:00+01:00); "
+         "it was 2026-11-30T13:00:00+01:00 already before the action"),
     ),
 }  # fmt: skip
 

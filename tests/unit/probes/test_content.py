@@ -173,6 +173,16 @@ def test_the_verdict_is_reached_on_the_values(tmp_path):
     assert v.report["y"].post_state == "(text of 1 characters)"
 
 
+@pytest.mark.parametrize("word", [lambda c: c.ending_at("note"), None], ids=["ending_at", "unchanged"])
+def test_content_that_passed_without_a_change_is_said_to_have_held_before(word):
+    read = probe(content=True)(lambda: "note")
+    check = unchanged("x", read) if word is None else word(change("x", read))
+    with window("act", check) as w:
+        pass
+
+    assert w.report["x"].explanation == ("x did not change, as expected; it was so already before the action")
+
+
 def test_a_state_that_is_one_number_is_shown(api):
     api.document = {"total": 1}
     with window("write", change("x", http.json(api.url, pointer="/total")).by(1)) as w:

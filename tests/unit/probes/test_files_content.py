@@ -9,6 +9,7 @@ import pytest
 
 from deltaspan import change, expects, observe, unchanged, window
 from deltaspan.exceptions import DefinitionError, DefinitionValueError, ProbeError
+from deltaspan.probes import files
 from deltaspan.probes._files import _lines
 from deltaspan.probes.files import lines, text
 
@@ -290,3 +291,33 @@ def test_old_lines_are_not_read_again_nor_even_once(tmp_path):
 
     assert report.passed
     assert bytes_read() - before < 500_000
+
+
+@pytest.mark.parametrize("tenant", ["*", "?", "[a]", "**", "a*", "{tenant}", "-"])
+def test_a_hostile_argument_reads_its_own_files_alone(tmp_path, tenant):
+    for folder in (tenant, "a", "acme", "other"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "1").write_text("1")
+    glob = files.tree(tmp_path, glob="{tenant}/*", content=True)
+
+    assert list(glob(tenant=tenant)) == [f"{tenant}/1"]
+    assert list(files.tree(f"{tmp_path}/{{tenant}}")(tenant=tenant)) == ["1"]
+
+
+@pytest.mark.parametrize("tenant", ["", "..", "../..", "/", "/etc", ".", "acme/..", "acme/../.."])
+def test_an_argument_that_would_name_another_folder_has_no_state(tmp_path, tenant):
+    (tmp_path / "acme").mkdir()
+
+    with pytest.raises(ProbeError, match=r"the field \{tenant\}"):
+        files.count(f"{tmp_path}/{{tenant}}")(tenant=tenant)
+
+
+@pytest.mark.parametrize("make", [files.text, files.lines])
+def test_no_content_of_a_file_is_shown_unless_it_is_asked_for(tmp_path, make):
+    file = tmp_path / "note"
+    file.write_text("canary-before\n")
+    with window("act", change("x", make(file)), change("y", make(file)).showing()) as w:
+        file.write_text("canary-before\ncanary-after\n")
+
+    assert "canary" not in str(w.report["x"])
+    assert "canary-after" in str(w.report["y"])

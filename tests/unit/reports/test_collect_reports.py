@@ -2,11 +2,12 @@
 
 import asyncio
 import contextvars
-import threading
+from functools import partial
 
 import pytest
 
 from deltaspan import change, collect_reports, expects, observe, window
+from support.overlapping import run_in_threads
 
 ROWS = observe("rows", lambda: 1)
 
@@ -70,12 +71,13 @@ def test_windows_are_collected_with_actions():
 
 
 async def test_actions_in_tasks_are_collected():
-    async def later(delay, name):
-        await asyncio.sleep(delay)
+    async def later(turns, name):
+        for _ in range(turns):
+            await asyncio.sleep(0)
         action(name)()
 
     with collect_reports() as reports:
-        await asyncio.gather(later(0.02, "second"), later(0, "first"))
+        await asyncio.gather(later(5, "second"), later(1, "first"))
 
     assert names(reports) == ["first", "second"]
 
@@ -93,19 +95,15 @@ async def test_tasks_that_collect_at_once_do_not_mix():
 
 def test_actions_in_a_thread_are_collected_if_it_carries_the_context():
     with collect_reports() as reports:
-        threads = [
-            threading.Thread(target=contextvars.copy_context().run, args=(action("carried"),)),
-            threading.Thread(target=contextvars.Context().run, args=(action("alone"),)),
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        run_in_threads(
+            partial(contextvars.copy_context().run, action("carried")),
+            partial(contextvars.Context().run, action("alone")),
+        )
 
     assert names(reports) == ["carried"]
 
 
-async def test_what_is_disabled_is_collected_as_skipped(environ):
+async def test_a_disabled_action_is_collected_as_skipped(environ):
     environ(DELTASPAN_ENABLED="false")
     check = change("flows", lambda: 3).by(1)
 
@@ -139,7 +137,7 @@ async def test_what_is_disabled_is_collected_as_skipped(environ):
     assert not any(report.passed for report in reports)
 
 
-def test_what_a_probe_calls_is_not_collected():
+def test_an_action_that_a_probe_calls_is_not_collected():
     @expects(observe("flows", lambda: 3))
     def inner():
         return 3

@@ -1,4 +1,4 @@
-"""`redacted`: nothing that leaves a run says what the state was, whatever comes of the run."""
+"""Redacted checks: their states leave the process nowhere."""
 
 import asyncio
 import gc
@@ -18,6 +18,10 @@ from deltaspan import (
     unchanged,
     window,
 )
+from deltaspan._reports._redaction import REDACTED
+from deltaspan.exceptions import DefinitionTypeError
+from support.reports import reports_of
+from support.waiting import cancel
 
 SECRET = "s3cr3t"  # noqa: S105  # planted, to be searched for
 
@@ -81,7 +85,7 @@ CASES = {
     "a value that does not freeze": (Vault({SECRET: threading.Lock()}), lambda check: check),
     "mappings": (Vault({SECRET: SECRET}, {SECRET: 1}), lambda check: check.adding(SECRET + "-4")),
     "waited for": (Vault(), lambda check: failing(check).eventually(0.002, every=0.001)),
-    "limited": (Vault(OSError(SECRET)), lambda check: check.timeout(5)),
+    "limited": (Vault(OSError(SECRET)), lambda check: check.timeout(60)),
 }
 
 
@@ -89,7 +93,7 @@ CASES = {
     "by", [None, lambda state: "shown", lambda state: [][state]], ids=["whole", "by", "broken"]
 )
 @pytest.mark.parametrize("case", CASES)
-def test_no_state_leaves_whatever_comes_of_it(case, by, recorded, caplog, environ):
+def test_no_state_leaves_with_any_outcome(case, by, recorded, caplog, environ):
     environ(DELTASPAN_EVENT_SIGNAL="both")
     vault, says = CASES[case]
     vault = Vault(vault.state, vault.after)
@@ -101,11 +105,12 @@ def test_no_state_leaves_whatever_comes_of_it(case, by, recorded, caplog, enviro
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_search_finds_what_is_not_redacted(case, recorded, caplog):
+def test_the_search_finds_a_state_that_is_not_redacted(case, recorded, caplog):
     vault, says = CASES[case]
     vault = Vault(vault.state, vault.after)
-    with collect_reports() as reports:
-        expects(says(change("secret", vault.read)), on_failure="warn", on_inconclusive="warn")(vault.act)()
+    reports = reports_of(
+        expects(says(change("secret", vault.read)), on_failure="warn", on_inconclusive="warn")(vault.act)
+    )
 
     assert leaks(recorded, caplog, reports[0]) != []
 
@@ -194,15 +199,13 @@ async def test_no_state_leaves_an_abandoned_window(recorded, caplog):
     with collect_reports() as reports:
         task = asyncio.ensure_future(act())
         await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await cancel(task)
 
     assert reports[0]["secret"].reason == "abandoned"
     assert leaks(recorded, caplog, reports[0]) == []
 
 
-async def test_no_state_leaves_by_what_an_event_loop_logs_of_a_probe_that_was_given_up(recorded, caplog):
+async def test_no_state_leaves_in_the_log_of_an_event_loop_on_an_abandoned_probe(recorded, caplog):
     async def read():
         try:
             await asyncio.sleep(60)
@@ -223,8 +226,7 @@ async def test_no_state_leaves_by_what_an_event_loop_logs_of_a_probe_that_was_gi
 
 def test_no_operand_leaves_a_check_that_was_sampled_out(recorded, caplog):
     vault = Vault()
-    with collect_reports() as reports:
-        expects(change("secret", vault.read).to(SECRET).redacted().sampled(0))(vault.act)()
+    reports = reports_of(expects(change("secret", vault.read).to(SECRET).redacted().sampled(0))(vault.act))
 
     assert leaks(recorded, caplog, reports[0]) == []
     assert reports[0]["secret"].explanation == "secret: not read, because this run was sampled out"
@@ -237,3 +239,126 @@ def test_no_operand_leaves_a_window_that_is_disabled(environ):
 
     assert SECRET not in repr(opened.report.to_dict()) + str(opened.report)
     assert opened.report["secret"].outcome == "skipped"
+
+
+# Parts that a redaction shows ---------------------------------------------------------------------------
+
+
+def test_the_result_of_capture_baseline_is_redacted():
+    hidden = window("load", change("secret", lambda: SECRET).redacted(), change("rows", lambda: 3))
+    shown = window("load", change("secret", lambda: SECRET).redacted(by=len))
+
+    assert (dict(hidden.capture_baseline()), dict(shown.capture_baseline())) == (
+        {"secret": REDACTED, "rows": 3},
+        {"secret": 6},
+    )
+
+
+@pytest.mark.parametrize(
+    ("says", "outcome", "sentence"),
+    [
+        (lambda check: check.by(1), "pass", "balance changed as expected; its states are redacted"),
+        (lambda check: check.by(2), "fail", "balance changed, but not as expected; its states are redacted"),
+        (
+            lambda check: check.ending_at(5),
+            "fail",
+            "balance changed, but not as expected; its states are redacted",
+        ),
+        (
+            lambda check: check.by(lambda pre_state: pre_state - 99),
+            "pass",
+            "balance changed as expected; its states are redacted",
+        ),
+        (
+            lambda check: check.by(lambda: 1 / 0),
+            "inconclusive",
+            (
+                "balance: has no verdict, because its expected value could not be computed "
+                "(ZeroDivisionError); its states are redacted"
+            ),
+        ),
+    ],
+)
+def test_the_verdict_is_reached_on_the_true_states(says, outcome, sentence):
+    state = [100]
+    with window("pay", says(change("balance", lambda: state[0])).redacted()) as opened:
+        state[0] += 1
+    report = opened.report["balance"]
+
+    assert (report.outcome, report.explanation) == (outcome, sentence)
+    assert (report.pre_state, report.post_state, report.actual_delta, report.expected_delta) == (
+        REDACTED,
+    ) * 4
+
+
+@pytest.mark.parametrize(
+    ("says", "outcome", "sentence"),
+    [
+        (lambda check: check.ending_at(100), "pass", "did not change, as expected"),
+        (lambda check: check.by(lambda: 0), "pass", "did not change, as expected"),
+        (lambda check: check.by(1), "fail", "did not change as expected"),
+    ],
+)
+def test_a_state_that_did_not_change_is_not_said_to_have_changed(says, outcome, sentence):
+    with window("pay", says(change("balance", lambda: 100)).redacted()) as opened:
+        pass
+    report = opened.report["balance"]
+
+    assert (report.outcome, report.explanation) == (outcome, f"balance {sentence}; its states are redacted")
+
+
+@pytest.mark.parametrize(
+    ("trace", "sentence"), [(0, "did not change, as expected"), (1, "changed, but not as expected")]
+)
+def test_a_redacted_report_says_whether_a_failed_action_left_a_trace(trace, sentence):
+    state = [100]
+
+    @expects(change("balance", lambda: state[0]).by(5).redacted().or_unchanged_on_error())
+    def pay():
+        state[0] += trace
+        raise OSError
+
+    with collect_reports() as reports, pytest.raises(OSError):  # noqa: PT011  # any will do
+        pay()
+
+    assert reports[0]["balance"].explanation == f"balance {sentence}; its states are redacted"
+
+
+def test_by_names_the_part_that_may_be_shown():
+    rows = ["a"]
+    with window("add", change("rows", lambda: list(rows)).adding("b").redacted(by=len)) as opened:
+        rows.append("b")
+    report = opened.report["rows"]
+
+    assert (report.outcome, report.pre_state, report.post_state) == ("pass", 1, 2)
+    assert (report.actual_delta, report.expected_delta) == (REDACTED, REDACTED)
+
+
+def test_by_that_raises_shows_nothing():
+    with window("add", observe("rows", lambda: 3).redacted(by=lambda state: state.missing)) as opened:
+        pass
+
+    assert opened.report["rows"].pre_state == REDACTED
+
+
+def test_the_part_that_by_shows_is_frozen():
+    shared = [1]
+    with window("add", observe("rows", lambda: 3).redacted(by=lambda state: shared)) as opened:
+        pass
+    shared.append(2)
+
+    assert opened.report["rows"].pre_state == (1,)
+
+
+def test_other_checks_of_the_action_are_shown():
+    with window("add", observe("secret", lambda: SECRET).redacted(), observe("rows", lambda: 3)) as opened:
+        pass
+
+    assert opened.report["rows"].pre_state == 3
+
+
+def test_by_must_be_callable():
+    with pytest.raises(
+        DefinitionTypeError, match="redacted takes a callable that returns what may be shown, not 3"
+    ):
+        change("rows", len).redacted(by=3)

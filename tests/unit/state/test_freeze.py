@@ -3,6 +3,7 @@ from __future__ import annotations
 import array
 import asyncio
 import collections
+import copy
 import dataclasses
 import enum
 import functools
@@ -26,7 +27,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from deltaspan._state.diff import equal
-from deltaspan._state.snapshot import MAX_DEPTH, MAX_NODES, Path, Unfreezable, freeze
+from deltaspan._state.snapshot import MAX_DEPTH, MAX_NODES, Path, Unfreezable, class_of, freeze
 
 
 def refusal(value):
@@ -241,8 +242,26 @@ def test_a_record_becomes_a_mapping_of_its_fields(kind):
     frozen = freeze(live)
     live.tags.append("paid")
     live.number = 2
-    assert type(frozen) is types.MappingProxyType
+    assert isinstance(frozen, Mapping)
     assert frozen == {"number": 1, "tags": ("new",)}
+
+
+def test_a_record_reads_as_the_mapping_of_its_fields_and_cannot_be_changed():
+    record = freeze(Order(1, ["new"]))
+
+    assert (record["number"], list(record), len(record), "tags" in record) == (1, ["number", "tags"], 2, True)
+    assert repr(record) == "mappingproxy({'number': 1, 'tags': ('new',)})"
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        record.fields = {}
+    with pytest.raises(TypeError):
+        record["number"] = 2
+
+
+def test_a_record_that_is_frozen_or_copied_again_keeps_its_class():
+    record = freeze(Order(1, ["new"]))
+
+    assert [class_of(again) for again in (freeze(record), copy.deepcopy(record))] == [class_of(record)] * 2
+    assert class_of(record).endswith("Order")
 
 
 def test_private_attributes_are_state_like_any_other():

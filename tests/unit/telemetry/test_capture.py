@@ -1,7 +1,5 @@
 """Capture of states: in full within bounds, as kind and size, or not."""
 
-from __future__ import annotations
-
 import pytest
 
 from deltaspan import change, expects, observe, unchanged, window
@@ -150,7 +148,7 @@ def test_with_none_a_state_is_said_to_be_not_captured(recorded, environ):
 
 
 @pytest.mark.parametrize("capture", ["summary", "none"])
-def test_verdict_and_demand_leave_whatever_is_captured(recorded, environ, capture):
+def test_verdict_and_demand_leave_with_any_capture(recorded, environ, capture):
     environ(DELTASPAN_CAPTURE_STATE=capture)
     leak_by_fail()
 

@@ -10,12 +10,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import Span, SpanKind, StatusCode, use_span
 
 from deltaspan import change, collect_reports, expects, observe, window
-
-flows: list[str] = []
-
-
-def count():
-    return len(flows)
+from support.active_flows import count, flows
 
 
 @expects(change("flows", count).by(1))
@@ -191,11 +186,7 @@ def test_an_unsampled_framework_span_gets_an_unsampled_child(record):
 
 def test_a_framework_span_that_a_baggage_processor_stamped_is_enriched(record):
     recorded = record(processors=[BaggageSpanProcessor(ALLOW_ALL_BAGGAGE_KEYS)])
-    with (
-        collect_reports() as reports,
-        window("agent_run", observe("flows", count)),
-        framework_span(recorded),
-    ):
+    with collect_reports() as reports, window("agent_run", observe("flows", count)), framework_span(recorded):
         create_flow()
 
     assert [span.name for span in recorded.spans] == ["execute_tool create_flow", "verify agent_run"]

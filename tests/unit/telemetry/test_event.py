@@ -1,7 +1,5 @@
 """The `delta.check` event of each check, on the span or as a log."""
 
-from __future__ import annotations
-
 from time import time_ns
 
 import pytest
@@ -12,23 +10,10 @@ from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, StaticSampler
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
-from deltaspan import change, collect_reports, expects, observe, unchanged, window
+from deltaspan import change, expects, observe, unchanged, window
 from deltaspan._telemetry import Instruments, install
-
-flows: list[str] = []
-
-
-@pytest.fixture(autouse=True)
-def three_flows():
-    flows[:] = ["a", "b", "c"]
-
-
-def count():
-    return len(flows)
-
-
-def broken():
-    raise LookupError("no such table")
+from support.active_flows import broken, count, flows
+from support.reports import reports_of
 
 
 @expects(change("active_flows", count).by(1))
@@ -176,7 +161,7 @@ def test_the_cost_of_a_probe_is_a_float_of_milliseconds(recorded):
     cost = recorded.event.attributes["delta.check.probe_ms"]
 
     assert type(cost) is float
-    assert 0 < cost < 1000
+    assert 0 < cost < 60_000
 
 
 def test_attribution_is_that_of_the_report(recorded):
@@ -227,8 +212,7 @@ def test_as_both_the_event_leaves_twice(recorded, environ):
 
 def test_a_log_event_has_the_attributes_of_the_span_event_and_names_action_and_tag(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="both")
-    with collect_reports() as reports:
-        lie()
+    reports = reports_of(lie)
 
     assert dict(recorded.log.attributes) == {
         **recorded.event.attributes,
@@ -255,11 +239,7 @@ def test_a_log_event_has_the_explanation_as_body(recorded, environ):
 
 @pytest.mark.parametrize(
     ("action", "severity"),
-    [
-        (create_flow, SeverityNumber.DEBUG),
-        (lie, SeverityNumber.ERROR),
-        (unverifiable, SeverityNumber.WARN),
-    ],
+    [(create_flow, SeverityNumber.DEBUG), (lie, SeverityNumber.ERROR), (unverifiable, SeverityNumber.WARN)],
 )
 def test_a_log_event_is_as_severe_as_its_outcome(recorded, environ, action, severity):
     environ(DELTASPAN_EVENT_SIGNAL="log")

@@ -1,7 +1,5 @@
 """Telemetry can break in any of its parts, and an action never notices."""
 
-from __future__ import annotations
-
 import logging
 from unittest.mock import Mock
 
@@ -16,8 +14,7 @@ from opentelemetry.trace import StatusCode
 from deltaspan import _process, change, collect_reports, current_causal_tag, expects
 from deltaspan._telemetry import Instruments, _events, install, instruments
 from deltaspan._telemetry import _values as _state
-
-flows: list[str] = []
+from support.active_flows import count, flows
 
 
 class TelemetryFault(Exception):
@@ -26,10 +23,6 @@ class TelemetryFault(Exception):
 
 def fault(*args, **kwargs):
     raise TelemetryFault("telemetry is broken")
-
-
-def count():
-    return len(flows)
 
 
 @expects(change("flows", count).by(1))
@@ -164,7 +157,7 @@ def broken(record, monkeypatch, environ, arrange, caplog):
 
 
 @each_fault
-def test_an_action_returns_what_it_returns(broken):
+def test_the_result_of_an_action_is_returned(broken):
     assert create_flow("new")[0] == "new"
 
 

@@ -1,13 +1,13 @@
 """The metrics: attributes, initial zeros, and exemplars."""
 
-from __future__ import annotations
-
 import pytest
 from opentelemetry.sdk.metrics import Meter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
-from deltaspan import change, collect_reports, expects, observe, unchanged, window
+from deltaspan import change, expects, observe, unchanged, window
 from deltaspan._telemetry import Instruments, install
+from support.active_flows import broken, count, flows
+from support.reports import reports_of
 
 BOUNDS_OF_ACTIONS = (
     *(0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64),
@@ -17,20 +17,6 @@ BOUNDS_OF_VERIFICATION = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05),
     *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
 )
-flows: list[str] = []
-
-
-@pytest.fixture(autouse=True)
-def three_flows():
-    flows[:] = ["a", "b", "c"]
-
-
-def count():
-    return len(flows)
-
-
-def broken():
-    raise LookupError("no such table")
 
 
 def creating(*, lying=False):
@@ -323,8 +309,7 @@ def test_a_meter_that_takes_no_bounds_still_records(recorded, monkeypatch):
 
 
 def test_durations_are_those_of_the_report(recorded):
-    with collect_reports() as reports:
-        creating()()
+    reports = reports_of(creating())
     (action,) = recorded.points("gen_ai.execute_tool.duration")
     (checking,) = recorded.points("delta.verification.duration")
 

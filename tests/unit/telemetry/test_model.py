@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 GENERATE = ROOT / "telemetry" / "generate.py"
 
 
-def test_the_module_and_the_page_are_what_the_model_says():
+def test_the_module_and_the_page_match_the_model():
     found = subprocess.run([sys.executable, GENERATE, "--check"], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stdout) == (0, "")
 

@@ -1,6 +1,4 @@
-"""The span of a run: identity at its start, verdict at its end."""
-
-from __future__ import annotations
+"""The span of a run: identity at its start, verdict and status at its end."""
 
 from pathlib import Path
 
@@ -15,31 +13,18 @@ from opentelemetry.trace import SpanKind
 from deltaspan import change, collect_reports, current_causal_tag, expects, observe, unchanged, window
 from deltaspan._version import __version__
 from deltaspan.exceptions import DefinitionTypeError
-
-flows: list[str] = []
+from support.active_flows import broken, count, flows
+from support.reports import reports_of
 
 MANIFEST = yaml.safe_load(
     (Path(__file__).parents[3] / "telemetry" / "model" / "manifest.yaml").read_text(encoding="utf-8")
 )
 
 
-@pytest.fixture(autouse=True)
-def three_flows():
-    flows[:] = ["a", "b", "c"]
-
-
-def count():
-    return len(flows)
-
-
 @expects(change("active_flows", count).by(1))
 def create_flow(name="new"):
     flows.append(name)
     return name
-
-
-def broken():
-    raise LookupError("no such table")
 
 
 class Seen(SpanProcessor):
@@ -79,9 +64,7 @@ def identity(tag, name="create_flow"):
 
 
 def run(action, *args):
-    with collect_reports() as reports:
-        action(*args)
-    return reports[-1]
+    return reports_of(action, *args)[-1]
 
 
 def test_the_span_is_named_after_the_tool(recorded):

@@ -49,6 +49,37 @@ def names(*spans):
     return [line.partition(" in ")[0] for line in lines(*spans)]
 
 
+# A sender that contradicts itself ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outcome", ["pass", "observed", "skipped"])
+@pytest.mark.parametrize("worse", ["fail", "inconclusive"])
+def test_a_check_that_is_worse_than_the_verdict_of_its_span_counts(outcome, worse):
+    run = checked(action(0, outcome=outcome), check("flows", "pass"), check("rows", worse))
+    tree = causal_tree([run])
+
+    assert [each.outcome for each in tree.unproven] == [worse]
+    assert names(run)[0].startswith(f"{'✗' if worse == 'fail' else '?'} action0 {worse}")
+
+
+def test_a_failed_metric_that_a_passed_span_names_counts():
+    run = action(0, **{"delta.checks.failed": ["rows"]})
+
+    assert [each.outcome for each in causal_tree([run]).unproven] == ["fail"]
+
+
+def test_a_check_never_improves_the_verdict_of_its_span():
+    run = checked(action(0, outcome="observed"), check("rows", "pass"), check("flows", "unheard of"))
+
+    assert [each.outcome for each in causal_tree([run])] == ["observed"]
+
+
+def test_a_failed_check_does_not_stand_in_for_a_verdict_that_is_missing():
+    run = checked(action(0, outcome=None), check("rows", "fail"))
+
+    assert [each.outcome for each in causal_tree([run]).unproven] == [None]
+
+
 # Why -------------------------------------------------------------------------------------------------------
 
 

@@ -1,40 +1,33 @@
-"""A window that is handed over is verified where its text is loaded: same tag, same trace, one verdict."""
-
-from __future__ import annotations
+"""Windows handed over to another process: verdict, trace and age of the baseline."""
 
 import gc
 import json
 import threading
+import time
 from datetime import datetime, timezone
 
 import pytest
 
 from deltaspan import (
     DeltaCheckFailed,
+    DeltaInconclusive,
     Window,
+    adopt,
     change,
     collect_reports,
+    expects,
     observe,
     unchanged,
     window,
 )
 from deltaspan._workers import drain
+from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from support.process import open_windows
 
 TAG = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
+
+
 ROOT = "7c1f0f5e-2222-4333-8444-555566667777"
-
-
-class Rows(list):
-    """A piece of state to act on."""
-
-    def count(self):
-        return len(self)
-
-
-@pytest.fixture
-def rows():
-    return Rows([1, 2, 3])
 
 
 def opened(*checks, name="load", **options):
@@ -72,7 +65,7 @@ def test_a_state_of_any_kind_is_compared_as_if_it_had_never_left():
     assert Window.from_json(text, unchanged("state", lambda: state)).verify().outcome == "pass"
 
 
-def test_checks_are_bound_by_metric_whatever_their_order(rows):
+def test_checks_are_bound_by_metric_in_any_order(rows):
     by_rows, users = change("rows", rows.count).by(1), unchanged("users", lambda: "Ada")
     text = opened(by_rows, users).to_json()
     rows.append(4)
@@ -206,7 +199,7 @@ def test_a_window_that_is_loaded_and_never_verified_is_abandoned(rows):
     assert [report["rows"].reason for report in received] == ["abandoned"]
 
 
-def test_what_wrote_meanwhile_before_it_was_handed_over_is_not_forgotten(rows):
+def test_a_writer_before_the_hand_over_is_not_forgotten(rows):
     check = change("rows", rows.count).by(1)
     w = opened(check)
     with window("other", change("rows", rows.count)):
@@ -239,3 +232,240 @@ def test_disabled_where_it_is_verified_it_is_skipped(environ, rows):
     environ(DELTASPAN_ENABLED="false")
 
     assert Window.from_json(text, check).verify().outcome == "skipped"
+
+
+# Tag, trace and span ------------------------------------------------------------------------------------
+
+
+def test_it_keeps_its_tag_its_parent_and_its_root(rows):
+    check = change("rows", rows.count).by(1)
+    with adopt({"baggage": f"delta.causal_tag.id={TAG},delta.causal_tag.root_id={ROOT}"}):
+        w = opened(check)
+    report = Window.from_json(w.to_json(), check).verify()
+
+    assert (report.causal_tag, report.parent_tag, report.root_tag) == (w.causal_tag, TAG, ROOT)
+
+
+def test_probes_that_name_the_tag_get_the_same_one():
+    check = unchanged("mine", lambda causal_tag: causal_tag)
+
+    assert Window.from_json(opened(check).to_json(), check).verify().outcome == "pass"
+
+
+def test_the_verdict_is_on_a_child_of_the_half_that_captured(recorded, rows):
+    check = change("rows", rows.count).by(0)
+    Window.from_json(opened(check).to_json(), check).verify()
+    captured, verified = recorded.spans
+
+    assert [span.name for span in recorded.spans] == ["verify load"] * 2
+    assert verified.parent.span_id == captured.context.span_id
+    assert verified.context.trace_id == captured.context.trace_id
+    assert attributes(captured)["delta.causal_tag.id"] == attributes(verified)["delta.causal_tag.id"]
+    assert attributes(captured)["delta.window.handed_over"] is True
+    assert "delta.action.outcome" not in attributes(captured)
+    assert attributes(verified)["delta.action.outcome"] == "pass"
+
+
+def test_the_trace_that_is_current_where_it_is_loaded_is_linked(recorded, rows):
+    check = change("rows", rows.count).by(0)
+    text = opened(check).to_json()
+    with recorded.tracer.start_as_current_span("consume") as consumer:
+        Window.from_json(text, check).verify()
+    verified = recorded.spans[1]
+
+    assert [link.context.span_id for link in verified.links] == [consumer.get_span_context().span_id]
+    assert verified.context.trace_id == recorded.spans[0].context.trace_id
+
+
+def test_baggage_of_others_is_not_in_the_text(rows):
+    with adopt({"baggage": "password=hunter2"}):
+        text = opened(change("rows", rows.count)).to_json()
+
+    assert "hunter2" not in text
+
+
+def test_nothing_stays_current_after_it_is_loaded(recorded, rows):
+    check = change("rows", rows.count)
+    before = recorded.tracer.start_span("probe").parent
+    there = Window.from_json(opened(check).to_json(), check)
+    after = recorded.tracer.start_span("probe").parent
+
+    assert (before, after) == (None, None)
+    there.verify()
+
+
+def test_its_headers_hand_out_the_same_tag(rows):
+    check = change("rows", rows.count)
+    w = opened(check)
+    there = Window.from_json(w.to_json(), check)
+
+    assert there.causal_headers()["baggage"] == w.causal_headers()["baggage"]
+    there.verify()
+
+
+def test_which_attempt_it_is_stays_known(rows):
+    check = observe("rows", rows.count)
+
+    @expects(observe("turns", lambda: 0))
+    def turn():
+        opened(check).verify()
+        return opened(check).to_json()
+
+    assert Window.from_json(turn(), check).verify().attempt == 2
+
+
+# Age of the baseline ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return what sets the wall clock on, or back, by some seconds."""
+    now = time.time()
+
+    def by(seconds):
+        monkeypatch.setattr(time, "time", lambda: now + seconds)
+
+    by(0)
+    return by
+
+
+def test_a_baseline_within_max_age_is_compared(rows, clock):
+    check = change("rows", rows.count).by(1)
+    text = opened(check).to_json()
+    rows.append(4)
+    clock(50)
+
+    assert Window.from_json(text, check, max_age=60).verify().outcome == "pass"
+
+
+def test_every_check_of_an_older_one_is_inconclusive_and_its_states_are_still_told(rows, clock):
+    checks = (change("rows", rows.count).by(1), unchanged("users", lambda: 7), observe("seen", lambda: 1))
+    text = opened(*checks).to_json()
+    rows.append(4)
+    clock(100)
+    report = Window.from_json(text, *checks, max_age=60).verify()
+
+    assert [(check.outcome, check.reason) for check in report] == [("inconclusive", "stale_baseline")] * 3
+    assert (report["rows"].pre_state, report["rows"].post_state, report["rows"].actual_delta) == (3, 4, 1)
+    assert report["rows"].explanation == (
+        "rows: the baseline was 100.0 s old, and max_age is 60 s; "
+        "the state changed by 1 since (3 → 4), by whomever"
+    )
+
+
+def test_it_counts_until_it_is_verified_not_until_it_is_loaded(rows, clock):
+    check = change("rows", rows.count)
+    there = Window.from_json(opened(check).to_json(), check, max_age=60)
+    clock(100)
+
+    assert there.verify()["rows"].reason == "stale_baseline"
+
+
+def test_without_max_age_no_baseline_is_too_old(rows, clock):
+    check = change("rows", rows.count).by(0)
+    text = opened(check).to_json()
+    clock(10**9)
+
+    assert Window.from_json(text, check).verify().outcome == "pass"
+
+
+def test_a_clock_that_was_set_back_makes_a_baseline_new(rows, clock):
+    check = change("rows", rows.count).by(0)
+    text = opened(check).to_json()
+    clock(-1000)
+    report = Window.from_json(text, check, max_age=60).verify()
+
+    assert report.outcome == "pass"
+    assert report["rows"].baseline_age_ms == 0
+
+
+def test_a_baseline_that_failed_is_not_called_old(rows, clock):
+    def gone():
+        raise OSError("gone")
+
+    text = opened(change("rows", gone)).to_json()
+    clock(100)
+
+    assert Window.from_json(text, change("rows", rows.count), max_age=1).verify()["rows"].reason == (
+        "baseline_failed"
+    )
+
+
+def test_the_policy_for_inconclusive_checks_applies(rows, clock):
+    check = change("rows", rows.count)
+    text = opened(check).to_json()
+    clock(100)
+
+    with pytest.raises(DeltaInconclusive):
+        Window.from_json(text, check, max_age=1, on_inconclusive="raise").verify()
+
+
+def test_report_and_event_tell_the_age(recorded, rows, clock):
+    check = change("rows", rows.count).by(0)
+    text = opened(check).to_json()
+    clock(100)
+    report = Window.from_json(text, check).verify()
+    [event] = recorded.spans[1].events
+
+    assert report["rows"].baseline_age_ms == pytest.approx(100_000, abs=10_000)
+    assert report["rows"].to_dict()["baseline_age_ms"] == report["rows"].baseline_age_ms
+    assert event.attributes["delta.check.baseline_age_ms"] == report["rows"].baseline_age_ms
+
+
+def test_a_window_that_was_not_handed_over_tells_no_age(recorded, rows):
+    with window("load", change("rows", rows.count).by(0)) as w:
+        pass
+
+    assert w.report["rows"].baseline_age_ms is None
+    assert "baseline_age_ms" not in w.report["rows"].to_dict()
+    assert "delta.check.baseline_age_ms" not in recorded.event.attributes
+
+
+def test_the_time_of_the_action_counts_from_the_baseline(rows, clock):
+    check = change("rows", rows.count).by(0)
+    text = opened(check).to_json()
+    clock(100)
+    report = Window.from_json(text, check).verify()
+
+    assert report.action_seconds == pytest.approx(100, abs=10)
+    assert 0 <= report.verification_seconds < 60
+
+
+def test_a_redacted_state_is_not_in_the_sentence_of_an_old_one(clock):
+    text = opened(change("pin", lambda: "1234")).to_json()
+    clock(100)
+    report = Window.from_json(text, change("pin", lambda: "4321").redacted(), max_age=1).verify()
+
+    assert report["pin"].explanation == "pin: the baseline was 100.0 s old, and max_age is 1 s"
+
+
+@pytest.mark.parametrize(
+    ("max_age", "kind", "sentence"),
+    [
+        (True, DefinitionTypeError, "max_age takes seconds, not True"),
+        ("60", DefinitionTypeError, "max_age takes seconds, not '60'"),
+        (-1, DefinitionValueError, "max_age=-1 is not a number of seconds from 0"),
+        (float("nan"), DefinitionValueError, "max_age=nan is not a number of seconds from 0"),
+    ],
+)
+def test_a_max_age_that_is_no_number_of_seconds_is_refused(rows, max_age, kind, sentence):
+    check = change("rows", rows.count)
+    with pytest.raises(kind) as caught:
+        Window.from_json(opened(check).to_json(), check, max_age=max_age)
+
+    assert str(caught.value) == sentence
+
+
+def test_an_effect_may_still_be_waited_for():
+    states = iter([3, 3, 3, 4])
+    check = change("rows", lambda: next(states)).by(1).eventually(60, every=0.002)
+    report = Window.from_json(opened(check).to_json(), check).verify()
+
+    assert report.outcome == "pass"
+    assert report["rows"].baseline_age_ms is not None
+
+
+def test_a_check_without_a_baseline_has_no_age(rows):
+    text = opened(change("rows", rows.count).sampled(0)).to_json()
+
+    assert Window.from_json(text, change("rows", rows.count)).verify()["rows"].baseline_age_ms is None

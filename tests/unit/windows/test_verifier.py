@@ -97,7 +97,7 @@ def test_a_baseline_of_zero_is_a_baseline(flows, verifier):
     assert verifier.verify_delta()["passed"] is True
 
 
-def test_what_reading_the_baseline_raises_is_raised():
+def test_an_exit_while_the_baseline_is_read_is_raised():
     error = OSError("gone")
 
     def fetch():
@@ -112,7 +112,7 @@ def test_what_reading_the_baseline_raises_is_raised():
         verifier.verify_delta()
 
 
-def test_what_reading_the_post_state_raises_is_raised_and_the_baseline_is_kept():
+def test_an_exit_while_the_post_state_is_read_is_raised_and_the_baseline_is_kept():
     answers = [3, OSError("gone"), 4]
 
     def fetch():

@@ -1,7 +1,6 @@
-"""A window: around a block, and by hand across functions and threads."""
+"""Windows by hand and in blocks, and their misuse."""
 
 import asyncio
-import threading
 from contextvars import ContextVar
 from types import MappingProxyType
 
@@ -18,23 +17,9 @@ from deltaspan import (
     unchanged,
     window,
 )
+from support.overlapping import run_in_threads
 from support.process import open_windows
-
-
-class Rows(list):
-    """A piece of state to act on, read at once or later."""
-
-    def count(self):
-        return len(self)
-
-    async def count_later(self):
-        await asyncio.sleep(0)
-        return len(self)
-
-
-@pytest.fixture
-def rows():
-    return Rows([1, 2, 3])
+from support.refusals import refusal
 
 
 def test_a_block_is_verified(rows):
@@ -45,7 +30,7 @@ def test_a_block_is_verified(rows):
     assert w.report["rows"].explanation == "rows changed by 1, as expected (3 → 4)"
 
 
-def test_a_window_is_what_window_makes(rows):
+def test_window_makes_a_window(rows):
     assert isinstance(window("load", change("rows", rows.count)), Window)
 
 
@@ -100,13 +85,9 @@ def test_a_window_may_be_opened_in_one_function_and_closed_in_another(rows):
 
 def test_a_window_may_be_opened_in_one_thread_and_closed_in_another(rows):
     w = window("load", change("rows", rows.count).by(1))
-    opening = threading.Thread(target=w.capture_baseline)
-    opening.start()
-    opening.join()
+    run_in_threads(w.capture_baseline)
     rows.append(4)
-    closing = threading.Thread(target=w.verify)
-    closing.start()
-    closing.join()
+    run_in_threads(w.verify)
 
     assert w.report.outcome == "pass"
 
@@ -140,7 +121,7 @@ def test_a_block_inside_a_block_is_its_child(rows):
     assert inner.report.root_tag == outer.report.root_tag == outer.causal_tag
 
 
-def test_what_a_block_does_to_context_variables_stays(rows):
+def test_context_variables_that_a_block_sets_stay_set(rows):
     variable = ContextVar("variable", default="before")
 
     with window("load", observe("rows", rows.count)):
@@ -149,7 +130,7 @@ def test_what_a_block_does_to_context_variables_stays(rows):
     assert variable.get() == "after"
 
 
-def test_checks_may_name_what_was_given_as_args(rows):
+def test_checks_may_name_args(rows):
     with window(
         "load",
         change("rows", lambda table: table.count()).by(lambda count: count),
@@ -176,7 +157,7 @@ def test_a_result_may_be_none(rows):
     assert report["rows"].explanation == ("expected rows to change to None, but it stayed at 3 (3 → 3)")
 
 
-def test_a_block_may_say_what_its_result_is(rows):
+def test_a_block_may_set_its_result(rows):
     with window("load", change("rows", rows.count).by(lambda result: result)) as w:
         rows.append(4)
         w.result = 1
@@ -262,7 +243,7 @@ def test_a_window_never_opened_holds_nothing(rows):
     assert open_windows() == {}
 
 
-# What one window does not see ------------------------------------------------------------------------------
+# Windows beside each other ---------------------------------------------------------------------------------
 
 
 def test_a_change_that_is_taken_back_is_seen_by_the_windows_of_the_calls_alone():
@@ -277,3 +258,103 @@ def test_a_change_that_is_taken_back_is_seen_by_the_windows_of_the_calls_alone()
 
     assert whole.report.outcome == "pass"
     assert [invite.report.outcome, remove.report.outcome] == ["fail", "fail"]
+
+
+# Misuse -------------------------------------------------------------------------------------------------
+
+
+def test_a_report_before_the_window_closed_is_refused(rows):
+    w = window("load", change("rows", rows.count))
+    before = refusal(lambda: w.report)
+    with w:
+        inside = refusal(lambda: w.report)
+
+    assert before == inside == "ValueError: window 'load' has not been verified yet, so it has no report"
+
+
+def test_verifying_without_a_baseline_is_refused(rows):
+    w = window("load", change("rows", rows.count))
+
+    assert refusal(w.verify) == "ValueError: baseline never captured; cannot verify a delta"
+
+
+@pytest.mark.parametrize("again", [Window.capture_baseline, Window.__enter__], ids=["by hand", "with"])
+def test_opening_a_window_again_is_refused(rows, again):
+    w = window("load", change("rows", rows.count))
+    w.capture_baseline()
+
+    assert refusal(again, w) == "ValueError: window 'load' was opened already; make a new one for each run"
+
+
+def test_verifying_a_window_again_is_refused(rows):
+    w = window("load", change("rows", rows.count))
+    w.capture_baseline()
+    w.verify()
+
+    assert refusal(w.verify) == "ValueError: window 'load' was verified already; make a new one for each run"
+
+
+def test_verifying_after_the_block_is_refused(rows):
+    with window("load", change("rows", rows.count)) as w:
+        pass
+
+    assert refusal(w.verify).startswith("ValueError: ")
+
+
+def test_verifying_inside_the_block_is_refused_and_the_block_is_reported_once(rows):
+    with collect_reports() as reports, window("load", change("rows", rows.count)) as w:
+        rows.append(4)
+        inside = refusal(w.verify)
+
+    assert inside == (
+        "ValueError: window 'load' is verified when its block ends; "
+        "set w.result inside the block if a check names 'result'"
+    )
+    assert [report.outcome for report in reports] == ["pass"]
+
+
+@pytest.mark.parametrize(
+    ("opened", "how"),
+    [(Window.capture_baseline, "capture_baseline()"), (Window.__enter__, "with")],
+    ids=["by hand", "with"],
+)
+async def test_an_async_probe_needs_an_async_block(rows, opened, how):
+    w = window("load", change("rows", rows.count_later))
+
+    assert refusal(opened, w) == (
+        f"TypeError: window 'load' was opened by {how}, but the probe of check 'rows' is async; "
+        "use async with"
+    )
+    async with w:  # it was not used up
+        rows.append(4)
+    assert w.report.outcome == "pass"
+
+
+@pytest.mark.parametrize("how", ["with", "async with", "by hand"])
+async def test_a_disabled_window_reports_skipped(environ, rows, how):
+    environ(DELTASPAN_ENABLED="false")
+    w = window("load", change("rows", rows.count).by(1), observe("users", rows.count), on_failure="raise")
+    if how == "with":
+        with w:
+            pass
+    elif how == "async with":
+        async with w:
+            pass
+    else:
+        assert w.capture_baseline() == {}
+        assert w.verify() is w.report
+
+    assert w.causal_tag is None
+    assert w.report.outcome == "skipped"
+    assert [check.passed for check in w.report] == [False, False]
+    assert (
+        w.report["rows"].explanation == "rows: not verified, because `enabled` is false (DELTASPAN_ENABLED)"
+    )
+
+
+@pytest.mark.parametrize("name", ["two words", "class"])
+def test_args_that_no_parameter_could_name_do_no_harm(rows, name):
+    with window("load", observe("rows", rows.count), args={name: 1}) as w:
+        pass
+
+    assert w.report.outcome == "observed"

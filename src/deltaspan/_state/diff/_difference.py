@@ -21,7 +21,17 @@ from deltaspan._state.diff._deltas import (
 )
 from deltaspan._state.diff._equality import cancel_equal, equal, identity, same_class, same_structure
 from deltaspan._state.diff._numbers import subtract
-from deltaspan._state.snapshot import ORDER, STRUCTURE, Array, Path, class_of, structure_of
+from deltaspan._state.snapshot import (
+    MAPPINGS,
+    ORDER,
+    STRUCTURE,
+    Array,
+    Path,
+    Record,
+    class_of,
+    fields_in,
+    structure_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -32,7 +42,7 @@ _PLAIN: Final = frozenset({str, int, float, bool, bytes, date, timedelta, UUID})
 """Types whose values are equal if Python says so. Only other types need a closer look."""
 
 
-_NESTING: Final = frozenset({MappingProxyType, tuple, Array})
+_NESTING: Final = frozenset({*MAPPINGS, tuple, Array})
 """Types whose values are compared by their members, so that entries lie below them."""
 
 MAX_ITEMS: Final = 10_000
@@ -84,14 +94,14 @@ def _difference(pre: Any, post: Any, *, is_flat: bool) -> Delta:  # noqa: PLR091
     if kind is type(post):
         if kind is frozenset:
             return _set_delta(pre, post)
-        if kind is MappingProxyType:
-            return _mapping_delta(pre, post, is_flat=is_flat)
         if kind is tuple:
             return _sequence_delta(pre, post)
         if kind is Array:
             if same_structure(pre, post):
                 return _sequence_delta(pre, post)
             return ValueDelta(changed=True, how=f"became {post.structure} and was {pre.structure}")
+    if kind in MAPPINGS and type(post) in MAPPINGS:
+        return _mapping_delta(pre, post, is_flat=is_flat)
     changed = not equal(pre, post)
     amount = subtract(post, pre)
     if amount is None:
@@ -154,7 +164,7 @@ def _mapping_delta(pre: Any, post: Any, *, is_flat: bool) -> MappingDelta | Valu
     if not same_class(pre, post):
         return ValueDelta(changed=True, how=_class_change(class_of(pre), class_of(post)))
     changes = _Changes(is_flat=is_flat)
-    _descend(pre, post, (), changes)
+    _descend(fields_in(pre), fields_in(post), (), changes)
     _compare_structure(pre, post, (), changes)
     return MappingDelta(
         MappingProxyType(changes.added), MappingProxyType(changes.removed), MappingProxyType(changes.modified)
@@ -194,12 +204,12 @@ def _descend(
 def _compare(before: Any, after: Any, keys: tuple[object, ...], changes: _Changes) -> None:
     """Compare two values at the same place."""
     kind = type(before)
+    if kind in MAPPINGS and type(after) in MAPPINGS and not changes.is_flat and same_class(before, after):
+        _descend(fields_in(before), fields_in(after), keys, changes)
+        if kind is Record:
+            _compare_structure(before, after, keys, changes)
+        return
     if kind is type(after) and not changes.is_flat:
-        if kind is MappingProxyType and same_class(before, after):
-            _descend(before, after, keys, changes)
-            if class_of(before) is not None:
-                _compare_structure(before, after, keys, changes)
-            return
         if kind is tuple:
             _compare_sequences(before, after, keys, changes)
             return
@@ -221,7 +231,7 @@ def _compare_structure(before: Any, after: Any, keys: tuple[object, ...], change
         return
     if mine != theirs:
         changes.modified[Path((*keys, STRUCTURE))] = (mine, theirs)
-    if type(before) is MappingProxyType:
+    if type(before) is Record:
         order, now = (
             [key for key in state if key in other] for state, other in ((before, after), (after, before))
         )

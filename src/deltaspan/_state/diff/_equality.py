@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from deltaspan._guard import EXHAUSTED
 from deltaspan._interrupts import let_through
 from deltaspan._state.diff._numbers import instant, is_nan, is_number
-from deltaspan._state.snapshot import Array, class_of, structure_of
+from deltaspan._state.snapshot import MAPPINGS, Array, class_of, fields_in, structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -85,14 +85,19 @@ def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
     if kind is type(b):
         if kind in _PLAIN:
             return bool(a == b)
-        if kind is MappingProxyType:
-            return len(a) == len(b) and same_class(a, b) and _equal_mappings(a, b) and same_structure(a, b)
         if kind is tuple:
             return len(a) == len(b) and all(map(_equal, a, b))
         if kind is frozenset:
             return len(a) == len(b) and _equal_sets(a, b)
     elif kind is bool or type(b) is bool:
         return False
+    if kind in MAPPINGS and type(b) in MAPPINGS:
+        return (
+            len(a) == len(b)
+            and same_class(a, b)
+            and _equal_mappings(fields_in(a), fields_in(b))
+            and same_structure(a, b)
+        )
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and same_structure(a, b) and all(map(_equal, a, b))
     return _equal_leaves(a, b)
@@ -205,7 +210,7 @@ def identity(value: Any) -> Hashable:  # noqa: PLR0911 - one line a kind
         return _identity_of_set(value)
     if kind is Array:
         return (Array, value.structure, *map(identity, value))
-    if kind is MappingProxyType:
+    if kind in MAPPINGS:
         items = frozenset((_identity_of_key(key), identity(item)) for key, item in value.items())
         structure = structure_of(value)
         order = None if structure is None else tuple(map(_identity_of_key, value))

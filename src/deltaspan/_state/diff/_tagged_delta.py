@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._state.diff._deltas import MappingDelta
-from deltaspan._state.render import joined
+from deltaspan._state.render import join_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -256,7 +256,7 @@ def _count_by_kind(part: MappingDelta) -> str:
     One added and one overwritten row are two changes, though the size grows by one.
     """
     counts = (("added", part.added), ("removed", part.removed), ("modified", part.modified))
-    return joined(f"{len(entries)} {kind}" for kind, entries in counts if entries)
+    return join_phrases(f"{len(entries)} {kind}" for kind, entries in counts if entries)
 
 
 def _changes(part: MappingDelta) -> int:

@@ -1,33 +1,24 @@
 """Frozen states as text and plain values: for people, for JSON and for telemetry."""
 
 from deltaspan._state.render._hiding import MASK, hides_itself, masked_text, secret_of
-from deltaspan._state.render._members import joined, listed, shown
-from deltaspan._state.render._render import (
-    distinct,
-    kinds,
-    label,
-    plain,
-    show,
-    transition,
-    whole,
-    wire,
-    with_noun,
-)
+from deltaspan._state.render._members import join_phrases, list_members, show_member
+from deltaspan._state.render._render import label, plain, show, wire
+from deltaspan._state.render._sentences import describe_kinds, distinct, transition, whole, with_noun
 from deltaspan._state.render._structured import structured
 
 __all__ = [
     "MASK",
+    "describe_kinds",
     "distinct",
     "hides_itself",
-    "joined",
-    "kinds",
+    "join_phrases",
     "label",
-    "listed",
+    "list_members",
     "masked_text",
     "plain",
     "secret_of",
     "show",
-    "shown",
+    "show_member",
     "structured",
     "transition",
     "whole",

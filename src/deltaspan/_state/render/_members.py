@@ -10,7 +10,7 @@ from typing import Any, Final
 from deltaspan._interrupts import let_through
 from deltaspan._state.render._render import show
 
-__all__ = ["joined", "listed", "shown"]
+__all__ = ["join_phrases", "list_members", "show_member"]
 
 _MAX_NAMED: Final = 5
 """The most members that are named. The rest are counted."""
@@ -18,12 +18,12 @@ _MAX_NAMED: Final = 5
 _MAX_MEMBER_CHARS: Final = 60
 
 
-def shown(member: object) -> str:
+def show_member(member: object) -> str:
     """Return one member as it reads in a sentence."""
     return show(member, _MAX_MEMBER_CHARS)
 
 
-def listed(members: Collection[Any], show_one: Callable[[Any], str] = shown) -> str:
+def list_members(members: Collection[Any], show_one: Callable[[Any], str] = show_member) -> str:
     """Join the first members and count the rest: "'a', 'b' and 12 more".
 
     Args:
@@ -35,7 +35,7 @@ def listed(members: Collection[Any], show_one: Callable[[Any], str] = shown) -> 
     return f"{text} and {more} more" if more > 0 else text
 
 
-def joined(phrases: Iterable[str]) -> str:
+def join_phrases(phrases: Iterable[str]) -> str:
     """Join phrases into one: "a, b and c"."""
     parts = list(phrases)
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if parts[1:] else "".join(parts)
@@ -48,4 +48,4 @@ def _first(members: Collection[Any]) -> Iterable[Any]:
         return nsmallest(_MAX_NAMED, members)
     except Exception as error:
         let_through(error)
-        return nsmallest(_MAX_NAMED, members, key=shown)
+        return nsmallest(_MAX_NAMED, members, key=show_member)

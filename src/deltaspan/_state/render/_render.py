@@ -16,20 +16,9 @@ from deltaspan._interrupts import let_through
 from deltaspan._state.render._format import MAX_DEPTH, Leaf, fit_leaf
 from deltaspan._state.render._order import items_of
 from deltaspan._state.render._scalars import TEXTS, Words, as_scalar, escape, escape_surrogates, shape_of
-from deltaspan._state.render._sentences import distinct, kinds, transition, whole, with_noun
 from deltaspan._state.render._styles import JSON, PYTHON, json_key, json_leaf
 
-__all__ = [
-    "distinct",
-    "kinds",
-    "label",
-    "plain",
-    "show",
-    "transition",
-    "whole",
-    "wire",
-    "with_noun",
-]
+__all__ = ["label", "plain", "show", "wire"]
 
 _LONGEST_LABEL: Final = 256
 _SHORT_INT: Final = 10**15

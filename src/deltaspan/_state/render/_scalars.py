@@ -22,6 +22,7 @@ from uuid import UUID
 
 from deltaspan._guard import class_name
 from deltaspan._interrupts import let_through
+from deltaspan._state.record import Record
 from deltaspan._state.render._hiding import hides_itself, masked_text
 
 MAX_DECIMAL_BITS = 2126
@@ -54,6 +55,7 @@ _SHAPES: dict[type, Shape] = {
     frozenset: "set",
     set: "set",
     MappingProxyType: "mapping",
+    Record: "mapping",
     dict: "mapping",
 }
 

@@ -9,7 +9,7 @@ from deltaspan._interrupts import let_through
 from deltaspan._state.render._scalars import TEXTS, shape_of
 from deltaspan._state.render._styles import PYTHON
 
-__all__ = ["distinct", "kinds", "transition", "whole", "with_noun"]
+__all__ = ["describe_kinds", "distinct", "transition", "whole", "with_noun"]
 
 _SHORT: Final = 40
 """The most characters of two states that a sentence repeats after the difference."""
@@ -48,7 +48,7 @@ def transition(before: object, after: object) -> str:
     return f" ({first} → {second})" if first != second else ""
 
 
-def kinds(before: object, after: object) -> str:
+def describe_kinds(before: object, after: object) -> str:
     """Return both states to follow "the states were".
 
     A long collection is described by its kind and size.

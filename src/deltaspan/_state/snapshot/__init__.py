@@ -4,6 +4,7 @@
 names the entries of a state, `_unfreezable.py` builds the sentence for a value that cannot be copied.
 """
 
+from deltaspan._state.record import MAPPINGS, Record, class_of, fields_in
 from deltaspan._state.snapshot._fields import fields_of, is_record
 from deltaspan._state.snapshot._freeze import IGNORED, MAX_DEPTH, MAX_NODES, Pruning, freeze
 from deltaspan._state.snapshot._hidden import Hidden
@@ -13,9 +14,7 @@ from deltaspan._state.snapshot._paths import (
     Array,
     Aspect,
     Path,
-    class_of,
     make_array,
-    make_record,
     structure_of,
 )
 from deltaspan._state.snapshot._types import SCALARS
@@ -23,6 +22,7 @@ from deltaspan._state.snapshot._unfreezable import Unfreezable
 
 __all__ = [
     "IGNORED",
+    "MAPPINGS",
     "MAX_DEPTH",
     "MAX_NODES",
     "ORDER",
@@ -33,12 +33,13 @@ __all__ = [
     "Hidden",
     "Path",
     "Pruning",
+    "Record",
     "Unfreezable",
     "class_of",
+    "fields_in",
     "fields_of",
     "freeze",
     "is_record",
     "make_array",
-    "make_record",
     "structure_of",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._guard import EXHAUSTED, class_name, safe_str
 from deltaspan._interrupts import let_through
+from deltaspan._state.record import MAPPINGS, Record, fields_in
 from deltaspan._state.render import MASK, masked_text, secret_of
 from deltaspan._state.snapshot._extra_state import (
     check_consistent_iteration,
@@ -18,7 +19,7 @@ from deltaspan._state.snapshot._extra_state import (
 )
 from deltaspan._state.snapshot._fields import fields_of, hidden_fields, is_record
 from deltaspan._state.snapshot._hidden import Hidden
-from deltaspan._state.snapshot._paths import Array, class_of, make_array, make_record, structure_of
+from deltaspan._state.snapshot._paths import Array, make_array
 from deltaspan._state.snapshot._structure import structure_of_array, structure_of_frame, structure_of_series
 from deltaspan._state.snapshot._types import SCALARS, Kind, has_keys, kind_of, refusal_of
 from deltaspan._state.snapshot._unfreezable import Refusal, Unfreezable, failed_read
@@ -213,9 +214,10 @@ class _Walk:
     def read_mapping(self, value: Any, depth: int) -> object:
         fields = _read(value, self._items)
         if type(value) is MappingProxyType:
-            frozen = self._mapping(value, fields, depth)
-            name = class_of(value)
-            return frozen if name is None else make_record(fields, name, structure_of(value))
+            return self._mapping(value, fields, depth)
+        if type(value) is Record:
+            self._mapping(value, fields, depth)
+            return Record(fields, value.name, value.structure)
         check_consistent_iteration(value, fields)
         held = self._extra_record(value, fields, depth)
         return self._mapping(value, fields, depth) if held is None else held
@@ -237,7 +239,7 @@ class _Walk:
         for name in hidden_fields(kind):
             if name in fields and type(fields[name]) is not Hidden:
                 fields[name] = Hidden.of(fields[name], MASK)
-        return make_record(fields, f"{kind.__module__}.{kind.__qualname__}")
+        return Record(fields, f"{kind.__module__}.{kind.__qualname__}")
 
     def read_record(self, value: Any, depth: int) -> object:
         return self._freeze_record(value, _read(value, fields_of), depth)
@@ -281,7 +283,7 @@ class _Walk:
         if isinstance(content, dict):
             kind = type(value)
             self._mapping(value, content, depth)
-            return make_record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
+            return Record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
         return make_array(self._sequence(value, tuple(content), depth), structure)
 
     def read_refused(self, value: Any, _depth: int) -> object:
@@ -295,8 +297,8 @@ class _Walk:
         return self.copy(result, depth)
 
     def _items(self, mapping: Mapping[Any, Any]) -> dict[Any, Any]:
-        if type(mapping) is MappingProxyType:
-            return dict(mapping)
+        if type(mapping) in MAPPINGS:
+            return dict(fields_in(mapping))
         if not hasattr(type(mapping), "items"):
             return {key: mapping[key] for key in self._limited(mapping.keys())}
         pairs = list(self._limited(mapping.items()))

@@ -10,10 +10,9 @@ from hashlib import sha256
 from hmac import compare_digest
 from hmac import digest as hmac_digest
 from math import isfinite
-from types import MappingProxyType
 from typing import Any, Final
 
-from deltaspan._state.snapshot._paths import class_of
+from deltaspan._state.record import MAPPINGS, class_of
 
 __all__ = ["Hidden"]
 
@@ -94,7 +93,7 @@ def _text(frozen: Any) -> str:  # noqa: PLR0911 - one line a kind
     kind = type(frozen)
     if kind is Hidden:
         return f"hidden:{frozen._content.hex() if frozen._content else frozen.salted}"  # noqa: SLF001
-    if kind is MappingProxyType:
+    if kind in MAPPINGS:
         items = sorted(f"{_text(key)}={_text(item)}" for key, item in frozen.items())
         return f"mapping:{class_of(frozen)}:{items}"
     if isinstance(frozen, tuple):

@@ -1,12 +1,12 @@
-"""Paths: the keys that lead to an entry of a state, and their text."""
+"""Paths to the entries of a state, and arrays with their structure."""
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any, Final
 
 from deltaspan._guard import EXHAUSTED, class_name
 from deltaspan._interrupts import let_through
+from deltaspan._state.record import Record
 
 __all__ = [
     "ORDER",
@@ -14,9 +14,7 @@ __all__ = [
     "Array",
     "Aspect",
     "Path",
-    "class_of",
     "make_array",
-    "make_record",
     "structure_of",
 ]
 
@@ -84,36 +82,6 @@ STRUCTURE: Final = Aspect("(structure)")
 ORDER: Final = Aspect("(order)")
 """The change of the order of a frame's rows."""
 
-_CLASS: Final = object()
-"""The key under which a record answers its class. No other mapping has it."""
-
-_STRUCTURE: Final = object()
-"""The key under which a record answers its structure."""
-
-
-class _Fields(dict[Any, Any]):
-    """The fields of a record.
-
-    Through a read-only mapping it can still be asked for its class.
-    """
-
-    __slots__ = ("name", "structure")
-
-    def __init__(self, fields: dict[Any, Any], name: str, structure: str | None) -> None:
-        super().__init__(fields)
-        self.name = name
-        self.structure = structure
-
-    def __contains__(self, key: object) -> bool:
-        return key is _CLASS or key is _STRUCTURE or super().__contains__(key)
-
-    def __missing__(self, key: object) -> str | None:
-        if key is _CLASS:
-            return self.name
-        if key is _STRUCTURE:
-            return self.structure
-        raise KeyError(key)
-
 
 class Array(tuple[Any, ...]):  # noqa: SLOT001 - a tuple of any length has no room for slots
     """The members of an array, with its structure.
@@ -135,31 +103,8 @@ def make_array(members: tuple[Any, ...], structure: str) -> Array:
     return made
 
 
-def make_record(
-    fields: dict[Any, Any], name: str, structure: str | None = None
-) -> MappingProxyType[Any, Any]:
-    """Return frozen fields as a record of the class with this name.
-
-    Args:
-        fields: name or key → frozen value.
-        name: the qualified name of the class.
-        structure: the structure of a frame or a series, or None for any other record.
-    """
-    return MappingProxyType(_Fields(fields, name, structure))
-
-
 def structure_of(frozen: Any) -> str | None:
     """Return the structure of a frame, a series or an array, else None."""
     if type(frozen) is Array:
         return frozen.structure
-    if type(frozen) is MappingProxyType:
-        return frozen[_STRUCTURE] if _STRUCTURE in frozen else None  # noqa: SIM401  # only the look-up asks
-    return None
-
-
-def class_of(frozen: MappingProxyType[Any, Any]) -> str | None:
-    """Return the qualified name of a record's class.
-
-    It is None for a plain mapping.
-    """
-    return frozen[_CLASS] if _CLASS in frozen else None  # noqa: SIM401  # only the look-up asks a record
+    return frozen.structure if type(frozen) is Record else None

@@ -9,7 +9,15 @@ from typing import Final
 from sqlalchemy import SelectBase
 from sqlalchemy.engine.default import DefaultDialect
 
-__all__ = ["parse_parameters", "pattern_names", "quoted_names", "statement_parameters"]
+__all__ = [
+    "count_names",
+    "is_containment",
+    "parse_parameters",
+    "pattern_names",
+    "quoted_names",
+    "statement_parameters",
+    "substring_names",
+]
 
 _LITERAL: Final = r"""(?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" """
 _LITERAL_OF_MYSQL: Final = r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | \#[^\n]*"""
@@ -43,8 +51,26 @@ _PATTERN_OPERATOR: Final = re.compile(
     r"""\b(?:I?LIKE|SIMILAR\s+TO|GLOB|REGEXP|RLIKE|MATCH)\b | !?~~?\*? | @@ | @\?
       | \b(?P<function>regexp_\w+|(?:\w*_)?to_tsquery|to_tsquery|plainto_tsquery|phraseto_tsquery
             |jsonb?_path_\w+|json_(?:extract|value|query|exists|table|type|search|contains_path)
-            |i?like|glob|xpath\w*|against)\s*(?=\()""",
+            |i?like|glob|xpath\w*|against|contains|freetext|jsonb?_contain\w*|json_overlaps
+            |range_contain\w*|range_overlaps|array_?contain\w*|array_?overlaps?)\s*(?=\()""",
     re.VERBOSE | re.IGNORECASE,
+)
+_CONTAINMENT: Final = re.compile(r"@>|<@|&&|<regexp>")
+"""Operators of PostgreSQL by which an empty document or range may match every row.
+
+The last one is SQLAlchemy's text of a regular expression.
+"""
+_CONTAINS: Final = re.compile(r"@>|<@|&&|contain|overlap", re.IGNORECASE)
+_OPERAND_START: Final = re.compile(
+    r"[(),]|\b(?:AND|OR|NOT|WHERE|ON|HAVING|SELECT|FROM|WHEN|THEN|ELSE|BY)\b", re.IGNORECASE
+)
+_SUBSTRING: Final = re.compile(
+    r"\b(?:(?:char_|character_|octet_)?length|len|instr|strpos|position|locate|charindex|starts_with)\s*(?=\()",
+    re.IGNORECASE,
+)
+"""Functions by which an empty text is a part of every text."""
+_COUNT: Final = re.compile(
+    r"\b(?:LIMIT|OFFSET)\s+(?:%\((\w+)\)s|:(\w+))(?:\s*,\s*(?:%\((\w+)\)s|:(\w+)))?", re.IGNORECASE
 )
 _OPERAND_END: Final = re.compile(
     r"[()]|\b(?:AND|OR|ESCAPE|THEN|ELSE|END|ORDER|GROUP|LIMIT|UNION)\b|[;]", re.IGNORECASE
@@ -65,10 +91,55 @@ def pattern_names(sql: str, *, mysql: bool = False) -> Iterator[tuple[str, str]]
     code = tokens.sub(lambda token: token.group() if token["name"] else " " * len(token.group()), sql)
     for operator in _PATTERN_OPERATOR.finditer(code):
         start = operator.end() + (operator["function"] is not None)  # behind its parenthesis
-        operand = code[start : _end_of_operand(code, start)]
-        for token in tokens.finditer(operand):
-            if token["name"] and not token["name"][0].isdigit():
-                yield token["name"], " ".join(operator.group().split())
+        for name in _names_in(code[start : _end_of_operand(code, start)], tokens):
+            yield name, " ".join(operator.group().split())
+    for operator in () if mysql else _CONTAINMENT.finditer(code):
+        # An empty document widens the scope on either side.
+        start, end = _start_of_operand(code, operator.start()), _end_of_operand(code, operator.end())
+        for name in _names_in(code[start:end], tokens):
+            yield name, operator.group()
+
+
+def is_containment(operator: str) -> bool:
+    """Return whether an operator asks for a part of a document."""
+    return _CONTAINS.search(operator) is not None
+
+
+def substring_names(sql: str, *, mysql: bool = False) -> Iterator[str]:
+    """Yield each parameter of a function that searches a part of a text.
+
+    Args:
+        sql: as for `parse_parameters`.
+        mysql: as for `parse_parameters`.
+    """
+    tokens = _TOKENS_OF_MYSQL if mysql else _TOKENS
+    code = tokens.sub(lambda token: token.group() if token["name"] else " " * len(token.group()), sql)
+    for function in _SUBSTRING.finditer(code):
+        start = function.end() + 1
+        yield from _names_in(code[start : _end_of_operand(code, start)], tokens)
+
+
+def count_names(sql: str) -> frozenset[str]:
+    """Return the parameters that are a number of rows, as in `LIMIT :limit`."""
+    return frozenset(name for count in _COUNT.finditer(sql) for name in count.groups() if name)
+
+
+def _names_in(operand: str, tokens: re.Pattern[str]) -> Iterator[str]:
+    for token in tokens.finditer(operand):
+        if token["name"] and not token["name"][0].isdigit():
+            yield token["name"]
+
+
+def _start_of_operand(code: str, end: int) -> int:
+    starts = [0]
+    for start in _OPERAND_START.finditer(code, 0, end):
+        if start.group() == "(":
+            starts.append(start.end())
+        elif start.group() == ")":
+            starts = starts[:-1] or [0]
+        else:
+            starts[-1] = start.end()
+    return starts[-1]
 
 
 def _end_of_operand(code: str, start: int) -> int:

@@ -17,10 +17,12 @@ from deltaspan.probes._base.probe import AsyncStateProbe, StateProbe
 from deltaspan.probes._base.secrets import MIN_SECRET_LENGTH, secrets_of
 from deltaspan.probes._sql._drivers import is_connection
 from deltaspan.probes._sql._parameters import (
+    is_containment,
     parse_parameters,
     pattern_names,
     quoted_names,
     statement_parameters,
+    substring_names,
 )
 from deltaspan.probes._sql._readers import Reader, SqlReadError
 from deltaspan.probes._sql._sources import (
@@ -100,6 +102,7 @@ class SqlQuery:
         _check_params(self.params, names)
         self.needs = tuple(name for name in names if name not in self.params)
         _check_patterns(written, self.needs, mysql=mysql)
+        self._parts = frozenset(substring_names(written, mysql=mysql)).intersection(self.needs)
         for name in self.needs:
             if not name.isidentifier() or iskeyword(name):
                 raise DefinitionValueError(
@@ -107,7 +110,16 @@ class SqlQuery:
                 )
 
     def values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of all parameters, given the action's arguments."""
+        """Return the values of all parameters, given the action's arguments.
+
+        Raises:
+            SqlReadError: an argument is empty, and would be a part of every text.
+        """
+        for name in self._parts:
+            if arguments[name] in ("", b""):
+                raise SqlReadError(
+                    f":{name} is empty, which is a part of every text and would match every row; pass a value"
+                )
         return {**self.params, **{name: arguments[name] for name in self.needs}}
 
 
@@ -129,6 +141,11 @@ def _check_params(params: Mapping[str, Any], names: Collection[str]) -> None:
 
 def _check_patterns(sql: str, needs: Collection[str], *, mysql: bool) -> None:
     for name, operator in pattern_names(sql, mysql=mysql):
+        if name in needs and is_containment(operator):
+            raise DefinitionValueError(
+                f":{name} beside {operator} would match every row if it is an empty document, list or range: "
+                f"compare one value, as in document ->> 'key' = :{name}, or give your own in params="
+            )
         if name in needs:
             raise DefinitionValueError(
                 f":{name} would be a pattern behind {operator}, and an argument such as '%' or '.*' would "

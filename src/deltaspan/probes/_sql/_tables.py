@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, TypeAlias, TypedDict, overload
 
 from sqlalchemy.sql import FromClause
+from typing_extensions import Unpack
 
 from deltaspan._attribution import Tagged, tagged_rows
 from deltaspan.exceptions import DefinitionValueError
@@ -32,28 +33,32 @@ from deltaspan.probes._sql._table_reads import (
 
 __all__ = ["records", "rows"]
 
+TableName: TypeAlias = str | type[Any] | FromClause
+"""A table by its name, a class that is mapped to it, or itself."""
+
+
+class _Narrowing(TypedDict, total=False):
+    """The keywords of `rows` and `records` that narrow what is read. `rows` describes them."""
+
+    where: str | None
+    params: Params
+    schema: str | None
+
+
+class _Keyed(_Narrowing, total=False):
+    """The keywords of every probe of rows by key. `records` describes them."""
+
+    key: Names | None
+    limit: int
+
 
 @overload
-def rows(
-    source: AsyncSource,
-    table: str | type[Any] | FromClause,
-    *,
-    where: str | None = None,
-    params: Params = None,
-    schema: str | None = None,
-) -> AsyncStateProbe[int]: ...
+def rows(source: AsyncSource, table: TableName, **narrowing: Unpack[_Narrowing]) -> AsyncStateProbe[int]: ...
 @overload
-def rows(
-    source: Source,
-    table: str | type[Any] | FromClause,
-    *,
-    where: str | None = None,
-    params: Params = None,
-    schema: str | None = None,
-) -> StateProbe[int]: ...
+def rows(source: Source, table: TableName, **narrowing: Unpack[_Narrowing]) -> StateProbe[int]: ...
 def rows(
     source: Any,
-    table: str | type[Any] | FromClause,
+    table: TableName,
     *,
     where: str | None = None,
     params: Params = None,
@@ -91,43 +96,23 @@ def rows(
 @overload
 def records(
     source: Source | AsyncSource,
-    table: str | type[Any] | FromClause,
+    table: TableName,
     *,
     tag: str,
     root: str | None = None,
-    key: Names | None = None,
-    where: str | None = None,
-    params: Params = None,
-    schema: str | None = None,
-    limit: int = MAX_ROWS,
+    **options: Unpack[_Keyed],
 ) -> Tagged: ...
 @overload
 def records(
-    source: AsyncSource,
-    table: str | type[Any] | FromClause,
-    *,
-    key: Names | None = None,
-    columns: Names | None = None,
-    where: str | None = None,
-    params: Params = None,
-    schema: str | None = None,
-    limit: int = MAX_ROWS,
+    source: AsyncSource, table: TableName, *, columns: Names | None = None, **options: Unpack[_Keyed]
 ) -> AsyncStateProbe[Rows]: ...
 @overload
 def records(
-    source: Source,
-    table: str | type[Any] | FromClause,
-    *,
-    key: Names | None = None,
-    columns: Names | None = None,
-    where: str | None = None,
-    params: Params = None,
-    schema: str | None = None,
-    limit: int = MAX_ROWS,
+    source: Source, table: TableName, *, columns: Names | None = None, **options: Unpack[_Keyed]
 ) -> StateProbe[Rows]: ...
 def records(
     source: Any,
-    table: str | type[Any] | FromClause,
+    table: TableName,
     *,
     key: Names | None = None,
     columns: Names | None = None,

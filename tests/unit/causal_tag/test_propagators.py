@@ -1,0 +1,95 @@
+"""A propagator that would leave the causal tag at home is noticed once, with what mends it."""
+
+import pytest
+from opentelemetry import propagate
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from deltaspan import expects, observe
+
+LOST = "the configured propagator does not carry baggage, so causal tags stay in this process; "
+OFF = ", or DELTASPAN_PROPAGATE=off to keep them here"
+
+
+@expects(observe("nothing", lambda: 0))
+def act():
+    pass
+
+
+@pytest.fixture
+def use():
+    before = propagate.get_global_textmap()
+    yield lambda *chosen: propagate.set_global_textmap(CompositePropagator(chosen))
+    propagate.set_global_textmap(before)
+
+
+class Elsewhere(W3CBaggagePropagator):
+    """Carries baggage in a header of its own."""
+
+    _baggage_header_name = "x-baggage"
+
+
+def test_a_propagator_set_in_code_is_mended_in_code(recorded, use, caplog):
+    use(TraceContextTextMapPropagator())
+    act()
+
+    assert caplog.messages == [
+        f"{LOST}set_global_textmap(CompositePropagator([get_global_textmap(), W3CBaggagePropagator()])){OFF}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "mended"),
+    [("tracecontext", "tracecontext,baggage"), ("b3", "b3,baggage"), ("none", "tracecontext,baggage")],
+)
+def test_a_propagator_named_in_the_environment_is_mended_there(recorded, use, environ, caplog, names, mended):
+    environ(OTEL_PROPAGATORS=names)
+    use()
+    act()
+
+    assert caplog.messages == [f"{LOST}set OTEL_PROPAGATORS={mended}{OFF}"]
+
+
+def test_the_line_that_it_names_mends_it(recorded, use, caplog):
+    use(TraceContextTextMapPropagator())
+    use(propagate.get_global_textmap(), W3CBaggagePropagator())
+    act()
+
+    assert caplog.messages == []
+
+
+def test_it_is_said_once(recorded, use, caplog):
+    use()
+    act()
+    expects(observe("another", lambda: 0))(lambda: None)()
+
+    assert len(caplog.messages) == 1
+
+
+def test_the_default_propagator_is_not_complained_of(recorded, caplog):
+    act()
+
+    assert caplog.messages == []
+
+
+def test_a_propagator_that_carries_baggage_in_another_header_is_not_complained_of(recorded, use, caplog):
+    use(Elsewhere())
+    act()
+
+    assert caplog.messages == []
+
+
+def test_who_keeps_tags_here_on_purpose_hears_nothing(recorded, use, environ, caplog):
+    environ(DELTASPAN_PROPAGATE="off")
+    use()
+    act()
+
+    assert caplog.messages == []
+
+
+def test_without_an_sdk_nobody_looks(use, caplog):
+    use()
+    act()
+
+    assert caplog.messages == []
