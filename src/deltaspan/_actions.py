@@ -14,19 +14,6 @@ from typing import Any, Final, Literal, TypeAlias
 from deltaspan._callables import is_async, parameters_of
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = [
-    "Kind",
-    "check_decoratable",
-    "check_not_bare",
-    "check_not_registered",
-    "code_name_of",
-    "description_of",
-    "function_of",
-    "kind_of",
-    "name_of",
-    "parameters_of_action",
-]
-
 Kind: TypeAlias = Literal["plain", "coroutine", "generator", "async generator"]
 
 

@@ -7,8 +7,6 @@ from typing import Final, get_args
 
 from deltaspan.typing import Attribution
 
-__all__ = ["ATTRIBUTION_KINDS", "AttributionKind", "choose_attribution"]
-
 
 @dataclass(frozen=True, slots=True)
 class AttributionKind:

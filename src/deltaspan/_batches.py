@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from deltaspan._config import settings
 
-__all__ = ["ReadBatch", "current_batch", "enabled"]
-
 
 class ReadBatch(dict[Any, Any]):
     """States that are read together, and the values that their probes share.

@@ -15,15 +15,6 @@ from deltaspan._interrupts import let_through
 from deltaspan._state.snapshot import freeze
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = [
-    "ArgumentReader",
-    "Bound",
-    "bind",
-    "discard",
-    "is_async",
-    "parameters_of",
-]
-
 _Kind = inspect.Parameter
 _BY_POSITION: Final = (_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD)
 _VARIADIC: Final = (_Kind.VAR_POSITIONAL, _Kind.VAR_KEYWORD)

@@ -16,13 +16,6 @@ from typing_extensions import TypeVarTuple, Unpack
 
 from deltaspan._process import on_fork
 
-__all__ = [
-    "Once",
-    "Serial",
-    "keep_newest",
-    "take_first",
-]
-
 Args = TypeVarTuple("Args")
 
 

@@ -18,17 +18,6 @@ from deltaspan._providers import LoggerProvider, MeterProvider, TracerProvider, 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.typing import Policy
 
-__all__ = [
-    "ActionDuration",
-    "CaptureState",
-    "EventKind",
-    "EventSignal",
-    "Settings",
-    "configure",
-    "override",
-    "settings",
-]
-
 _log = logging.getLogger("deltaspan")
 
 CaptureState = Literal["full", "summary", "none"]

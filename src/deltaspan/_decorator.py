@@ -45,8 +45,6 @@ from deltaspan.checks import Check
 from deltaspan.exceptions import DefinitionTypeError
 from deltaspan.typing import Contention, Policy, ReportHook
 
-__all__ = ["expects"]
-
 # The decorated thing keeps its type whole: a function its ParamSpec, a class method its binding.
 F = TypeVar("F", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
 

@@ -11,8 +11,6 @@ from typing_extensions import TypeVarTuple, Unpack
 from deltaspan._interrupts import let_through
 from deltaspan._process import on_reset
 
-__all__ = ["EXHAUSTED", "class_name", "describe", "guarded", "log", "qualified_name", "safe_str"]
-
 _log = logging.getLogger("deltaspan")
 
 Args = TypeVarTuple("Args")

@@ -33,8 +33,6 @@ from itertools import pairwise
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, Final
 
-__all__ = ["let_through", "without_frames"]
-
 # A class may hide these behind properties of its own that raise.
 _traceback: Final = BaseException.__dict__["__traceback__"]
 _cause: Final = BaseException.__dict__["__cause__"]

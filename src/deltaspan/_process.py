@@ -13,8 +13,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final, TypeVar
 
-__all__ = ["Process", "current_process", "on_fork", "on_reset", "reset"]
-
 F = TypeVar("F", bound=Callable[[], object])
 
 

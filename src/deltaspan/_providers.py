@@ -8,8 +8,6 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from deltaspan._process import on_reset
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["LoggerProvider", "MeterProvider", "Providers", "TracerProvider", "on_providers", "use_providers"]
-
 F = TypeVar("F", bound="Callable[[Providers], object]")
 
 

@@ -12,16 +12,6 @@ from uuid import UUID
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = [
-    "Template",
-    "fields_of",
-    "fill",
-    "has_fixed_length",
-    "parse_template",
-    "places_of",
-    "relative_fault",
-]
-
 _SEPARATORS: Final = re.compile(r"[\\/]" if os.name == "nt" else "/")
 
 Template: TypeAlias = "str | os.PathLike[str]"

@@ -10,24 +10,6 @@ from deltaspan._interrupts import without_frames
 from deltaspan._state.diff import Delta
 from deltaspan.typing import Outcome, Reason
 
-__all__ = [
-    "FAIL",
-    "OBSERVED",
-    "PASS",
-    "REASONS",
-    "SEVERITY",
-    "UNREAD",
-    "Explained",
-    "NotLocked",
-    "ProbeTimeout",
-    "Raised",
-    "ReasonMeaning",
-    "Timing",
-    "Unread",
-    "Verdict",
-    "inconclusive",
-]
-
 
 class Unread:
     """The state that was not read, as distinct from the state None."""

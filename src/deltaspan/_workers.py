@@ -21,19 +21,6 @@ from deltaspan._concurrency import Once, take_first
 from deltaspan._guard import guarded
 from deltaspan._process import on_fork
 
-__all__ = [
-    "MOST_THREADS",
-    "THREAD_NAME",
-    "Pool",
-    "drain",
-    "is_collected",
-    "is_loop_running",
-    "run_in_background",
-    "start_background_thread",
-    "submit",
-    "watch",
-]
-
 MOST_THREADS: Final = 32
 """The number of probes that are read in other threads at once. Further ones wait for a free thread."""
 

@@ -22,8 +22,6 @@ from deltaspan._attribution._overlap import ALONE, MOST_NAMED, Overlap, RivalNam
 from deltaspan._concurrency import Serial
 from deltaspan._process import on_fork, on_reset
 
-__all__ = ["close_window", "open_window", "retire_window"]
-
 _steps: Final = Serial()
 _metrics: Final[dict[str, Entry | Metric]] = {}
 """By metric: the only open window, as nearly always, or all open windows."""

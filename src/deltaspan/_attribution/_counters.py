@@ -14,8 +14,6 @@ from typing import Final
 
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["Entry", "Folders", "Group", "Metric", "Place", "Room", "Scope", "Seat", "Windows"]
-
 _MOST_RECENT: Final = 8
 """How many of the latest arrivals are remembered in each place, for their names."""
 

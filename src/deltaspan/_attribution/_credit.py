@@ -48,13 +48,6 @@ from deltaspan.expectations import (
     without_unsigned,
 )
 
-__all__ = [
-    "credit_problem",
-    "credit_problem_beside_others",
-    "holds",
-    "might_hold",
-]
-
 
 def credit_problem(
     expectation: Expectation, delta: TaggedDelta, verdict: Verdict, states: States

@@ -11,8 +11,6 @@ from typing import Any, Final
 from deltaspan._state import Unwritable, canonical, encode
 from deltaspan._state.snapshot import MAPPINGS, Unfreezable, freeze
 
-__all__ = ["fingerprint"]
-
 _BYTES: Final = 8
 """Of a digest: two contents of one row have the same one by chance in 2 to the 64."""
 

@@ -13,8 +13,6 @@ from weakref import WeakValueDictionary
 
 from deltaspan._process import on_fork, on_reset
 
-__all__ = ["LockThread"]
-
 _MOST_LEAVING_SECONDS: Final = 5.0
 """How long a thread that cannot await waits until a lock is released."""
 

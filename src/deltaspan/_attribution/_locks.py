@@ -26,11 +26,6 @@ from deltaspan._verdicts import NotLocked
 from deltaspan._workers import is_loop_running
 from deltaspan.causal_tag import CausalTag
 
-__all__ = [
-    "LockSource",
-    "Locks",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class LockSource:

@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 from deltaspan._attribution._counters import Entry, Scope
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["ALONE", "MOST_NAMED", "Overlap", "Rival", "RivalNames", "lineage"]
-
 MOST_NAMED: Final = 3
 """How many of the windows that overlapped are named; further ones are counted."""
 

@@ -31,8 +31,6 @@ from deltaspan._guard import class_name
 from deltaspan._interrupts import let_through
 from deltaspan._state.snapshot import fields_of, is_record
 
-__all__ = ["Doubt", "folders_above", "place_of", "text_of"]
-
 _MOST_NODES: Final = 100_000
 _MOST_DEPTH: Final = 50
 _LONGEST_TEXT: Final = 200

@@ -11,8 +11,6 @@ from deltaspan._state.render import show
 from deltaspan.checks import AsyncRowProbe, Field, RowProbe, is_field, source_text, tags_by_key, take_settings
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["Tagged", "tagged", "tagged_rows"]
-
 
 class Tagged(RowProbe):
     """A probe that returns key → causal tag, made by `tagged(...)`.

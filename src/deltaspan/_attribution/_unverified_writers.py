@@ -8,8 +8,6 @@ from typing import Final
 from deltaspan._guard import log
 from deltaspan._process import on_reset
 
-__all__ = ["warn_of_unverified_writers"]
-
 _MOST_REMEMBERED: Final = 1024
 _warned: Final[set[str]] = set()
 """The metrics that were logged in this process."""

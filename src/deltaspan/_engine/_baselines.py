@@ -14,8 +14,6 @@ from deltaspan._reports import CheckReport
 from deltaspan._state.render import transition
 from deltaspan._verdicts import Timing, inconclusive
 
-__all__ = ["Baseline", "BaselineAge"]
-
 
 class Baseline(NamedTuple):
     """The baseline of one check, and the other runs known until then.

@@ -10,8 +10,6 @@ from deltaspan._engine._plan import YIELDED
 from deltaspan.causal_tag import CausalTag
 from deltaspan.typing import Claim
 
-__all__ = ["Call", "Ending", "OpenReadSpan"]
-
 OpenReadSpan: TypeAlias = Callable[[str], AbstractContextManager[Any]]
 """Opens a span for a read of the metric that it is given."""
 

@@ -26,8 +26,6 @@ from deltaspan._state.diff import without_contents
 from deltaspan._verdicts import UNREAD, NotLocked, Raised, Verdict, inconclusive
 from deltaspan.causal_tag import DescendantTracker, start_tracking, stop_tracking
 
-__all__ = ["SAMPLED_OUT", "CheckRun"]
-
 SAMPLED_OUT: Final = Verdict("skipped", note="not read, because this run was sampled out")
 
 

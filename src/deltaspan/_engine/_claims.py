@@ -13,8 +13,6 @@ from deltaspan._guard import guarded
 from deltaspan._verdicts import UNREAD
 from deltaspan.typing import Claim
 
-__all__ = ["claim_of"]
-
 
 def claim_of(action: str, claim: Bound, call: Call, ending: Ending) -> Claim | None:
     """Return the claim of an action, or None if it makes none.

@@ -26,8 +26,6 @@ from deltaspan._interrupts import let_through
 from deltaspan._process import on_fork
 from deltaspan._workers import Pool
 
-__all__ = ["defer", "defer_async", "drain"]
-
 _MOST_READERS: Final = 8
 _EXIT_SECONDS: Final = 60.0
 """How long a process waits at its end for verdicts that are still open."""

@@ -26,8 +26,6 @@ from deltaspan._interrupts import let_through
 from deltaspan._verdicts import UNREAD
 from deltaspan._workers import run_in_background, start_background_thread
 
-__all__ = ["drive_async_generator", "drive_generator", "is_plain_value", "keep_window_open", "wrap_pending"]
-
 Start: TypeAlias = Callable[[], Run]
 """Returns the run of an action at its first step."""
 

@@ -27,8 +27,6 @@ from deltaspan._state.render import show
 from deltaspan.causal_tag import BAGGAGE
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["check_resumable", "check_same_metrics", "resume", "to_document", "validate_max_age"]
-
 
 def to_document(run: Run, plan: Plan, args: Mapping[str, Any], captured_at: float, key: bytes | None) -> str:
     """Close a run without a verdict, and return the document for another process.

@@ -22,21 +22,6 @@ from deltaspan._verdicts import UNREAD, ProbeTimeout
 from deltaspan.causal_tag import CausalTag, carrier_headers, is_tag
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = [
-    "FORMAT",
-    "MICROSECONDS",
-    "Handoff",
-    "args_document",
-    "check_document",
-    "descendants_document",
-    "load",
-    "overlap_document",
-    "sign",
-    "unopened_document",
-    "validate_key",
-    "verify_and_load",
-]
-
 FORMAT: Final = 1
 """The version of the layout of the document. A document of another version is rejected."""
 

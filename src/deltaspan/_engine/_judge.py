@@ -44,8 +44,6 @@ from deltaspan.expectations import (
 )
 from deltaspan.typing import Attribution, Reason
 
-__all__ = ["judge", "report_unjudged"]
-
 _CURES: Final = (
     "scope the probe by an argument, tag what the action makes and let the probe take causal_tag, or hold a "
     "lock around the action"

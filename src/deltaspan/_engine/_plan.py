@@ -44,16 +44,6 @@ from deltaspan.expectations import (
 )
 from deltaspan.typing import Attribution, Contention, Policy, ReportHook
 
-__all__ = [
-    "CAUSAL_TAG",
-    "RESULT",
-    "YIELDED",
-    "CheckPlan",
-    "Options",
-    "Plan",
-    "make_plan",
-]
-
 CAUSAL_TAG: Final = "causal_tag"
 RESULT: Final = "result"
 YIELDED: Final = "yielded"

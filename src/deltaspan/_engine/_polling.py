@@ -22,9 +22,6 @@ from deltaspan._process import on_reset
 from deltaspan._workers import is_loop_running
 from deltaspan.checks import Polling
 
-__all__ = ["Poll", "PollSteps", "poll", "poll_async", "poll_steps"]
-
-
 _TOO_CLOSE: Final = 0.01
 """The share of a pause by which two reads must be apart. If they are closer, the first is left out."""
 

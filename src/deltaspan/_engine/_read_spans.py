@@ -9,8 +9,6 @@ from typing import Any
 from deltaspan._callables import Bound
 from deltaspan._engine._call import OpenReadSpan
 
-__all__ = ["probe_in_span"]
-
 
 def probe_in_span(probe: Bound, metric: str, open_span: OpenReadSpan) -> Bound:
     """Return a probe whose reads each have a span.

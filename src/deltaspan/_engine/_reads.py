@@ -21,13 +21,6 @@ from deltaspan._verdicts import UNREAD, ProbeTimeout
 from deltaspan._workers import is_loop_running, submit
 from deltaspan.checks import probe_name
 
-__all__ = [
-    "NO_READ",
-    "Read",
-    "ReadLimit",
-    "perform_together",
-]
-
 _NOT_HERE: Final = (
     "the probe returned an awaitable, which only an async action can await; return the state itself"
 )

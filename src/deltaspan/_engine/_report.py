@@ -14,8 +14,6 @@ from deltaspan._engine._plan import CheckPlan, Plan
 from deltaspan._reports import ActionReport, CheckReport, hide_content, redact_report
 from deltaspan._verdicts import UNREAD, Timing, Verdict, inconclusive
 
-__all__ = ["SKIPPED", "report_abandoned", "report_check", "report_unverified"]
-
 SKIPPED: Final = Verdict("skipped", note="not verified, because `enabled` is false (DELTASPAN_ENABLED)")
 
 _UNDECIDED: Final = inconclusive(

@@ -55,8 +55,6 @@ from deltaspan.causal_tag import CausalTag
 from deltaspan.exceptions import DeltaCheckFailed, DeltaInconclusive
 from deltaspan.typing import Claim
 
-__all__ = ["NO_VERDICT", "Run"]
-
 NO_VERDICT: Final = "the window ended before its verdict was reached"
 """The explanation of a run that was abandoned, if there is no better one."""
 

@@ -13,8 +13,6 @@ from typing import Final
 from deltaspan._config import settings
 from deltaspan.causal_tag import CausalTag
 
-__all__ = ["is_sampled"]
-
 _SHARES: Final = 2**32
 
 

@@ -10,8 +10,6 @@ from deltaspan._reports._check import CheckReport
 from deltaspan._verdicts import SEVERITY
 from deltaspan.typing import Claim, Outcome
 
-__all__ = ["ActionReport"]
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class ActionReport:

@@ -15,8 +15,6 @@ from deltaspan._state.snapshot import freeze
 from deltaspan._verdicts import UNREAD, Explained, Timing, Verdict
 from deltaspan.typing import Attribution, Origin, Outcome, Reason
 
-__all__ = ["CheckReport"]
-
 _MAX_WHY: Final = 500
 """The most characters of an explanation in a `repr`."""
 

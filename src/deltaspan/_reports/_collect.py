@@ -9,8 +9,6 @@ from typing import Final
 
 from deltaspan._reports._action import ActionReport
 
-__all__ = ["collect_reports", "is_collecting", "publish_report"]
-
 _collectors: Final[ContextVar[tuple[list[ActionReport], ...]]] = ContextVar(
     "deltaspan_collectors", default=()
 )

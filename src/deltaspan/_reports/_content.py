@@ -24,8 +24,6 @@ from deltaspan._state.render import show, with_noun
 from deltaspan._verdicts import REASONS, UNREAD, NotLocked, ProbeTimeout, Verdict
 from deltaspan.exceptions import ProbeError
 
-__all__ = ["HIDDEN", "hide_content", "outline"]
-
 HIDDEN: Final = "(content)"
 """The placeholder for one value."""
 _NUMBERS: Final = (int, float, complex, Decimal, type(None), range)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from deltaspan._state.diff import Delta
 from deltaspan._verdicts import Explained
 
-__all__ = ["HintedExpectation"]
-
 
 @dataclass(frozen=True, slots=True)
 class HintedExpectation:

@@ -8,8 +8,6 @@ from deltaspan._state.diff import Delta, TaggedDelta
 from deltaspan._verdicts import REASONS, Verdict
 from deltaspan.typing import Attribution, Origin
 
-__all__ = ["origin_of"]
-
 
 def origin_of(delta: Delta | None, verdict: Verdict, attribution: Attribution) -> Origin | None:
     """Return the origin of a change, or None if no change was seen.

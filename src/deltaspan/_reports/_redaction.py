@@ -14,8 +14,6 @@ from deltaspan._state.snapshot import freeze
 from deltaspan._verdicts import REASONS, UNREAD, Verdict
 from deltaspan.typing import Outcome
 
-__all__ = ["HELD", "REDACTED", "describe_reason", "redact_report", "redact_state"]
-
 REDACTED: Final = "(redacted)"
 HELD: Final = "it was so already before the action"
 """The clause for a pass without a change, which shows no state."""

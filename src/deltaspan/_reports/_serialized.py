@@ -13,8 +13,6 @@ from deltaspan._state.diff import Delta
 from deltaspan._state.snapshot import MAPPINGS
 from deltaspan.typing import Origin
 
-__all__ = ["SerializedCheck", "to_plain_containers"]
-
 
 @dataclass(frozen=True, slots=True)
 class SerializedCheck:

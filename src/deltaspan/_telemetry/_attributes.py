@@ -14,8 +14,6 @@ from deltaspan._telemetry._instruments import Instruments, is_proxy
 from deltaspan._telemetry._window_names import OTHER, has_too_many_names
 from deltaspan.typing import Claim, Origin, Outcome, Reason
 
-__all__ = ["ActionNames"]
-
 # Without this context the exemplar of a zero would lead to a trace in which nothing failed.
 _NO_SPAN: Final = set_span_in_context(INVALID_SPAN, Context())
 _STARTED_AT_ZERO: Final[dict[bool, tuple[tuple[Outcome, Origin | None], ...]]] = {

@@ -17,8 +17,6 @@ from deltaspan._telemetry._events import ALWAYS_LOGGED, is_event_enabled, is_exp
 from deltaspan._telemetry._values import ValueRenderer, type_name
 from deltaspan.typing import Outcome
 
-__all__ = ["emit_evaluations", "evaluations_to_log"]
-
 _SCORES: Final[dict[Outcome, float | None]] = {"pass": 1.0, "fail": 0.0, "inconclusive": None}
 """The outcomes that are evaluations. A check that was only observed or skipped evaluates nothing."""
 

@@ -18,15 +18,6 @@ from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan._verdicts import Timing
 from deltaspan.typing import Claim, Outcome
 
-__all__ = [
-    "ALWAYS_LOGGED",
-    "add_span_events",
-    "checks_to_log",
-    "emit_log_events",
-    "is_event_enabled",
-    "is_exported",
-]
-
 ALWAYS_LOGGED: Final[tuple[Outcome, ...]] = ("fail", "inconclusive")
 """Outcomes that leave as log events even when the span is not sampled."""
 

@@ -14,8 +14,6 @@ from deltaspan import semconv
 from deltaspan._guard import qualified_name
 from deltaspan._telemetry._values import type_name
 
-__all__ = ["record_exception"]
-
 _CAN_LOG: Final = "exception" in inspect.signature(Logger.emit).parameters  # OpenTelemetry 1.41 and newer
 
 

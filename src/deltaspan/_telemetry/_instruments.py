@@ -12,8 +12,6 @@ from deltaspan._process import on_reset
 from deltaspan._providers import LoggerProvider, MeterProvider, Providers, TracerProvider, on_providers
 from deltaspan._version import __version__
 
-__all__ = ["Instruments", "install", "instruments"]
-
 
 class Instruments:
     """Tracer, instruments and logger, made from a set of providers.

@@ -11,8 +11,6 @@ from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._instruments import Instruments
 
-__all__ = ["record_metrics"]
-
 
 def record_metrics(
     instruments: Instruments,

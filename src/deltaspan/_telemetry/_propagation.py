@@ -16,16 +16,6 @@ from deltaspan._concurrency import Once
 from deltaspan._config import PROPAGATE, settings
 from deltaspan._process import on_reset
 
-__all__ = [
-    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
-    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
-    "TAG_LENGTH",
-    "is_baggage_carried",
-    "notice_cut_tags",
-    "notice_lost_baggage",
-    "propagator_remedy",
-]
-
 _log = logging.getLogger("deltaspan")
 OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: Final = "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"
 OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT: Final = "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"

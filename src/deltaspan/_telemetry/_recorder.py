@@ -56,9 +56,6 @@ from deltaspan.causal_tag import (
     untagged,
 )
 
-__all__ = ["ResumedRun", "RunTelemetry"]
-
-
 _IN_TOOL: Final = create_key("deltaspan-in-tool")
 _INSIDE: Final = {_IN_TOOL: True}
 """Marks the context of a tool, so that an action that it calls is not counted as another tool."""

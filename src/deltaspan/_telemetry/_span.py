@@ -16,15 +16,6 @@ from deltaspan._reports import ActionReport
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error
 from deltaspan.causal_tag import CausalTag
 
-__all__ = [
-    "MOST_DETAILED_CHECKS",
-    "framework_tool_span",
-    "identity_of",
-    "ids_of",
-    "record_verdict",
-    "wall_time_of",
-]
-
 _NANOSECONDS: Final = 1_000_000_000
 MOST_DETAILED_CHECKS: Final = 16
 """With more checks than this the details are in the events only. A span holds 128 attributes and drops the

@@ -10,8 +10,6 @@ from typing import Any, Final
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 
-__all__ = ["SUPPRESSED", "is_suppressed"]
-
 _PLAIN_KEY: Final = "suppress_instrumentation"
 """The key that instrumentation libraries also obey."""
 # The API has no public name for its key. If it ever renames this one, the plain key still works.

@@ -17,8 +17,6 @@ from deltaspan._guard import qualified_name, safe_str
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label, structured, wire
 
-__all__ = ["RenderedCheck", "ValueRenderer", "error_type_of", "is_error", "renderer_for", "type_name"]
-
 _NOT_CAPTURED: Final = "(not captured)"
 
 

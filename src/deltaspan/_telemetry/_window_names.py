@@ -15,8 +15,6 @@ from deltaspan._concurrency import keep_newest
 from deltaspan._guard import log
 from deltaspan._process import on_reset
 
-__all__ = ["MOST_NAMES", "OTHER", "has_too_many_names"]
-
 MOST_NAMES: Final = 100
 """The names in metrics that the windows of one call site have. A name is an action with its metrics."""
 OTHER: Final = "_OTHER"

@@ -16,15 +16,6 @@ from typing import Final
 from deltaspan._concurrency import Serial
 from deltaspan._process import on_fork, on_reset
 
-__all__ = [
-    "DescendantTracker",
-    "register_run",
-    "root_indexes",
-    "start_tracking",
-    "stop_tracking",
-    "trackers_by_run",
-]
-
 
 class DescendantTracker:
     """One run and its descendants, as far as this process knows them.

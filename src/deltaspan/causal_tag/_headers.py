@@ -14,8 +14,6 @@ from urllib.parse import quote_plus, unquote_plus
 
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["BAGGAGE", "baggage_pairs", "carrier_headers", "within_limits"]
-
 BAGGAGE: Final = "baggage"
 _TRACESTATE: Final = "tracestate"
 _LONGEST: Final = {"traceparent": 512, _TRACESTATE: 8192, BAGGAGE: 8192}

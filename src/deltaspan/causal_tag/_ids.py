@@ -6,8 +6,6 @@ import os
 import re
 from typing import Final
 
-__all__ = ["TRAILER_OF_ROOT", "TRAILER_OF_TAG", "is_tag", "new_tag"]
-
 TRAILER_OF_TAG: Final = "Causal-Tag"
 """The trailer of a commit's message that holds the tag; here, as one part writes it and another reads it."""
 TRAILER_OF_ROOT: Final = "Causal-Root"

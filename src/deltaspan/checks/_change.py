@@ -6,8 +6,6 @@ from deltaspan.checks._check import S_co
 from deltaspan.checks._members import MemberWords
 from deltaspan.checks._numbers import AmountWords
 
-__all__ = ["Change"]
-
 
 class Change(AmountWords[S_co], MemberWords[S_co]):
     """A claim that the state changes.

@@ -28,15 +28,6 @@ from deltaspan.expectations import (
     parse_member,
 )
 
-__all__ = [
-    "ChangeWords",
-    "check_unpacked",
-    "freeze_operand",
-    "validate_key",
-    "validate_member",
-    "validate_members",
-]
-
 C = TypeVar("C", bound="ChangeWords[Any]")
 
 

@@ -15,17 +15,6 @@ from deltaspan.checks._probe import call_text
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations import Expectation, NoChange, NoClaim
 
-__all__ = [
-    "UNMODIFIED",
-    "Check",
-    "Modifiers",
-    "Polling",
-    "S_co",
-    "check_unset",
-    "is_context_manager",
-    "validate_seconds",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Polling:

@@ -11,8 +11,6 @@ from deltaspan.checks._probe import source_text, take_settings
 from deltaspan.checks._rows import AsyncRowProbe, Field, RowProbe, is_field, records_by_key
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = ["keyed"]
-
 
 class _Keyed(RowProbe):
     """A probe of key → record, made by `keyed(...)`."""

@@ -24,8 +24,6 @@ from deltaspan.expectations import (
     is_glob,
 )
 
-__all__ = ["Collected", "MemberWords"]
-
 
 class _Dataclass(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]

@@ -13,8 +13,6 @@ from deltaspan.exceptions import DefinitionValueError
 from deltaspan.expectations import ByAmount, ByKey, computed_if_callable, validate_amount
 from deltaspan.typing import Number
 
-__all__ = ["AmountWords", "Numeric"]
-
 Numeric: TypeAlias = Number | date
 """A state whose delta is a number. A datetime is a date, and the delta of two dates is a timedelta."""
 

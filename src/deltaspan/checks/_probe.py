@@ -9,21 +9,6 @@ from typing import Any, Final, TypeVar, overload
 
 from deltaspan.exceptions import DefinitionTypeError
 
-__all__ = [
-    "call_text",
-    "has_whole_values",
-    "hint_of",
-    "is_blocking",
-    "is_content",
-    "keep_values_whole",
-    "leave_unscoped",
-    "probe",
-    "probe_name",
-    "source_text",
-    "take_settings",
-    "unscoped_names",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 _BLOCKING: Final = "__deltaspan_blocking__"
 _NAME: Final = "__deltaspan_name__"

@@ -16,17 +16,6 @@ from deltaspan._interrupts import let_through
 from deltaspan._state.render import show
 from deltaspan._state.snapshot import MAX_NODES, Unfreezable
 
-__all__ = [
-    "AsyncRowProbe",
-    "Field",
-    "IteratorHistory",
-    "RowProbe",
-    "is_field",
-    "records_by_key",
-    "tag_text",
-    "tags_by_key",
-]
-
 Field: TypeAlias = str | int | Callable[[Any], Any]
 """A field of a row: the name of an item or attribute, the position of an item, or a callable."""
 

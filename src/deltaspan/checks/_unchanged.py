@@ -10,8 +10,6 @@ from deltaspan.checks._check import Check, S_co
 from deltaspan.checks._probe import call_text
 from deltaspan.expectations import Ignored, NoChange
 
-__all__ = ["Unchanged"]
-
 U = TypeVar("U", bound="Unchanged[Any]")
 
 

@@ -11,8 +11,6 @@ from deltaspan.cli.doctor import examine
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-__all__ = ["add_to"]
-
 WELL: Final = 0
 WRONG: Final = 1
 

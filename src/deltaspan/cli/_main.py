@@ -13,8 +13,6 @@ from deltaspan._version import __version__
 from deltaspan.cli import _doctor, _tree
 from deltaspan.exceptions import DeltaspanError
 
-__all__ = ["main"]
-
 COMMANDS: Final = (_doctor, _tree)
 
 UNUSABLE: Final = 2

@@ -16,8 +16,6 @@ from deltaspan.tree import CausalTree, Reading, causal_tree, read_files, read_ja
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-__all__ = ["add_to"]
-
 PROVEN: Final = 0
 UNPROVEN: Final = 1
 BROKEN: Final = 3

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from deltaspan.expectations._ignoring import Ignored
     from deltaspan.expectations._operands import Operand, OperandValues
 
-__all__ = [
-    "Expectation",
-    "Incomparable",
-    "Movement",
-    "NothingClaimed",
-    "States",
-    "sentence",
-    "wrong_kind",
-]
-
 States: TypeAlias = tuple[object, object]
 """Baseline and post-state, frozen."""
 

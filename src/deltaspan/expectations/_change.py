@@ -24,12 +24,6 @@ from deltaspan.expectations._movements import SOME_CHANGE, AnyMovement
 from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
 from deltaspan.expectations._predicates import PredicateRaised
 
-__all__ = [
-    "ChangeExpectation",
-    "NoChange",
-    "NoClaim",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ChangeExpectation:

@@ -14,16 +14,6 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._base import Incomparable, States, wrong_kind
 from deltaspan.expectations._operands import Computed
 
-__all__ = [
-    "amount_of",
-    "compare",
-    "negate",
-    "validate_amount",
-    "validate_order",
-    "validate_tolerance",
-    "zero_like",
-]
-
 _AMOUNTS: Final = (int, float, Decimal, Fraction, timedelta)
 
 

@@ -13,8 +13,6 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._operands import Computed, OperandValues
 from deltaspan.expectations._patterns import Pattern, has_pattern, is_own_pattern
 
-__all__ = ["any_computed", "read_own_generator", "resolve", "resolve_keys", "resolve_members"]
-
 
 def read_own_generator(value: object, function: Callable[..., object]) -> object:
     """Return a computed value, with the callable's own generator as a list.

@@ -9,8 +9,6 @@ from deltaspan._state.diff import MappingDelta, SequenceDelta, SetDelta, differe
 from deltaspan._state.render import distinct, join_phrases, list_members, show_member, whole, with_noun
 from deltaspan.expectations._ignoring import Ignored
 
-__all__ = ["describe_state"]
-
 
 def describe_state(expected: object, actual: object, ignored: Ignored) -> str:
     """Describe a state, to follow "started" or "ended", such as "at 3".

@@ -8,8 +8,6 @@ from typing import Any, Final, Literal, TypeAlias
 from deltaspan._state.diff import Delta, MappingDelta, SequenceDelta, SetDelta, TaggedDelta
 from deltaspan._state.render import list_members, show_member, transition, with_noun
 
-__all__ = ["KINDS", "PAST_TENSE", "Kind", "entries_of", "entry_names", "entry_words"]
-
 Kind: TypeAlias = Literal["adding", "removing", "modifying"]
 
 KINDS: Final[tuple[Kind, ...]] = ("adding", "removing", "modifying")

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-__all__ = ["Glob", "is_backwards", "sets_of"]
-
 _Part: TypeAlias = Callable[[str, set[int]], set[int]]
 """Maps a text, and the places that the parts before it reach, to the places that it reaches."""
 

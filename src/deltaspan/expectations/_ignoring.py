@@ -16,8 +16,6 @@ from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import demand_text
 from deltaspan.expectations._pruning import PatternPruning
 
-__all__ = ["NOTHING_IGNORED", "Ignored"]
-
 V = TypeVar("V")
 
 

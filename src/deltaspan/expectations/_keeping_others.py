@@ -18,15 +18,6 @@ from deltaspan.expectations._base import Movement
 from deltaspan.expectations._members import Members
 from deltaspan.expectations._only import Only
 
-__all__ = [
-    "NO_ROWS",
-    "changes_of_kept_rows",
-    "collateral_words",
-    "kept_sentence",
-    "removals_of_others",
-    "without_unsigned",
-]
-
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 NO_ROWS: Final = MappingDelta(_NONE, _NONE, _NONE)

@@ -15,8 +15,6 @@ from deltaspan.expectations._named import Named
 from deltaspan.expectations._operands import Operand, OperandValues
 from deltaspan.expectations._order import kept_order
 
-__all__ = ["Members"]
-
 
 @dataclass(frozen=True, slots=True)
 class Members(Movement):

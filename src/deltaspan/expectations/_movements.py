@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from deltaspan._state.diff import Delta
 from deltaspan.expectations._base import Movement, States
 
-__all__ = ["SOME_CHANGE", "AnyMovement", "NoMovement", "SomeChange"]
-
 
 @dataclass(frozen=True, slots=True)
 class SomeChange(Movement):

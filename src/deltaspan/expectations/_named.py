@@ -33,8 +33,6 @@ from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import Pattern, demand_text, is_glob
 from deltaspan.expectations._predicates import PredicateRaised
 
-__all__ = ["Named"]
-
 _BARE: Final[dict[Kind, str]] = {"adding": "add", "removing": "remove", "modifying": "modify"}
 
 

@@ -24,8 +24,6 @@ from deltaspan.expectations._movements import NoMovement
 from deltaspan.expectations._numbers_by_key import ByKey
 from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
 
-__all__ = ["ByAmount", "is_of_numbers"]
-
 
 class _Bounds(NamedTuple):
     """The lowest and the highest amount that hold. None leaves a side open."""

@@ -16,8 +16,6 @@ from deltaspan.expectations._comparison import compare, validate_amount, validat
 from deltaspan.expectations._computed import any_computed, resolve, resolve_keys
 from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
 
-__all__ = ["ByKey"]
-
 
 class _Entry(NamedTuple):
     """One changed entry, with its amount if it is a number."""

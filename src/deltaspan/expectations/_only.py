@@ -18,8 +18,6 @@ from deltaspan.expectations._order import kept_order
 from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import demand_text
 
-__all__ = ["Only"]
-
 
 @dataclass(frozen=True, slots=True)
 class Only(Movement):

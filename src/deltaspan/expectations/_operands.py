@@ -11,23 +11,6 @@ from deltaspan._callables import discard
 from deltaspan._state.diff import Delta, for_predicate, identity
 from deltaspan.expectations._base import States
 
-__all__ = [
-    "BEFORE",
-    "DELTA",
-    "KEY",
-    "MEMBER",
-    "POST_STATE",
-    "PRE_STATE",
-    "VALUE",
-    "BoundPredicate",
-    "Computed",
-    "Operand",
-    "OperandValues",
-    "Predicate",
-    "computed_if_callable",
-    "operands_in",
-]
-
 DELTA: Final = "delta"
 PRE_STATE: Final = "pre_state"
 POST_STATE: Final = "post_state"

@@ -9,8 +9,6 @@ from typing import Final
 from deltaspan._state.diff import Delta, SequenceDelta, identity
 from deltaspan.expectations._base import Incomparable
 
-__all__ = ["kept_order"]
-
 _MAX_PAIRS: Final = 1_000_000
 """The most pairs of equal members, beyond ten for each member. More would take minutes."""
 

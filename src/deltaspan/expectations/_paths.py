@@ -33,8 +33,6 @@ from deltaspan._state.snapshot import Path
 from deltaspan.expectations._globs import Glob
 from deltaspan.expectations._patterns import Pattern
 
-__all__ = ["Names"]
-
 _TILDE: Final = re.compile(r"~(?![01])")
 _EVERY_KEY: Final = re.compile(r"\*\*+")
 

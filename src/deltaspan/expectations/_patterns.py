@@ -22,19 +22,6 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._globs import Glob, is_backwards, sets_of
 from deltaspan.expectations._operands import Computed
 
-__all__ = [
-    "MemberTemplate",
-    "Pattern",
-    "collect_patterns",
-    "demand_text",
-    "has_pattern",
-    "is_glob",
-    "is_own_pattern",
-    "parse_key",
-    "parse_member",
-    "pattern",
-]
-
 _MARKS: Final = re.compile(r"[*?[]")
 _TILDE: Final = re.compile(r"~(?![01])")
 _FIELD: Final = "\0"

@@ -12,8 +12,6 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._base import Movement, States
 from deltaspan.expectations._operands import BoundPredicate, Operand, OperandValues, Predicate, operands_in
 
-__all__ = ["PredicateRaised", "Satisfying"]
-
 
 class PredicateRaised(Exception):
     """A predicate raised instead of answering.

@@ -11,8 +11,6 @@ from deltaspan._state.snapshot import Path
 from deltaspan.expectations._paths import Names
 from deltaspan.expectations._patterns import Pattern
 
-__all__ = ["PatternPruning"]
-
 _MARKS: Final = re.compile(r"[*?[]")
 
 

@@ -13,8 +13,6 @@ from deltaspan.expectations._base import Movement, States, wrong_kind
 from deltaspan.expectations._computed import resolve
 from deltaspan.expectations._operands import Computed, Operand, OperandValues, operands_in
 
-__all__ = ["Resizing"]
-
 
 @dataclass(frozen=True, slots=True)
 class Resizing(Movement):

@@ -16,8 +16,6 @@ from deltaspan.tree._forest import Lineage
 from deltaspan.tree._merge import MergedRun, merge, verdict_of
 from deltaspan.tree._model import CausalTree, Finding, Run, Span, SpanId
 
-__all__ = ["causal_tree"]
-
 _MOST_ENCLOSING: Final = 40
 """The most spans above one run that are looked up. Without a limit the tree could grow with its square."""
 

@@ -13,8 +13,6 @@ from deltaspan.typing import Outcome
 if TYPE_CHECKING:
     from deltaspan.tree._model import Span
 
-__all__ = ["WORST_FIRST", "CheckVerdict", "checks_of", "failed_on", "outcome_in"]
-
 WORST_FIRST: Final[tuple[Outcome, ...]] = ("fail", "inconclusive", "pass", "observed", "skipped")
 
 

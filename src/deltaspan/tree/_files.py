@@ -18,8 +18,6 @@ from deltaspan.exceptions import SourceError
 from deltaspan.tree._model import Span
 from deltaspan.tree._otlp import Reading, holds_spans, signals_in, spans_in
 
-__all__ = ["read_files"]
-
 _STDIN: Final = "-"
 _STANDARD_INPUT: Final = Path("standard input")
 """Represents standard input among the paths. It is never opened by this name."""

@@ -10,8 +10,6 @@ from deltaspan.tree._forest import Lineage, nearest_above
 from deltaspan.tree._merge import MergedRun
 from deltaspan.tree._model import Finding, Span, SpanId, printable
 
-__all__ = ["findings_of"]
-
 _TAGS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_PARENT_ID, semconv.CAUSAL_TAG_ROOT_ID)
 _CROSSING: Final = frozenset({"client", "server", "producer", "consumer"})
 _OUTSIDE: Final = ("db.system", "db.system.name", "messaging.system", "rpc.system", "rpc.system.name")

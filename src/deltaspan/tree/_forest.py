@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from deltaspan.tree._merge import MergedRun
 
-__all__ = ["Lineage", "nearest_above"]
-
 K = TypeVar("K")
 
 

@@ -22,8 +22,6 @@ from deltaspan.exceptions import DefinitionValueError, SourceError
 from deltaspan.tree._model import printable
 from deltaspan.tree._otlp import Reading, holds_spans, spans_in
 
-__all__ = ["read_jaeger"]
-
 _TRACE_ID: Final = re.compile(r"[0-9a-f]{1,32}")
 _AHEAD: Final = timedelta(hours=1)
 """The largest lead of another machine's clock."""

@@ -11,8 +11,6 @@ from deltaspan.tree._checks import WORST_FIRST, checks_of, failed_on, outcome_in
 from deltaspan.tree._model import Run, Span
 from deltaspan.typing import Claim, Outcome
 
-__all__ = ["MergedRun", "merge", "verdict_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class MergedRun:

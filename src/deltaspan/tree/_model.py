@@ -15,18 +15,6 @@ from deltaspan.typing import Claim, Outcome
 if TYPE_CHECKING:
     from deltaspan.tree._checks import CheckVerdict
 
-__all__ = [
-    "CausalTree",
-    "Finding",
-    "FindingKind",
-    "Run",
-    "Span",
-    "SpanId",
-    "Summary",
-    "draw",
-    "printable",
-]
-
 _SIGNS: Final = {"pass": "✓", "fail": "✗", "observed": "·", "skipped": "·"}
 _ENCLOSING: Final = "○"
 _DEEPEST: Final = 40

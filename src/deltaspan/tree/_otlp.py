@@ -9,8 +9,6 @@ from typing import Any, Final, NamedTuple
 from deltaspan import semconv
 from deltaspan.tree._model import Span
 
-__all__ = ["Reading", "holds_spans", "signals_in", "spans_in"]
-
 _KINDS: Final = ("", "internal", "server", "client", "producer", "consumer")
 _TRACE_ID: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN_ID: Final = re.compile(r"(?!0{16})[0-9a-f]{16}")

@@ -10,8 +10,6 @@ from deltaspan._state.diff._equality import equal, identity
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-__all__ = ["MAX_ALIGNED", "Alignment", "align", "common_length"]
-
 MAX_ALIGNED: Final = 400
 """The most items, of both sequences together, whose contents are searched for those that moved."""
 

@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from deltaspan._state.snapshot import Path
     from deltaspan.typing import Number
 
-__all__ = [
-    "Delta",
-    "MappingDelta",
-    "NumberDelta",
-    "SequenceDelta",
-    "SetDelta",
-    "ValueDelta",
-]
-
 
 class Delta(Protocol):
     """The computed difference of a baseline and a post-state."""

@@ -36,8 +36,6 @@ from deltaspan._state.snapshot import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-__all__ = ["difference"]
-
 _PLAIN: Final = frozenset({str, int, float, bool, bytes, date, timedelta, UUID})
 """Types whose values are equal if Python says so. Only other types need a closer look."""
 

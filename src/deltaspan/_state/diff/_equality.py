@@ -29,8 +29,6 @@ from deltaspan._state.snapshot import MAPPINGS, Array, class_of, fields_in, stru
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-__all__ = ["cancel_equal", "equal", "identity", "same_class", "same_structure"]
-
 _PLAIN: Final = frozenset({str, int, bytes})
 """Types whose own equality is the answer, found by one look-up."""
 

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deltaspan.typing import Number
 
-__all__ = ["instant", "is_nan", "is_number", "subtract"]
-
 _MAX_DIGITS = 100_000
 """Decimals further apart than this do not subtract: writing 10**999999999 - 1 out would exhaust memory."""
 

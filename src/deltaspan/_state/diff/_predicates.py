@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from deltaspan._state.snapshot import Path
 
-__all__ = ["for_predicate"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Entries:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from deltaspan._state.diff._deltas import Delta
     from deltaspan._state.snapshot import Path
 
-__all__ = ["Ownership", "TaggedDelta", "merged", "split", "without_contents"]
-
 V = TypeVar("V")
 
 _WITH_ROOT: Final = 2

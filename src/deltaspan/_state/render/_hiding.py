@@ -8,8 +8,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["MASK", "hides_itself", "masked_text", "secret_of"]
-
 MASK: Final = "**********"
 """The text of a value that shows nothing of itself, as in pydantic."""
 

@@ -10,8 +10,6 @@ from typing import Any, Final
 from deltaspan._interrupts import let_through
 from deltaspan._state.render._render import show
 
-__all__ = ["join_phrases", "list_members", "show_member"]
-
 _MAX_NAMED: Final = 5
 """The most members that are named. The rest are counted."""
 

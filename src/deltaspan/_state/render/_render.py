@@ -18,8 +18,6 @@ from deltaspan._state.render._order import items_of
 from deltaspan._state.render._scalars import TEXTS, Words, as_scalar, escape, escape_surrogates, shape_of
 from deltaspan._state.render._styles import JSON, PYTHON, json_key, json_leaf
 
-__all__ = ["label", "plain", "show", "wire"]
-
 _LONGEST_LABEL: Final = 256
 _SHORT_INT: Final = 10**15
 _SHORT_INT_CHARS: Final = 16

@@ -9,8 +9,6 @@ from deltaspan._interrupts import let_through
 from deltaspan._state.render._scalars import TEXTS, shape_of
 from deltaspan._state.render._styles import PYTHON
 
-__all__ = ["describe_kinds", "distinct", "transition", "whole", "with_noun"]
-
 _SHORT: Final = 40
 """The most characters of two states that a sentence repeats after the difference."""
 

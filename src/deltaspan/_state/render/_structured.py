@@ -12,8 +12,6 @@ from deltaspan._state.render._render import wire
 from deltaspan._state.render._scalars import Shape, Words, escape, shape_of
 from deltaspan._state.render._styles import JSON, json_key
 
-__all__ = ["structured"]
-
 MAX_LEVELS: Final = 3
 """The levels of maps and arrays in a value. Backends need not take more."""
 _REST: Final = "…"

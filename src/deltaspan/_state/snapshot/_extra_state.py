@@ -25,15 +25,6 @@ from deltaspan._state.snapshot._unfreezable import Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "CONTENT",
-    "check_consistent_iteration",
-    "extends_builtin",
-    "extra_state",
-    "is_content_only",
-    "plain_scalar",
-]
-
 CONTENT: Final = "(content)"
 """Under which name a record holds the content of a container or scalar that has fields too; no attribute."""
 

@@ -7,8 +7,6 @@ from functools import cached_property, lru_cache
 from types import MemberDescriptorType
 from typing import Any, NamedTuple
 
-__all__ = ["fields_of", "hidden_fields", "is_declared", "is_record", "is_transparent", "slots_of"]
-
 _NOTES = ("__pydantic_", "__fields_set__")
 _POINTER = object.__basicsize__ // 2
 

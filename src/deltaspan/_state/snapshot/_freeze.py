@@ -27,8 +27,6 @@ from deltaspan._state.snapshot._unfreezable import Refusal, Unfreezable, failed_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["IGNORED", "MAX_DEPTH", "MAX_NODES", "Pruning", "freeze"]
-
 IGNORED: Final = "(ignored)"
 """The item of a sequence in place of one that is left out."""
 

@@ -14,8 +14,6 @@ from typing import Any, Final
 
 from deltaspan._state.record import MAPPINGS, class_of
 
-__all__ = ["Hidden"]
-
 _SALT: Final = os.urandom(16)
 """The salt of this process. Equal secrets have equal text within it, and another text elsewhere."""
 

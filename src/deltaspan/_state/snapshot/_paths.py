@@ -8,16 +8,6 @@ from deltaspan._guard import EXHAUSTED, class_name
 from deltaspan._interrupts import let_through
 from deltaspan._state.record import Record
 
-__all__ = [
-    "ORDER",
-    "STRUCTURE",
-    "Array",
-    "Aspect",
-    "Path",
-    "make_array",
-    "structure_of",
-]
-
 
 class Path(tuple[object, ...]):
     """The keys from the root of a state to one entry, outermost first.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["structure_of_array", "structure_of_frame", "structure_of_series"]
-
 
 def structure_of_array(value: Any) -> str:
     """Describe an array: class, type of items, and shape without length."""

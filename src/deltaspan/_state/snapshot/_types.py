@@ -43,8 +43,6 @@ from deltaspan._state.snapshot._extra_state import is_content_only
 from deltaspan._state.snapshot._fields import is_declared, is_record, is_transparent
 from deltaspan._state.snapshot._unfreezable import Refusal
 
-__all__ = ["SCALARS", "Kind", "has_keys", "kind_of", "refusal_of"]
-
 SCALARS: Final = frozenset(
     {
         NoneType, bool, int, float, complex, str, bytes, Decimal, Fraction, UUID, range,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from deltaspan._guard import class_name, safe_str
 from deltaspan._state.snapshot._paths import Path
 
-__all__ = ["Refusal", "Unfreezable", "failed_read"]
-
 _MAX_ERROR_TEXT = 100
 
 _MAX_TEXT = 200

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from deltaspan import semconv
 
-__all__ = ["add_baggage_processors"]
-
 _log = logging.getLogger("deltaspan")
 
 # Only these two. Baggage also comes from strangers, who must not write a verdict on our spans.

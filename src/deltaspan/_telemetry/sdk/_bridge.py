@@ -8,8 +8,6 @@ from opentelemetry.trace import get_current_span
 
 from deltaspan import semconv
 
-__all__ = ["EvaluationBridge"]
-
 
 class EvaluationBridge:
     """A log record processor that adds each evaluation of deltaspan to its recording span.

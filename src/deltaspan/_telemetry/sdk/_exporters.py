@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 from deltaspan._concurrency import Once
 from deltaspan.exceptions import DefinitionValueError
 
-__all__ = ["SIGNALS", "Outage", "exporters", "protocol_of"]
-
 _log = logging.getLogger("deltaspan")
 
 SIGNALS: Final = ("TRACES", "METRICS", "LOGS")

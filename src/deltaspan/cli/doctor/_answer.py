@@ -16,8 +16,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from deltaspan.cli.doctor._diagnosis import Diagnosis
 from deltaspan.cli.doctor._endpoints import Target, without_secrets
 
-__all__ = ["answer_diagnosis", "answers", "receiver_remedy"]
-
 _PROTOBUF: Final = "application/x-protobuf"
 _JSON: Final = "application/json"
 _RESPONSES: Final[dict[str, Any]] = {

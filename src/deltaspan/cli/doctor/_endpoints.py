@@ -10,8 +10,6 @@ from urllib.parse import unquote, urlsplit
 
 from deltaspan._telemetry import SIGNALS, protocol_of
 
-__all__ = ["Target", "targets", "without_secrets"]
-
 _DEFAULTS: Final = {
     "grpc": "http://localhost:4317",
     "http/protobuf": "http://localhost:4318",

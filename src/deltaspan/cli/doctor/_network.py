@@ -15,8 +15,6 @@ from deltaspan.cli.doctor._diagnosis import Diagnosis
 from deltaspan.cli.doctor._endpoints import Target
 from deltaspan.cli.doctor._sending import send_sample
 
-__all__ = ["network_diagnoses"]
-
 _SECONDS: Final = 3.0
 """The longest wait for an answer."""
 _SKEW_SECONDS: Final = 2.0

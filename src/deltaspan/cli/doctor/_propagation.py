@@ -12,8 +12,6 @@ from deltaspan._config import settings
 from deltaspan._telemetry import is_baggage_carried, propagator_remedy
 from deltaspan.cli.doctor._diagnosis import Diagnosis
 
-__all__ = ["propagation_diagnoses"]
-
 
 def propagation_diagnoses() -> Iterator[Diagnosis]:
     """Check the propagators and the baggage processor."""

@@ -19,8 +19,6 @@ from deltaspan.cli.doctor._answer import answer_diagnosis, answers, receiver_rem
 from deltaspan.cli.doctor._diagnosis import Diagnosis
 from deltaspan.cli.doctor._endpoints import Target, without_secrets
 
-__all__ = ["SPAN_NAME", "send_sample"]
-
 SPAN_NAME: Final = "deltaspan doctor"
 """The name of the test span."""
 _UNTRUSTED: Final = "CERTIFICATE_VERIFY_FAILED"

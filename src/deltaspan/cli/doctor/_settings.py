@@ -17,8 +17,6 @@ from deltaspan._telemetry import (
 )
 from deltaspan.cli.doctor._diagnosis import Diagnosis
 
-__all__ = ["settings_diagnoses"]
-
 _NAMES: Final = tuple(
     value for value in vars(_config).values() if isinstance(value, str) and value.startswith("DELTASPAN_")
 )

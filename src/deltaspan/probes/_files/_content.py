@@ -12,8 +12,6 @@ from deltaspan.probes._files._lines import LogReader
 from deltaspan.probes._files._open import open_regular, read_chunks
 from deltaspan.probes._files._paths import AnyPath, PathTemplate, check_limit
 
-__all__ = ["lines", "text"]
-
 
 @overload
 def text(

@@ -8,8 +8,6 @@ from typing import Any, Final
 from deltaspan.exceptions import DefinitionError
 from deltaspan.probes._files._open import open_regular, read_chunks
 
-__all__ = ["GIT", "NAME", "GitIgnore", "spec_class"]
-
 NAME: Final = ".gitignore"
 GIT: Final = ".git"
 """The folder of git, or in a work tree its file. A tree with gitignore= never includes it."""

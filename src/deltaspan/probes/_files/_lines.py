@@ -11,8 +11,6 @@ from deltaspan.causal_tag import current_causal_tag
 from deltaspan.exceptions import ProbeError
 from deltaspan.probes._files._open import open_regular, read_chunks
 
-__all__ = ["MAX_RUNS", "LogReader"]
-
 MAX_RUNS: Final = 1 << 15
 """The most runs whose baselines are kept. They take some 10 MB."""
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-__all__ = ["open_regular", "read_chunks", "special_kind"]
-
 _CHUNK: Final = 1 << 20
 
 # Without O_NONBLOCK, opening a pipe without a writer would block for ever.

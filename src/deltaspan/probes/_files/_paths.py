@@ -10,8 +10,6 @@ from deltaspan._state.render import show
 from deltaspan._templates import Template, fields_of, fill, places_of, relative_fault
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["AnyPath", "PathTemplate", "check_limit"]
-
 AnyPath: TypeAlias = Template
 
 

@@ -11,8 +11,6 @@ from deltaspan._state.render import show
 from deltaspan._templates import fields_of, fill, has_fixed_length, places_of, relative_fault
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["PatternTemplates", "Patterns", "Progress"]
-
 Progress: TypeAlias = frozenset[tuple[int, int]]
 """The progress of a path: pairs of a pattern and the number of its parts that are matched."""
 

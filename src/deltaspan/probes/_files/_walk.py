@@ -13,8 +13,6 @@ from deltaspan.probes._files._gitignore import GIT, NAME, GitIgnore
 from deltaspan.probes._files._open import open_regular, read_chunks, special_kind
 from deltaspan.probes._files._patterns import Patterns, Progress
 
-__all__ = ["TreeWalk", "printable", "size_and_digest"]
-
 _NONE: Progress = frozenset()
 
 

@@ -11,8 +11,6 @@ from contextlib import suppress
 from threading import Timer
 from typing import IO, Final
 
-__all__ = ["MAX_RECORDS", "GitError", "run_git"]
-
 MAX_RECORDS: Final = 1_000_000
 """The most records of one command. A larger state could not be frozen."""
 _TIMEOUT_SECONDS: Final = 300.0

@@ -9,8 +9,6 @@ from typing import Any, Final
 from deltaspan._templates import Template, fill, places_of, relative_fault
 from deltaspan.probes._git._command import GitError, run_git
 
-__all__ = ["fill_ref", "list_commits", "list_references", "read_unless_unborn"]
-
 _SYNTAX: Final = re.compile(r"^-|[\x00-\x20~^:?*\[\\\x7f]|\.\.|@\{|^@$|//|^/|/$|\.$|\.lock(?:/|$)")
 """Parts of git's revision syntax, which no name of a reference may have (git-check-ref-format)."""
 _COUNT: Final = "count them with `commits`, or read a range, `main..HEAD`"

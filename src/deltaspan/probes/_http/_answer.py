@@ -12,8 +12,6 @@ from deltaspan.probes._base.secrets import without
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Answer", "AnswerError", "check_content_encoding", "make_answer", "visible_url"]
-
 _MISSING: Final = frozenset({404, 410})
 _CONTENT_ENCODINGS: Final = frozenset({"identity", "gzip", "deflate"})
 """Accepted encodings of a body. They expand a chunk at most a thousand times."""

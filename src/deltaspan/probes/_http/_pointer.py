@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 
-__all__ = ["check_pointer", "resolve_pointer"]
-
 _WHOLE: Final = ""
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
 _ESCAPE: Final = re.compile(r"~(?![01])")

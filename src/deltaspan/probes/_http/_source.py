@@ -13,8 +13,6 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.secrets import secrets_of
 from deltaspan.probes._http._answer import visible_url
 
-__all__ = ["HttpOptions", "HttpSource", "header_secrets", "make_source"]
-
 _SCHEMES: Final = frozenset({"http", "https"})
 _PARENT_SEGMENTS: Final = frozenset({".", ".."})
 """Segments that mean a folder even if they are encoded."""

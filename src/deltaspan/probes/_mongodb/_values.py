@@ -17,8 +17,6 @@ from deltaspan._templates import fields_of, fill, places_of
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.patterns import is_literal_place
 
-__all__ = ["fill_filter", "filter_fields", "to_key", "to_python", "value_at"]
-
 _LONE_FIELD: Final = re.compile(r"\{(\w+)\}")
 _FIELD: Final = re.compile(r"\{[^\W\d]\w*\}")
 _CODE_OPERATORS: Final = frozenset(

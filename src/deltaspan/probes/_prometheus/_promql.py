@@ -16,8 +16,6 @@ from deltaspan._templates import fill
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._base.patterns import is_literal_place
 
-__all__ = ["fill_query", "query_fields", "render_series"]
-
 _LITERAL: Final = re.compile(r"(?P<comment>#[^\n]*)|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`")
 _FIELD: Final = re.compile(r"\$(?:(?P<escaped>\$)|\{(?P<braced>[^\W\d]\w*)\}|(?P<named>[^\W\d]\w*))")
 _FOREIGN_FIELD: Final = re.compile(r"""(['"`])(?:\{(?P<braced>[^\W\d]\w*)\}|:(?P<marked>[^\W\d]\w*))\1""")

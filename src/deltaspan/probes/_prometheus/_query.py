@@ -10,8 +10,6 @@ from deltaspan.probes._http._request import HttpSteps, get
 from deltaspan.probes._http._source import HttpSource
 from deltaspan.probes._prometheus._promql import render_series
 
-__all__ = ["has_reset_since", "query_samples", "query_values"]
-
 _MAX_SERIES: Final = 100_000
 _LOOKBACK_SECONDS: Final = 300
 """The default age up to which Prometheus takes a sample for a present value."""

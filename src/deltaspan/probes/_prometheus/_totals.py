@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-__all__ = ["CounterTotal", "LastRead"]
-
 
 class LastRead(NamedTuple):
     """The values of the last read.

@@ -10,17 +10,6 @@ from redis.client import NEVER_DECODE
 
 from deltaspan.probes._base.requests import RequestSteps
 
-__all__ = [
-    "LENGTH_COMMANDS",
-    "MAX_KEYS",
-    "MAX_VALUES",
-    "RedisReadError",
-    "decode_name",
-    "read_values",
-    "scan_keys",
-    "send_command",
-]
-
 MAX_KEYS: Final = 1_000_000
 """The most names that are read."""
 MAX_VALUES: Final = 100_000

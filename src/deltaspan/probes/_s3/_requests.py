@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
-__all__ = ["S3ReadError", "check_is_s3", "error_code", "fetch_object", "list_objects"]
-
 _NOT_S3: Final = "the answer is not from S3; check the client's endpoint_url, and the proxies in between"
 
 

@@ -16,8 +16,6 @@ from sqlalchemy.engine import Dialect
 
 from deltaspan.probes._sql._parameters import count_names
 
-__all__ = ["check_warnings", "converts", "with_plain_numbers"]
-
 _DIALECTS: Final = frozenset({"mysql", "mariadb"})
 _TRUNCATED: Final = 1292
 """The number of the warning that a text was read as a number."""

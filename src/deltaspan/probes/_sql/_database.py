@@ -17,8 +17,6 @@ from deltaspan.probes._sql._probe import SqlQuery, check_limit, render_call, sql
 from deltaspan.probes._sql._readers import Reader, SqlReader, SqlReadError
 from deltaspan.probes._sql._sources import AsyncSource, Source, check_source
 
-__all__ = ["database"]
-
 
 @overload
 def database(

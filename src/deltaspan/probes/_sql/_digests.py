@@ -16,8 +16,6 @@ from sqlalchemy.types import TypeEngine
 from deltaspan.probes._sql._readers import SqlReader, SqlReadError
 from deltaspan.probes._sql._values import row_digest, row_key
 
-__all__ = ["COLUMNS", "Contents", "RowBudget", "TableSelection", "collect_rows", "read_tables"]
-
 Contents: TypeAlias = dict[str, dict[Any, Any]]
 """Table → key → digest of the row; without a primary key, digest → how many such rows."""
 

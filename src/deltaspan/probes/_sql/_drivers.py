@@ -14,17 +14,6 @@ from sqlalchemy.engine.default import DefaultDialect
 
 from deltaspan._interrupts import let_through
 
-__all__ = [
-    "DBAPIConnection",
-    "dialect_of",
-    "in_transaction",
-    "is_async",
-    "is_connection",
-    "savepoint",
-    "url_of",
-    "with_tuples",
-]
-
 
 class DBAPIConnection(Protocol):
     """A connection of a driver after PEP 249."""

@@ -9,16 +9,6 @@ from typing import Final
 from sqlalchemy import SelectBase
 from sqlalchemy.engine.default import DefaultDialect
 
-__all__ = [
-    "count_names",
-    "is_containment",
-    "parse_parameters",
-    "pattern_names",
-    "quoted_names",
-    "statement_parameters",
-    "substring_names",
-]
-
 _LITERAL: Final = r"""(?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" """
 _LITERAL_OF_MYSQL: Final = r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | \#[^\n]*"""
 _PATTERN: Final = r"""

@@ -21,8 +21,6 @@ from deltaspan.probes._sql._parameters import parse_parameters
 from deltaspan.probes._sql._readers import SqlReader, SqlReadError
 from deltaspan.probes._sql._values import row_key
 
-__all__ = ["DigestCache", "read_postgresql"]
-
 # Returns whether the cache may be used, and the schema. It also pins the settings that determine the text
 # of a row, since the action may have changed them on a connection of the pool.
 _PINNED: Final = text(

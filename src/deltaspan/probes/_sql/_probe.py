@@ -37,8 +37,6 @@ from deltaspan.probes._sql._sources import (
     read_sync,
 )
 
-__all__ = ["MAX_ROWS", "Names", "Params", "SqlQuery", "check_limit", "render_call", "sql_probe"]
-
 S = TypeVar("S")
 Params: TypeAlias = Mapping[str, Any] | None
 Names: TypeAlias = str | Sequence[str]

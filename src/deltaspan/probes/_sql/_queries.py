@@ -15,8 +15,6 @@ from deltaspan.probes._sql._sources import AsyncSource, Source, check_source
 from deltaspan.probes._sql._table_reads import Record
 from deltaspan.probes._sql._values import to_python
 
-__all__ = ["query", "scalar"]
-
 Statement: TypeAlias = str | SelectBase
 """SQL as text, or a `select()`."""
 

@@ -16,8 +16,6 @@ from sqlalchemy.types import NullType
 from deltaspan.probes._sql._conversion import check_warnings, converts, with_plain_numbers
 from deltaspan.probes._sql._drivers import DBAPIConnection, dialect_of
 
-__all__ = ["CursorReader", "Reader", "Result", "SqlReadError", "SqlReader"]
-
 
 class SqlReadError(Exception):
     """A database answered, but its answer cannot be the state."""

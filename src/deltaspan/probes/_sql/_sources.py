@@ -60,20 +60,6 @@ else:
 
         AsyncConnection = AsyncEngine = AsyncSession = async_scoped_session = async_sessionmaker = _NoSource
 
-__all__ = [
-    "AsyncSource",
-    "LateSource",
-    "Source",
-    "check_source",
-    "hint_about",
-    "is_async_source",
-    "is_bound_to_thread",
-    "is_mysql",
-    "password_of",
-    "read_async",
-    "read_sync",
-]
-
 R = TypeVar("R")
 Given: TypeAlias = Engine | Connection | Session | AsyncEngine | AsyncConnection | AsyncSession
 """The result of a function that names arguments of the action."""

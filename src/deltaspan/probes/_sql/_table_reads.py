@@ -14,17 +14,6 @@ from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.probes._sql._readers import Reader, SqlReadError
 from deltaspan.probes._sql._values import row_key, to_python
 
-__all__ = [
-    "Record",
-    "Rows",
-    "Table",
-    "column_names",
-    "count_rows",
-    "read_rows",
-    "read_tags",
-    "read_whole_rows",
-]
-
 Record: TypeAlias = Mapping[str, Any]
 Rows: TypeAlias = Mapping[Any, Record]
 

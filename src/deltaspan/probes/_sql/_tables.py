@@ -31,8 +31,6 @@ from deltaspan.probes._sql._table_reads import (
     read_whole_rows,
 )
 
-__all__ = ["records", "rows"]
-
 TableName: TypeAlias = str | type[Any] | FromClause
 """A table by its name, a class that is mapped to it, or itself."""
 

@@ -18,18 +18,6 @@ from deltaspan._workers import THREAD_NAME
 from deltaspan.probes._sql._drivers import DBAPIConnection, in_transaction, savepoint, url_of
 from deltaspan.probes._sql._readers import CursorReader, Reader, SqlReader, SqlReadError
 
-__all__ = [
-    "SINGLE_CONNECTION_POOLS",
-    "check_file_exists",
-    "check_no_transaction",
-    "read_connection",
-    "read_driver_connection",
-    "read_engine",
-    "read_new_connection",
-    "read_session",
-    "shared_connection",
-]
-
 R = TypeVar("R")
 
 SINGLE_CONNECTION_POOLS: Final = (SingletonThreadPool, StaticPool)

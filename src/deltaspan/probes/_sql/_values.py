@@ -10,8 +10,6 @@ from uuid import UUID
 
 from deltaspan._state.snapshot import SCALARS
 
-__all__ = ["row_digest", "row_key", "to_python"]
-
 _SHOWN_BYTES: Final = 64
 _KEYS: Final = SCALARS - {bytes}
 

@@ -9,8 +9,6 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-__all__ = ["installed_for", "installed_here"]
-
 _TIMEOUT_SECONDS: Final = 60.0
 """Seconds that another interpreter may take."""
 _SCRIPT: Final = """
