@@ -43,12 +43,14 @@ processors:
     error_mode: ignore
     traces:
       span:
-        - not IsMatch(attributes["delta.action.outcome"], "^(fail|inconclusive)$")
+        - not IsMatch(attributes["deltaspan.action.outcome"], "^(fail|inconclusive)$")
   tail_sampling:
     decision_wait: %(wait)ds
     num_traces: 10000000
     policies:
-      - {name: outcome, type: string_attribute, string_attribute: {key: delta.action.outcome, values: [fail]}}
+      - name: outcome
+        type: string_attribute
+        string_attribute: {key: deltaspan.action.outcome, values: [fail]}
       - {name: error, type: status_code, status_code: {status_codes: [ERROR]}}
       - {name: slow, type: latency, latency: {threshold_ms: 10000}}
       - {name: rest, type: probabilistic, probabilistic: {sampling_percentage: 1}}

@@ -68,8 +68,8 @@ class HandWritten:
 
     def begin(self) -> tuple[Any, Any, str, list[int]]:
         tag = str(uuid4())
-        ctx = baggage.set_baggage("delta.causal_tag.id", tag)
-        ctx = baggage.set_baggage("delta.causal_tag.root_id", tag, ctx)
+        ctx = baggage.set_baggage("deltaspan.causal_tag.id", tag)
+        ctx = baggage.set_baggage("deltaspan.causal_tag.root_id", tag, ctx)
         span = self.instruments.tracer.start_span(
             "execute_tool act",
             context=ctx,
@@ -78,9 +78,9 @@ class HandWritten:
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.name": "act",
                 "code.function.name": "__main__.act",
-                "delta.action.name": "act",
-                "delta.causal_tag.id": tag,
-                "delta.causal_tag.root_id": tag,
+                "deltaspan.action.name": "act",
+                "deltaspan.causal_tag.id": tag,
+                "deltaspan.causal_tag.root_id": tag,
             },
         )
         token = context.attach(trace.set_span_in_context(span, ctx))
@@ -102,46 +102,46 @@ class HandWritten:
                 outcome = "fail"
             if recording:
                 span.add_event(
-                    "delta.check",
+                    "deltaspan.check",
                     {
-                        "delta.check.name": f"{metric}_delta",
-                        "delta.check.metric": metric,
-                        "delta.check.outcome": outcome,
-                        "delta.check.passed": passed,
-                        "delta.check.expected_delta": 1,
-                        "delta.check.actual_delta": delta,
-                        "delta.check.pre_state": pre,
-                        "delta.check.post_state": post,
-                        "delta.check.attribution": "window",
-                        "delta.check.origin": "this_action",
-                        "delta.check.explanation": (
+                        "deltaspan.check.name": f"{metric}_delta",
+                        "deltaspan.check.metric": metric,
+                        "deltaspan.check.outcome": outcome,
+                        "deltaspan.check.passed": passed,
+                        "deltaspan.check.expected_delta": 1,
+                        "deltaspan.check.actual_delta": delta,
+                        "deltaspan.check.pre_state": pre,
+                        "deltaspan.check.post_state": post,
+                        "deltaspan.check.attribution": "window",
+                        "deltaspan.check.origin": "this_action",
+                        "deltaspan.check.explanation": (
                             f"{metric} changed by {delta}, as expected ({pre} → {post})"
                         ),
-                        "delta.check.probe_ms": seconds,
+                        "deltaspan.check.probe_ms": seconds,
                     },
                 )
-                attributes[f"delta.pre_state.{metric}"] = pre
-                attributes[f"delta.post_state.{metric}"] = post
-                attributes[f"delta.expected_delta.{metric}"] = 1
-                attributes[f"delta.actual_delta.{metric}"] = delta
+                attributes[f"deltaspan.pre_state.{metric}"] = pre
+                attributes[f"deltaspan.post_state.{metric}"] = post
+                attributes[f"deltaspan.expected_delta.{metric}"] = 1
+                attributes[f"deltaspan.actual_delta.{metric}"] = delta
             instruments.checks.add(
                 1,
                 {
-                    "delta.action.name": "act",
-                    "delta.check.metric": metric,
-                    "delta.check.outcome": outcome,
-                    "delta.check.origin": "this_action",
+                    "deltaspan.action.name": "act",
+                    "deltaspan.check.metric": metric,
+                    "deltaspan.check.outcome": outcome,
+                    "deltaspan.check.origin": "this_action",
                 },
             )
-        action = {"delta.action.name": "act"}
+        action = {"deltaspan.action.name": "act"}
         tool = {"gen_ai.tool.name": "act", "gen_ai.tool.type": "function"}
         instruments.execute_tool_duration.record(seconds, tool)
         instruments.verification_duration.record(time.perf_counter() - began - seconds, action)
         if recording:
             attributes |= {
-                "delta.action.outcome": outcome,
-                "delta.checks.total": self.checks,
-                "delta.checks.failed": failed,
+                "deltaspan.action.outcome": outcome,
+                "deltaspan.checks.total": self.checks,
+                "deltaspan.checks.failed": failed,
             }
             span.set_attributes(attributes)
         span.end()

@@ -18,7 +18,7 @@ import yaml
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-PREFIX = "delta."
+PREFIX = "deltaspan."
 
 Entry = Mapping[str, Any]
 

@@ -34,7 +34,7 @@ OF_AN_EVENT = (
 def main() -> None:
     """Ask Jaeger and write the picture."""
     console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True, highlight=False)
-    found = ask("/api/traces", service=SERVICE, limit="5", tags='{"delta.action.outcome":"fail"}')["data"]
+    found = ask("/api/traces", service=SERVICE, limit="5", tags='{"deltaspan.action.outcome":"fail"}')["data"]
     for line in search(found):
         console.print(line)
     chosen = next(trace["traceID"] for trace in found if ACTION in trace["spans"][0]["operationName"])
@@ -55,7 +55,7 @@ def ask(path: str, **parameters: str) -> Any:
 def search(traces: list[Any]) -> Iterator[Text]:
     """Yield the lines of the search: a trace each, the longest with the longest bar."""
     yield Text.assemble(
-        ("search  ", "dim"), f"service={SERVICE}  delta.action.outcome=fail", ("  the last 5\n", "dim")
+        ("search  ", "dim"), f"service={SERVICE}  deltaspan.action.outcome=fail", ("  the last 5\n", "dim")
     )
     roots = [trace["spans"][0] for trace in traces]
     longest = max(root["duration"] for root in roots)
@@ -91,11 +91,11 @@ def opened(span: Mapping[str, Any]) -> Iterator[Text]:
             ("\n  event   ", "dim"),
             (event["name"], "bold"),
             f"  at {when:.1f} ms  ",
-            said["delta.check.name"],
+            said["deltaspan.check.name"],
         )
-        for name in (f"delta.check.{each}" for each in OF_AN_EVENT):
+        for name in (f"deltaspan.check.{each}" for each in OF_AN_EVENT):
             yield Text.assemble(f"    {name:<40}", (said[name], colour(name, said[name])))
-        yield Text.assemble("    ", (said["delta.check.explanation"], "italic"))
+        yield Text.assemble("    ", (said["deltaspan.check.explanation"], "italic"))
     yield Text()
 
 

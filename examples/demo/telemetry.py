@@ -63,7 +63,8 @@ class Files:
         self._meters.shutdown()
         yield f"Spans    {self._spans}"
         yield f"Metrics  {self._metrics}"
-        yield "See delta.action.outcome and the delta.check events of each span, and the metric delta.checks."
+        yield "See deltaspan.action.outcome and the deltaspan.check events of each span."
+        yield "See the metric deltaspan.checks."
 
 
 class Collector:
@@ -98,7 +99,7 @@ class Collector:
         for report in reports:
             if report.outcome == "fail" and report.causal_tag in self._traces.by_causal_tag:
                 yield f"{report.action:<20}{jaeger}/trace/{self._traces.by_causal_tag[report.causal_tag]}"
-        failed = json.dumps({"delta.action.outcome": "fail"}, separators=(",", ":"))
+        failed = json.dumps({"deltaspan.action.outcome": "fail"}, separators=(",", ":"))
         query = urlencode({"service": os.environ["OTEL_SERVICE_NAME"], "tags": failed})
         yield f"{'all of them':<20}{jaeger}/search?{query}"
 
@@ -111,7 +112,7 @@ class TraceIds(SpanProcessor):
 
     def on_end(self, span: ReadableSpan) -> None:
         """Store the trace id of an ended span."""
-        tag = (span.attributes or {}).get("delta.causal_tag.id")
+        tag = (span.attributes or {}).get("deltaspan.causal_tag.id")
         self.by_causal_tag[tag] = trace.format_trace_id(span.context.trace_id)
 
 

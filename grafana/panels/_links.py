@@ -33,7 +33,7 @@ def show_below(variable: str) -> dict[str, object]:
     return {"title": "Show states below", "url": url}
 
 
-_VARIABLES = {"job": "job", "delta_action_name": "action", "delta_check_metric": "metric"}
+_VARIABLES = {"job": "job", "deltaspan_action_name": "action", "deltaspan_check_metric": "metric"}
 
 
 def _to_action(values: dict[str, str]) -> dict[str, object]:

@@ -62,7 +62,7 @@ def page(
 
 def agents() -> d.QueryVariable:
     """Return the variable of jobs: several may be chosen, all by default."""
-    return _any(_values("job", "Agent", "delta_checks_total", "job"))
+    return _any(_values("job", "Agent", "deltaspan_checks_total", "job"))
 
 
 def service() -> d.QueryVariable:
@@ -71,7 +71,7 @@ def service() -> d.QueryVariable:
     Jaeger searches one service at a time. Prometheus' `job` is `service.namespace/service.name`, or the name
     alone.
     """
-    found = _values("service", "Traces of", f"delta_checks_total{{{JOBS}}}", "job").regex(r"/([^\/]+)$/")
+    found = _values("service", "Traces of", f"deltaspan_checks_total{{{JOBS}}}", "job").regex(r"/([^\/]+)$/")
     return found.description(
         "Jaeger searches one service at a time. This is the last part of the agent's name."
     )
@@ -79,13 +79,13 @@ def service() -> d.QueryVariable:
 
 def action() -> d.QueryVariable:
     """Return the variable of the action: one may be chosen."""
-    return _values("action", "Action", f"delta_checks_total{{{JOBS}}}", "delta_action_name")
+    return _values("action", "Action", f"deltaspan_checks_total{{{JOBS}}}", "deltaspan_action_name")
 
 
 def metric() -> d.QueryVariable:
     """Return the variable of the action's metrics: several may be chosen, all by default."""
-    series = f'delta_checks_total{{{JOBS}, delta_action_name="$action"}}'
-    return _any(_values("metric", "Metric", series, "delta_check_metric"))
+    series = f'deltaspan_checks_total{{{JOBS}, deltaspan_action_name="$action"}}'
+    return _any(_values("metric", "Metric", series, "deltaspan_check_metric"))
 
 
 def chosen(name: str) -> d.TextBoxVariable:
@@ -115,4 +115,4 @@ def _firing(matchers: str) -> d.AnnotationQuery:
     narrowed = ", ".join(filter(None, ('alertname=~"Delta.+"', 'alertstate="firing"', matchers)))
     marks = d.AnnotationQuery().name("Alerts").datasource(PROMETHEUS).enable(True).icon_color("red")
     marks = marks.expr(f"ALERTS{{{narrowed}}}").step("60s").title_format("{{alertname}}")
-    return marks.text_format("{{delta_action_name}} {{delta_check_metric}}").tag_keys("severity,job")
+    return marks.text_format("{{deltaspan_action_name}} {{deltaspan_check_metric}}").tag_keys("severity,job")

@@ -23,11 +23,11 @@ CLAIMS = {"success": "red", "failure": "yellow", "no claim": "#808080"}
 """Colours of failed checks. A claim of success is false, and a claim of failure is honest."""
 HEADERS = {
     "job": "Agent",
-    "delta_action_name": "Action",
-    "delta_check_metric": "Metric",
-    "delta_check_reason": "Reason",
-    "delta_check_origin": "Origin",
-    "delta_action_claim": "Claim",
+    "deltaspan_action_name": "Action",
+    "deltaspan_check_metric": "Metric",
+    "deltaspan_check_reason": "Reason",
+    "deltaspan_check_origin": "Origin",
+    "deltaspan_action_claim": "Claim",
 }
 NONE_YET = "No checks in this time range"
 NO_DURATIONS = "No durations: no action ran, or each process exported only once"
@@ -152,7 +152,9 @@ def rows(
             config.append(dm.DynamicConfigValue("custom.cellOptions", {"type": "color-text"}))
         panel = panel.override_by_name(header, config)
     if link:
-        panel = panel.override_by_name(HEADERS["delta_action_name"], [dm.DynamicConfigValue("links", [link])])
+        panel = panel.override_by_name(
+            HEADERS["deltaspan_action_name"], [dm.DynamicConfigValue("links", [link])]
+        )
     names = {label: HEADERS[label] for label in labels} | values
     order = {name: position for position, name in enumerate(names)}
     organised = {"excludeByName": {"Time": True}, "renameByName": names, "indexByName": order}

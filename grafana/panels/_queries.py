@@ -15,8 +15,8 @@ PROMETHEUS = DataSourceRef(type_val="prometheus", uid="prometheus")
 JAEGER = DataSourceRef(type_val="jaeger", uid="jaeger")
 
 JOBS = 'job=~"$job"'
-ACTION = f'{JOBS}, delta_action_name="$action"'
-CHECK = f'{ACTION}, delta_check_metric=~"$metric"'
+ACTION = f'{JOBS}, deltaspan_action_name="$action"'
+CHECK = f'{ACTION}, deltaspan_check_metric=~"$metric"'
 TOOL = f'{JOBS}, gen_ai_tool_name="$action"'
 """Selectors that use the variables of a dashboard."""
 

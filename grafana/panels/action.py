@@ -8,15 +8,15 @@ from panels._parts import CLAIMS, NO_DURATIONS, ORIGINS, counts, curves, found, 
 from panels._queries import ACTION, CHECK, TOOL, by_name, count, peak, quantile, share
 
 FAILURES = f"check:failures:increase5m{{{CHECK}}}"
-CHECKS = f"check:delta_checks:increase5m{{{CHECK}}}"
-FAILED = f'check:delta_checks:increase5m{{{CHECK}, delta_check_outcome="fail"}}'
+CHECKS = f"check:deltaspan_checks:increase5m{{{CHECK}}}"
+FAILED = f'check:deltaspan_checks:increase5m{{{CHECK}, deltaspan_check_outcome="fail"}}'
 JUDGED = f"check:judged:increase5m{{{CHECK}}}"
-INCONCLUSIVE = f'check:delta_checks:increase5m{{{CHECK}, delta_check_outcome="inconclusive"}}'
+INCONCLUSIVE = f'check:deltaspan_checks:increase5m{{{CHECK}, deltaspan_check_outcome="inconclusive"}}'
 EVALUATED = f"check:evaluated:increase5m{{{CHECK}}}"
-VERIFICATIONS = f'action:delta_verification_duration_seconds_bucket:increase5m{{{ACTION}, le="+Inf"}}'
-VERIFYING = f"action:delta_verification_duration_seconds_sum:increase5m{{{ACTION}}}"
+VERIFICATIONS = f'action:deltaspan_verification_duration_seconds_bucket:increase5m{{{ACTION}, le="+Inf"}}'
+VERIFYING = f"action:deltaspan_verification_duration_seconds_sum:increase5m{{{ACTION}}}"
 ACTING = f"action:duration_seconds_sum:increase5m{{{ACTION}}}"
-OF_THIS_ACTION = 'delta.action.name="$action"'
+OF_THIS_ACTION = 'deltaspan.action.name="$action"'
 
 
 def dashboard() -> Dashboard:
@@ -33,13 +33,13 @@ def dashboard() -> Dashboard:
             16,
             spans(
                 "Run $trace",
-                "Open the span of the action. delta.pre_state and delta.post_state are the states that the "
-                "probes read, delta.expected_delta is the declaration, and delta.actual_delta is the change. "
-                "The delta.check events explain each check.",
+                "Open the span of the action. deltaspan.pre_state and deltaspan.post_state are the states that "
+                "the probes read, deltaspan.expected_delta is the declaration, and deltaspan.actual_delta is "
+                "the change. The deltaspan.check events explain each check.",
                 "trace",
             ),
         ),
-        alerts='delta_action_name="$action"',
+        alerts='deltaspan_action_name="$action"',
     )
 
 
@@ -96,7 +96,7 @@ def _over_time() -> list[object]:
             "Checks by outcome",
             "The highest number of checks of each outcome within five minutes. The first red bar shows when "
             "the failures began.",
-            {"{{delta_check_outcome}}": peak(CHECKS, by="delta_check_outcome")},
+            {"{{deltaspan_check_outcome}}": peak(CHECKS, by="deltaspan_check_outcome")},
             empty="No checks of this action in this time range",
         ),
         counts(
@@ -104,7 +104,7 @@ def _over_time() -> list[object]:
             "The highest number of failures of each metric within five minutes. Several metrics at once: the "
             "action did nothing, or wrote to another place. One metric alone: part of the action did not "
             "happen, or unrelated data changed.",
-            {"{{delta_check_metric}}": peak(FAILURES, by="delta_check_metric")},
+            {"{{deltaspan_check_metric}}": peak(FAILURES, by="deltaspan_check_metric")},
             empty="No judged checks of this action in this time range",
         ),
         counts(
@@ -112,7 +112,7 @@ def _over_time() -> list[object]:
             "The highest number of inconclusive checks of each reason within five minutes. contended: runs "
             "overlap on the same state. Use exclusively, scope or tagged. probe_timeout, probe_failed: "
             "repair the probe.",
-            {"{{delta_check_reason}}": peak(INCONCLUSIVE, by="delta_check_reason")},
+            {"{{deltaspan_check_reason}}": peak(INCONCLUSIVE, by="deltaspan_check_reason")},
             empty="Every check of this action reached a verdict in this time range",
         ),
     ]
@@ -125,7 +125,7 @@ def _who() -> list[object]:
             "The action to which the observed changes are attributed. unknown: runs overlapped, or rows have "
             "no causal tag. Use exclusively, scope or tagged. another_action: every changed row has the tag "
             "of another run.",
-            {"{{delta_check_origin}}": by_name("delta_check_origin", CHECKS, "no change")},
+            {"{{deltaspan_check_origin}}": by_name("deltaspan_check_origin", CHECKS, "no change")},
             colours=ORIGINS,
             empty="No checks of this action in this time range",
         ),
@@ -134,7 +134,7 @@ def _who() -> list[object]:
             "success: this action claimed success, but the check failed. failure: the action reported its "
             "failure. If such a run should pass when it changed nothing, use .or_unchanged_on_error(). no "
             "claim: the action is decorated without claim=.",
-            {"{{delta_action_claim}}": by_name("delta_action_claim", FAILED, "no claim")},
+            {"{{deltaspan_action_claim}}": by_name("deltaspan_action_claim", FAILED, "no claim")},
             colours=CLAIMS,
             empty="No failed checks of this action in this time range",
         ),
@@ -149,7 +149,7 @@ def _durations() -> list[object]:
             "to its trace. A run that is suddenly much faster often did nothing.",
             _quantiles(
                 f"gen_ai_execute_tool_duration_seconds_bucket{{{TOOL}}}",
-                f"delta_action_duration_seconds_bucket{{{ACTION}}}",
+                f"deltaspan_action_duration_seconds_bucket{{{ACTION}}}",
             ),
             unit="s",
             exemplars=True,
@@ -159,7 +159,7 @@ def _durations() -> list[object]:
             "Verification duration",
             "Median and 95th percentile of reading the probes, polling and judging. Dots are single runs. "
             "The alert fires above the line. Make the probe cheaper, or sample the check.",
-            _quantiles(f"delta_verification_duration_seconds_bucket{{{ACTION}}}"),
+            _quantiles(f"deltaspan_verification_duration_seconds_bucket{{{ACTION}}}"),
             unit="s",
             exemplars=True,
             empty=NO_DURATIONS,
@@ -172,18 +172,18 @@ def _runs() -> list[object]:
     return [
         found(
             "Latest failed runs",
-            "Runs of this action with a failed check, for all metrics; delta.checks.failed on the span names "
-            "the checks. Click the trace id to open the trace. Click the trace name to show the run below: "
-            "states before and after, expected and actual delta.",
-            f"{OF_THIS_ACTION} delta.action.outcome=fail",
+            "Runs of this action with a failed check, for all metrics; deltaspan.checks.failed on the span "
+            "names the checks. Click the trace id to open the trace. Click the trace name to show the run "
+            "below: states before and after, expected and actual delta.",
+            f"{OF_THIS_ACTION} deltaspan.action.outcome=fail",
             link="trace",
             empty="No failed run of this action in this service and time range",
         ),
         found(
             "Latest runs without a verdict",
-            "Runs of this action whose worst outcome is inconclusive. The delta.check events contain the "
+            "Runs of this action whose worst outcome is inconclusive. The deltaspan.check events contain the "
             "reason and the exception. Click the trace name to show the run below.",
-            f"{OF_THIS_ACTION} delta.action.outcome=inconclusive",
+            f"{OF_THIS_ACTION} deltaspan.action.outcome=inconclusive",
             link="trace",
             empty="No run without a verdict of this action in this service and time range",
         ),

@@ -8,15 +8,15 @@ from panels._parts import CLAIMS, NO_DURATIONS, ORIGINS, counts, curves, found, 
 from panels._queries import JOBS, by_name, count, peak, quantile, share
 
 FAILURES = f"check:failures:increase5m{{{JOBS}}}"
-FAILED = f'check:delta_checks:increase5m{{{JOBS}, delta_check_outcome="fail"}}'
-CHECKS = f"check:delta_checks:increase5m{{{JOBS}}}"
+FAILED = f'check:deltaspan_checks:increase5m{{{JOBS}, deltaspan_check_outcome="fail"}}'
+CHECKS = f"check:deltaspan_checks:increase5m{{{JOBS}}}"
 JUDGED = f"check:judged:increase5m{{{JOBS}}}"
-INCONCLUSIVE = f'check:delta_checks:increase5m{{{JOBS}, delta_check_outcome="inconclusive"}}'
+INCONCLUSIVE = f'check:deltaspan_checks:increase5m{{{JOBS}, deltaspan_check_outcome="inconclusive"}}'
 EVALUATED = f"check:evaluated:increase5m{{{JOBS}}}"
-VERIFYING = f"action:delta_verification_duration_seconds_sum:increase5m{{{JOBS}}}"
+VERIFYING = f"action:deltaspan_verification_duration_seconds_sum:increase5m{{{JOBS}}}"
 ACTING = f"action:duration_seconds_sum:increase5m{{{JOBS}}}"
-REPORTING = f"job:delta_checks:reporting{{{JOBS}}}"
-OF_A_CHECK = ("job", "delta_action_name", "delta_check_metric")
+REPORTING = f"job:deltaspan_checks:reporting{{{JOBS}}}"
+OF_A_CHECK = ("job", "deltaspan_action_name", "deltaspan_check_metric")
 BY_CHECK = ", ".join(OF_A_CHECK)
 
 
@@ -92,7 +92,7 @@ def _over_time() -> list[object]:
             "Checks by outcome",
             "The highest number of checks of each outcome within five minutes. Red: failed checks. Orange: "
             "inconclusive checks, which prove nothing either way.",
-            {"{{delta_check_outcome}}": peak(CHECKS, by="delta_check_outcome")},
+            {"{{deltaspan_check_outcome}}": peak(CHECKS, by="deltaspan_check_outcome")},
             empty="No checks in this time range",
         ),
         counts(
@@ -100,8 +100,8 @@ def _over_time() -> list[object]:
             "The highest number of failures of each check within five minutes. Click a bar to open the "
             "action.",
             {
-                "{{delta_action_name}}: {{delta_check_metric}}": peak(
-                    FAILURES, by="job, delta_action_name, delta_check_metric"
+                "{{deltaspan_action_name}}: {{deltaspan_check_metric}}": peak(
+                    FAILURES, by="job, deltaspan_action_name, deltaspan_check_metric"
                 )
             },
             link=links.from_series(*OF_A_CHECK),
@@ -117,7 +117,7 @@ def _who() -> list[object]:
             "The action to which the observed changes are attributed. unknown: actions overlapped, or rows "
             "have no causal tag. Scope the check, tag the rows, or hold a lock. another_action: every "
             "changed row has the tag of another run.",
-            {"{{delta_check_origin}}": by_name("delta_check_origin", CHECKS, "no change")},
+            {"{{deltaspan_check_origin}}": by_name("deltaspan_check_origin", CHECKS, "no change")},
             colours=ORIGINS,
             empty="No checks in this time range",
         ),
@@ -126,7 +126,7 @@ def _who() -> list[object]:
             "success: the action claimed success, but the check failed. failure: the action reported its "
             "failure. If such a run should pass when it changed nothing, use .or_unchanged_on_error(). no "
             "claim: the action is decorated without claim=.",
-            {"{{delta_action_claim}}": by_name("delta_action_claim", FAILED, "no claim")},
+            {"{{deltaspan_action_claim}}": by_name("deltaspan_action_claim", FAILED, "no claim")},
             colours=CLAIMS,
             empty="No failed checks in this time range",
         ),
@@ -135,7 +135,7 @@ def _who() -> list[object]:
 
 def _tables() -> list[object]:
     share_of_failures = f"{share(FAILURES, JUDGED, by=BY_CHECK)} > 0"
-    with_reason = f"{BY_CHECK}, delta_check_reason, delta_check_origin"
+    with_reason = f"{BY_CHECK}, deltaspan_check_reason, deltaspan_check_origin"
     return [
         rows(
             "Checks that failed",
@@ -156,7 +156,7 @@ def _tables() -> list[object]:
             "a check that it stays unchanged cannot tell which action changed it. probe_timeout, "
             "probe_failed, baseline_failed: repair the probe or the system that it reads. action_failed: the "
             "action raised, so nothing was judged.",
-            (*OF_A_CHECK, "delta_check_reason", "delta_check_origin"),
+            (*OF_A_CHECK, "deltaspan_check_reason", "deltaspan_check_origin"),
             {"Runs": (f"{count(INCONCLUSIVE, by=with_reason)} > 0", "short")},
             link=links.from_row(*OF_A_CHECK),
             empty="Every check reached a verdict in this time range",
@@ -169,16 +169,16 @@ def _runs() -> list[object]:
         found(
             "Latest failed runs",
             "Runs of the chosen service with a failed check. Click the trace id to open the trace. The "
-            "span's delta.pre_state, delta.post_state, delta.expected_delta and delta.actual_delta show what "
-            "was declared and what changed.",
-            "delta.action.outcome=fail",
+            "span's deltaspan.pre_state, deltaspan.post_state, deltaspan.expected_delta and "
+            "deltaspan.actual_delta show what was declared and what changed.",
+            "deltaspan.action.outcome=fail",
             empty="No failed run of this service in this time range",
         ),
         found(
             "Latest runs without a verdict",
-            "Runs of the chosen service whose worst outcome is inconclusive. The delta.check events of the "
-            "span contain the reason and the exception.",
-            "delta.action.outcome=inconclusive",
+            "Runs of the chosen service whose worst outcome is inconclusive. The deltaspan.check events of "
+            "the span contain the reason and the exception.",
+            "deltaspan.action.outcome=inconclusive",
             empty="No run without a verdict of this service in this time range",
         ),
     ]
@@ -191,15 +191,15 @@ def _cost() -> object:
         "polling. Dots are single runs; each links to its trace. The alert fires above the line. Make the "
         "probe cheaper, or sample the check.",
         {
-            "{{delta_action_name}}": quantile(
+            "{{deltaspan_action_name}}": quantile(
                 0.95,
-                f"delta_verification_duration_seconds_bucket{{{JOBS}}}",
-                by="job, delta_action_name",
+                f"deltaspan_verification_duration_seconds_bucket{{{JOBS}}}",
+                by="job, deltaspan_action_name",
             )
         },
         unit="s",
         exemplars=True,
         empty=NO_DURATIONS,
         limit=5,
-        link=links.from_series("job", "delta_action_name"),
+        link=links.from_series("job", "deltaspan_action_name"),
     )

@@ -7,17 +7,17 @@ from panels._page import agents, page
 from panels._parts import NO_DURATIONS, curves, limits, number, rows
 from panels._queries import JOBS, count, quantile, share, total
 
-INCONCLUSIVE = f'check:delta_checks:increase5m{{{JOBS}, delta_check_outcome="inconclusive"}}'
+INCONCLUSIVE = f'check:deltaspan_checks:increase5m{{{JOBS}, deltaspan_check_outcome="inconclusive"}}'
 EVALUATED = f"check:evaluated:increase5m{{{JOBS}}}"
 JUDGED = f"check:judged:increase5m{{{JOBS}}}"
-VERIFICATIONS = f'action:delta_verification_duration_seconds_bucket:increase5m{{{JOBS}, le="+Inf"}}'
-VERIFYING = f"action:delta_verification_duration_seconds_sum:increase5m{{{JOBS}}}"
+VERIFICATIONS = f'action:deltaspan_verification_duration_seconds_bucket:increase5m{{{JOBS}, le="+Inf"}}'
+VERIFYING = f"action:deltaspan_verification_duration_seconds_sum:increase5m{{{JOBS}}}"
 ACTING = f"action:duration_seconds_sum:increase5m{{{JOBS}}}"
-REPORTING = f"job:delta_checks:reporting{{{JOBS}}}"
+REPORTING = f"job:deltaspan_checks:reporting{{{JOBS}}}"
 HEARD = f"last_over_time({REPORTING}[$__range])"
-OF_AN_ACTION = ("job", "delta_action_name")
+OF_AN_ACTION = ("job", "deltaspan_action_name")
 BY_ACTION = ", ".join(OF_AN_ACTION)
-BY_CHECK = f"{BY_ACTION}, delta_check_metric"
+BY_CHECK = f"{BY_ACTION}, deltaspan_check_metric"
 
 
 def dashboard() -> Dashboard:
@@ -91,7 +91,7 @@ def _numbers() -> list[object]:
 
 
 def _verdicts() -> list[object]:
-    an_hour = f"sum by (delta_check_reason) (sum_over_time({INCONCLUSIVE}[1h]))"
+    an_hour = f"sum by (deltaspan_check_reason) (sum_over_time({INCONCLUSIVE}[1h]))"
     evaluated = f"sum(sum_over_time({EVALUATED}[1h]))"
     return [
         curves(
@@ -99,7 +99,7 @@ def _verdicts() -> list[object]:
             "Share of the checks that were evaluated in the hour before. contended: actions overlap on the "
             "same state. probe_timeout, probe_failed, baseline_failed: repair the probe. action_failed: the "
             "actions raise. The line is the limit of the alert for a single check.",
-            {"{{delta_check_reason}}": f"{an_hour} / on () group_left () ({evaluated} > 0)"},
+            {"{{deltaspan_check_reason}}": f"{an_hour} / on () group_left () ({evaluated} > 0)"},
             unit="percentunit",
             limit=0.05,
             empty="Every check reached a verdict in this time range",
@@ -112,9 +112,9 @@ def _verdicts() -> list[object]:
                 "action": quantile(
                     0.95,
                     f"gen_ai_execute_tool_duration_seconds_bucket{{{JOBS}}}",
-                    f"delta_action_duration_seconds_bucket{{{JOBS}}}",
+                    f"deltaspan_action_duration_seconds_bucket{{{JOBS}}}",
                 ),
-                "verification": quantile(0.95, f"delta_verification_duration_seconds_bucket{{{JOBS}}}"),
+                "verification": quantile(0.95, f"deltaspan_verification_duration_seconds_bucket{{{JOBS}}}"),
             },
             unit="s",
             exemplars=True,
@@ -130,7 +130,7 @@ def _costs() -> list[object]:
             "Verification time as a share of action time, in the hour before. Above the line, verification "
             "takes longer than the action. That is harmless for actions of some milliseconds. Otherwise make "
             "the probe cheaper, or sample the check.",
-            {"{{delta_action_name}}": f"action:verification_cost:ratio1h{{{JOBS}}}"},
+            {"{{deltaspan_action_name}}": f"action:verification_cost:ratio1h{{{JOBS}}}"},
             unit="percentunit",
             limit=1,
             link=links.from_series(*OF_AN_ACTION),
@@ -139,7 +139,7 @@ def _costs() -> list[object]:
             "Verification duration by action, 95th percentile",
             "In the hour before. The alert fires above the line, because a caller may wait for the "
             "verification. Look for probes that scan, and for eventually() with a long timeout.",
-            {"{{delta_action_name}}": f"action:delta_verification_duration_seconds:p95_1h{{{JOBS}}}"},
+            {"{{deltaspan_action_name}}": f"action:deltaspan_verification_duration_seconds:p95_1h{{{JOBS}}}"},
             unit="s",
             limit=5,
             link=links.from_series(*OF_AN_ACTION),
@@ -151,7 +151,7 @@ def _tables() -> list[object]:
     checks = f"count by ({BY_ACTION}) ({total(EVALUATED, by=BY_CHECK)} > 0)"
     mean = f"{total(VERIFYING, by=BY_ACTION)} / ({total(VERIFICATIONS, by=BY_ACTION)} > 0)"
     latest = f"max by (job) (max_over_time(timestamp({REPORTING})[$__range:1m]))"
-    series = f"last_over_time(delta_checks_total{{{JOBS}}}[5m])"
+    series = f"last_over_time(deltaspan_checks_total{{{JOBS}}}[5m])"
     return [
         rows(
             "Coverage and cost by action",

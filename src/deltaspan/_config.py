@@ -41,11 +41,11 @@ If `full` is set explicitly, the content that ready-made probes read leaves too.
 MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters. 1024 by default, at least 16."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
-"""`span` (default), `log` or `both`: the signals that carry the `delta.check` event."""
+"""`span` (default), `log` or `both`: the signals that carry the `deltaspan.check` event."""
 EVENTS: Final = "DELTASPAN_EVENTS"
 """`check` (default), `evaluation`, or both with a comma between: the events that a check leaves as."""
 ACTION_DURATION: Final = "DELTASPAN_ACTION_DURATION"
-"""`windows` (default) or `all`: the actions whose durations `delta.action.duration` has."""
+"""`windows` (default) or `all`: the actions whose durations `deltaspan.action.duration` has."""
 PROPAGATE: Final = "DELTASPAN_PROPAGATE"
 """`off` keeps the causal tag out of baggage and of `causal_headers()`. `on` by default."""
 SAMPLING_KEY: Final = "DELTASPAN_SAMPLING_KEY"
@@ -71,7 +71,7 @@ class Settings:
         max_state_chars: bound of one state on the wire, in characters.
         event_signal: how the events of checks leave.
         events: the events that a check leaves as: that of deltaspan, and the evaluation of OpenTelemetry.
-        action_duration: the actions whose durations `delta.action.duration` has. Those of tools are in
+        action_duration: the actions whose durations `deltaspan.action.duration` has. Those of tools are in
             `gen_ai.execute_tool.duration`.
         propagate: whether the causal tag leaves the process in baggage.
         sampling_key: decides with the root which runs `sampled` checks read. Without it each process decides.

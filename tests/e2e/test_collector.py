@@ -199,9 +199,9 @@ def test_credentials_are_hidden_on_spans_in_events_and_in_the_sentence_of_an_err
 
     assert stored.tags == {
         semconv.ACTION_OUTCOME: "fail",
-        "delta.pre_state.settings": '{"user": "ann", ****}',
-        "delta.post_state.api_key": "****",
-        "delta.post_state.passwords": 3,
+        "deltaspan.pre_state.settings": '{"user": "ann", ****}',
+        "deltaspan.post_state.api_key": "****",
+        "deltaspan.post_state.passwords": 3,
         "url.full": "postgresql****db/shop",
         "nested": '["a",{"header":"****"}]',
         "harmless": "the password was changed, and 12 tokens counted",
@@ -315,7 +315,7 @@ def test_a_verdict_that_comes_as_a_log_record_is_kept_in_a_file_and_other_logs_a
     lines = (collector.folder / "checks" / "checks.jsonl").read_text().splitlines()
 
     [record] = json.loads(lines[-1])["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
-    assert (record["eventName"], record["body"]) == ("delta.check", {"stringValue": "it is ****"})
+    assert (record["eventName"], record["body"]) == ("deltaspan.check", {"stringValue": "it is ****"})
     assert len(lines) == 1
 
 

@@ -95,16 +95,16 @@ def test_the_first_failure_of_a_process_is_an_increase_and_its_environment_a_lab
     time.sleep(1)
     running.export()
 
-    expression = f'increase(delta_checks_total{{job="{running.job}"}}[1m]) > 0'
+    expression = f'increase(deltaspan_checks_total{{job="{running.job}"}}[1m]) > 0'
     [(labels, value)] = until(lambda: prometheus.query(expression))
 
     assert value > 0.5
     assert labels.pop("instance")
     assert labels == {
         "job": running.job,
-        "delta_action_name": "write",
-        "delta_check_metric": "rows",
-        "delta_check_outcome": "fail",
+        "deltaspan_action_name": "write",
+        "deltaspan_check_metric": "rows",
+        "deltaspan_check_outcome": "fail",
         "deployment_environment_name": "staging",
     }
 
@@ -120,7 +120,7 @@ def test_an_exemplar_leads_to_the_trace(collector, prometheus, agent):
     [series] = until(
         lambda: prometheus.get(
             "query_exemplars",
-            query=f'delta_checks_total{{job="{running.job}"}}',
+            query=f'deltaspan_checks_total{{job="{running.job}"}}',
             start=str(now - 60),
             end=str(now + 60),
         )
@@ -135,7 +135,7 @@ def test_samples_that_were_acknowledged_survive_an_outage_and_a_killed_collector
     running = agent(collector)
     running.checks.add(1, FAILED)
     running.export()
-    series = f'delta_checks_total{{job="{running.job}"}}'
+    series = f'deltaspan_checks_total{{job="{running.job}"}}'
     until(lambda: prometheus.query(series))
 
     prometheus.kill()
@@ -160,6 +160,8 @@ def test_it_scrapes_itself_alone_where_nobody_else_is(prometheus):
 
 # Counting ---------------------------------------------------------------------------------------------------
 
+FAILED_SERIES = 'deltaspan_checks_total{deltaspan_check_outcome="fail", deltaspan_check_origin=""}'
+FAILED = f"last_over_time({FAILED_SERIES}[5m])"
 LIAR = """
 from deltaspan import change, configure_telemetry, expects
 
@@ -216,34 +218,35 @@ def ask(counting_prometheus):
             found = json.load(answer)["data"]["result"]
         return [(each["metric"], float(each["value"][1])) for each in found]
 
-    failed = 'last_over_time(delta_checks_total{delta_check_outcome="fail", delta_check_origin=""}[5m])'
-    until(lambda: len(query(failed)) == 3)
+    until(lambda: len(query(FAILED)) == 3)
     return query
 
 
 def test_each_process_left_a_series_that_began_at_one(ask):
     # A state that did not change has no origin.
-    raw = ask('last_over_time(delta_checks_total{delta_check_outcome="fail", delta_check_origin=""}[5m])')
+    raw = ask(FAILED)
 
     assert [value for _, value in raw] == [1, 1, 1]
     assert len({labels["instance"] for labels, _ in raw}) == 3
-    assert ask('increase(delta_checks_total{delta_check_outcome="fail"}[5m])') == []
+    assert ask('increase(deltaspan_checks_total{deltaspan_check_outcome="fail"}[5m])') == []
 
 
 def test_the_rule_counts_each_of_them_once(ask):
     assert ask(EXPRESSIONS["check:failures:increase15m"]) == [
-        ({"job": "agents/shop", "delta_action_name": "order", "delta_check_metric": "rows"}, 3)
+        ({"job": "agents/shop", "deltaspan_action_name": "order", "deltaspan_check_metric": "rows"}, 3)
     ]
 
 
 def test_the_rule_counts_their_runs_by_bucket(ask):
     buckets = {
         labels["le"]: value
-        for labels, value in ask(EXPRESSIONS["action:delta_verification_duration_seconds_bucket:increase5m"])
+        for labels, value in ask(
+            EXPRESSIONS["action:deltaspan_verification_duration_seconds_bucket:increase5m"]
+        )
     }
 
     assert buckets["+Inf"] == 3
 
 
 def test_the_job_reports(ask):
-    assert ask(EXPRESSIONS["job:delta_checks:reporting"]) == [({"job": "agents/shop"}, 1)]
+    assert ask(EXPRESSIONS["job:deltaspan_checks:reporting"]) == [({"job": "agents/shop"}, 1)]

@@ -58,7 +58,7 @@ def exact(values):
 
 
 def test_the_failing_actions_are_found_by_one_tag(jaeger, demo):
-    traces = jaeger.find_traces(demo, tags={"delta.action.outcome": "fail"})
+    traces = jaeger.find_traces(demo, tags={"deltaspan.action.outcome": "fail"})
 
     assert {span.name for trace in traces for span in trace.spans} == {
         "execute_tool clone_flow",
@@ -72,7 +72,7 @@ def test_the_failing_actions_are_found_by_one_tag(jaeger, demo):
 
 def test_an_honest_action_is_found_by_its_outcome_and_carries_no_error(jaeger, demo):
     traces = jaeger.find_traces(
-        demo, tags={"delta.action.outcome": "pass", "gen_ai.tool.name": "create_flow"}
+        demo, tags={"deltaspan.action.outcome": "pass", "gen_ai.tool.name": "create_flow"}
     )
 
     [span] = [span for trace in traces for span in trace.spans]
@@ -81,11 +81,11 @@ def test_an_honest_action_is_found_by_its_outcome_and_carries_no_error(jaeger, d
 
 def test_a_failing_action_says_on_its_span_what_it_did_not_change(jaeger, demo):
     [trace] = jaeger.find_traces(
-        demo, tags={"delta.action.outcome": "fail", "gen_ai.tool.name": "clone_flow"}
+        demo, tags={"deltaspan.action.outcome": "fail", "gen_ai.tool.name": "clone_flow"}
     )
     span = trace.span("execute_tool clone_flow")
     tags = dict(span.tags)
-    tag = tags.pop("delta.causal_tag.id")
+    tag = tags.pop("deltaspan.causal_tag.id")
 
     assert str(UUID(tag)) == tag
     assert (span.scope, span.kind, span.parent_id) == ("deltaspan", 1, "")
@@ -99,56 +99,61 @@ def test_a_failing_action_says_on_its_span_what_it_did_not_change(jaeger, demo):
             "gen_ai.tool.name": "clone_flow",
             "code.function.name": "tools.clone_flow",
             "error.type": "delta_check_failed",
-            "delta.action.name": "clone_flow",
-            "delta.action.outcome": "fail",
-            "delta.causal_tag.root_id": tag,
-            "delta.checks.total": 2,
-            "delta.checks.failed": ["active_flows"],
-            "delta.pre_state.active_flows": 3,
-            "delta.post_state.active_flows": 3,
-            "delta.expected_delta.active_flows": 1,
-            "delta.actual_delta.active_flows": 0,
-            "delta.pre_state.users": 5,
-            "delta.post_state.users": 5,
-            "delta.expected_delta.users": "no change",
-            "delta.actual_delta.users": 0,
+            "deltaspan.action.name": "clone_flow",
+            "deltaspan.action.outcome": "fail",
+            "deltaspan.causal_tag.root_id": tag,
+            "deltaspan.checks.total": 2,
+            "deltaspan.checks.failed": ["active_flows"],
+            "deltaspan.pre_state.active_flows": 3,
+            "deltaspan.post_state.active_flows": 3,
+            "deltaspan.expected_delta.active_flows": 1,
+            "deltaspan.actual_delta.active_flows": 0,
+            "deltaspan.pre_state.users": 5,
+            "deltaspan.post_state.users": 5,
+            "deltaspan.expected_delta.users": "no change",
+            "deltaspan.actual_delta.users": 0,
         }
     )
 
 
 def test_each_check_is_an_event_with_its_verdict(jaeger, demo):
     [trace] = jaeger.find_traces(
-        demo, tags={"delta.action.outcome": "fail", "gen_ai.tool.name": "clone_flow"}
+        demo, tags={"deltaspan.action.outcome": "fail", "gen_ai.tool.name": "clone_flow"}
     )
     failed, passed = trace.span("execute_tool clone_flow").events
     fields = dict(failed.fields)
 
-    assert (failed.name, passed.name) == ("delta.check", "delta.check")
-    assert isinstance(fields.pop("delta.check.probe_ms"), float)
+    assert (failed.name, passed.name) == ("deltaspan.check", "deltaspan.check")
+    assert isinstance(fields.pop("deltaspan.check.probe_ms"), float)
     assert exact(fields) == exact(
         {
-            "delta.check.name": "active_flows_delta",
-            "delta.check.metric": "active_flows",
-            "delta.check.outcome": "fail",
-            "delta.check.passed": False,
-            "delta.check.pre_state": 3,
-            "delta.check.post_state": 3,
-            "delta.check.expected_delta": 1,
-            "delta.check.actual_delta": 0,
-            "delta.check.attribution": "window",
-            "delta.check.explanation": "expected active_flows to change by 1, but it changed by 0 (3 → 3)",
+            "deltaspan.check.name": "active_flows_delta",
+            "deltaspan.check.metric": "active_flows",
+            "deltaspan.check.outcome": "fail",
+            "deltaspan.check.passed": False,
+            "deltaspan.check.pre_state": 3,
+            "deltaspan.check.post_state": 3,
+            "deltaspan.check.expected_delta": 1,
+            "deltaspan.check.actual_delta": 0,
+            "deltaspan.check.attribution": "window",
+            "deltaspan.check.explanation": (
+                "expected active_flows to change by 1, but it changed by 0 (3 → 3)"
+            ),
         }
     )
-    assert (passed.fields["delta.check.metric"], passed.fields["delta.check.passed"]) == ("users", True)
+    assert (passed.fields["deltaspan.check.metric"], passed.fields["deltaspan.check.passed"]) == (
+        "users",
+        True,
+    )
 
 
 def test_an_inconclusive_check_arrives_with_its_reason(jaeger, demo):
-    traces = jaeger.find_traces(demo, tags={"delta.action.outcome": "inconclusive"}, at_least=2)
+    traces = jaeger.find_traces(demo, tags={"deltaspan.action.outcome": "inconclusive"}, at_least=2)
 
     events = [event.fields for trace in traces for span in trace.spans for event in span.events]
-    undecided = [event for event in events if event["delta.check.outcome"] == "inconclusive"]
-    assert [event["delta.check.reason"] for event in undecided] == ["contended", "contended"]
-    assert [event["delta.check.passed"] for event in undecided] == [False, False]
+    undecided = [event for event in events if event["deltaspan.check.outcome"] == "inconclusive"]
+    assert [event["deltaspan.check.reason"] for event in undecided] == ["contended", "contended"]
+    assert [event["deltaspan.check.passed"] for event in undecided] == [False, False]
 
 
 def states(span, metric):
@@ -156,7 +161,7 @@ def states(span, metric):
 
 
 def test_numbers_booleans_and_strings_keep_their_types(every_kind):
-    assert every_kind.tags["delta.action.outcome"] == "pass"
+    assert every_kind.tags["deltaspan.action.outcome"] == "pass"
     assert states(every_kind, "count") == [3, 0, -3]
     assert states(every_kind, "balance") == [1.5, 2.0, 0.5]
     assert [type(value) for value in states(every_kind, "balance")] == [float, float, float]

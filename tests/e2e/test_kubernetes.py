@@ -103,7 +103,7 @@ def stack(tmp_path):
         provider.add_span_processor(SimpleSpanProcessor(exporter))
         for outcome in outcomes:
             provider.get_tracer("test").start_span(
-                outcome, attributes={"delta.action.outcome": outcome}
+                outcome, attributes={"deltaspan.action.outcome": outcome}
             ).end()
         provider.shutdown()
 

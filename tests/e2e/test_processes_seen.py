@@ -71,7 +71,7 @@ def run(jaeger, tmp_path_factory):
 @pytest.fixture(scope="module")
 def spans(jaeger, run):
     """Every span of every trace that any of the services has to do with the run."""
-    traces = jaeger.find_traces(run.services[0], tags={"delta.causal_tag.root_id": run.root}, at_least=2)
+    traces = jaeger.find_traces(run.services[0], tags={"deltaspan.causal_tag.root_id": run.root}, at_least=2)
     return [span for trace in traces for span in trace.spans]
 
 
@@ -92,19 +92,21 @@ def tree_command(*arguments):
 
 
 def test_the_run_has_seven_spans_of_actions_in_two_traces(spans):
-    actions = [span for span in spans if "delta.action.name" in span.tags]
+    actions = [span for span in spans if "deltaspan.action.name" in span.tags]
 
     assert (len(actions), len({span.trace_id for span in spans})) == (7, 2)
 
 
 def test_every_span_of_the_run_in_every_process_carries_the_root(run, spans):
     assert {span.service for span in spans} == set(run.services)
-    assert [span.name for span in spans if span.tags.get("delta.causal_tag.root_id") != run.root] == []
+    assert [span.name for span in spans if span.tags.get("deltaspan.causal_tag.root_id") != run.root] == []
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_the_whole_run_is_found_from_any_process_by_its_root(jaeger, run, spans, place):
-    found = jaeger.find_traces(run.services[place], tags={"delta.causal_tag.root_id": run.root}, at_least=2)
+    found = jaeger.find_traces(
+        run.services[place], tags={"deltaspan.causal_tag.root_id": run.root}, at_least=2
+    )
 
     assert {span.span_id for trace in found for span in trace.spans} == {span.span_id for span in spans}
 
@@ -113,10 +115,10 @@ def test_the_whole_run_is_found_from_any_process_by_its_root(jaeger, run, spans,
 @pytest.mark.parametrize("when", ["at_once", "later"])
 def test_an_action_is_found_in_its_process_by_its_tag_with_what_it_did_inside(jaeger, run, when, step):
     tag = getattr(run, when)[step]
-    [found] = jaeger.find_traces(run.services[step - 1], tags={"delta.causal_tag.id": tag})
+    [found] = jaeger.find_traces(run.services[step - 1], tags={"deltaspan.causal_tag.id": tag})
 
     here = [span for span in found.spans if span.service == run.services[step - 1]]
-    names = [span.name for span in here if span.tags.get("delta.causal_tag.id") == tag]
+    names = [span.name for span in here if span.tags.get("deltaspan.causal_tag.id") == tag]
     assert {"execute_tool begin" if step == 1 else "execute_tool serve", "transaction", "INSERT rows"} <= set(
         names
     )
@@ -125,7 +127,7 @@ def test_an_action_is_found_in_its_process_by_its_tag_with_what_it_did_inside(ja
 def test_a_request_that_an_action_sends_carries_its_tag_until_the_next_action(run, spans):
     at_second = [span for span in spans if span.service == run.services[1] and span.kind == 2]
 
-    assert sorted(span.tags["delta.causal_tag.id"] for span in at_second) == sorted(
+    assert sorted(span.tags["deltaspan.causal_tag.id"] for span in at_second) == sorted(
         [run.at_once[1], run.later[1]]
     )
 
@@ -180,7 +182,7 @@ def test_the_command_finds_it_by_service_and_time(run, url):
 
 
 def test_one_trace_alone_shows_that_what_caused_it_is_elsewhere(run, spans, url):
-    [trace_id] = {span.trace_id for span in spans if span.tags["delta.causal_tag.id"] == run.later[1]}
+    [trace_id] = {span.trace_id for span in spans if span.tags["deltaspan.causal_tag.id"] == run.later[1]}
     done = tree_command("--jaeger", url, "--trace", trace_id, "--json")
 
     [finding] = json.loads(done.stdout)["findings"]
@@ -243,7 +245,7 @@ class Meeting:
             assert (customer.returncode, customer.stderr) == (0, ""), customer.stderr
             self.said = json.loads(customer.stdout)
             self.forged = self._order_with(
-                port, baggage="delta.causal_tag.id=not-a-uuid,delta.causal_tag.root_id=1"
+                port, baggage="deltaspan.causal_tag.id=not-a-uuid,deltaspan.causal_tag.root_id=1"
             )
         # SIGTERM has ended the shop, so it has sent its spans.
 
@@ -268,7 +270,7 @@ def both(request, jaeger, meeting):
         request.param
     ]
     [trace] = jaeger.find_traces(
-        meeting.shop, tags={"delta.causal_tag.parent_id": meeting.said[here]["here"]}
+        meeting.shop, tags={"deltaspan.causal_tag.parent_id": meeting.said[here]["here"]}
     )
     return (
         trace,
@@ -289,11 +291,11 @@ def ancestors(trace, span):
 def test_the_action_there_is_a_child_of_the_action_here(both):
     _, here, there = both
 
-    assert there.tags["delta.causal_tag.parent_id"] == here.tags["delta.causal_tag.id"]
-    assert there.tags["delta.causal_tag.root_id"] == here.tags["delta.causal_tag.root_id"]
-    assert there.tags["delta.causal_tag.id"] != here.tags["delta.causal_tag.id"]
-    assert here.tags["delta.causal_tag.root_id"] == here.tags["delta.causal_tag.id"]
-    assert "delta.causal_tag.parent_id" not in here.tags
+    assert there.tags["deltaspan.causal_tag.parent_id"] == here.tags["deltaspan.causal_tag.id"]
+    assert there.tags["deltaspan.causal_tag.root_id"] == here.tags["deltaspan.causal_tag.root_id"]
+    assert there.tags["deltaspan.causal_tag.id"] != here.tags["deltaspan.causal_tag.id"]
+    assert here.tags["deltaspan.causal_tag.root_id"] == here.tags["deltaspan.causal_tag.id"]
+    assert "deltaspan.causal_tag.parent_id" not in here.tags
 
 
 def test_the_trace_leads_from_the_action_there_to_the_action_here(both, meeting):
@@ -312,8 +314,8 @@ def test_both_actions_are_verified(both):
     _, here, there = both
 
     for span in (here, there):
-        assert span.tags["delta.action.outcome"] == "pass"
-        assert span.tags["delta.actual_delta.orders"] == 1
+        assert span.tags["deltaspan.action.outcome"] == "pass"
+        assert span.tags["deltaspan.actual_delta.orders"] == 1
 
 
 def test_code_there_that_is_no_action_acts_under_the_tag_of_the_action_here(meeting):
@@ -323,8 +325,8 @@ def test_code_there_that_is_no_action_acts_under_the_tag_of_the_action_here(meet
 
 
 def test_a_tag_that_is_not_a_uuid_is_nobodys_child(jaeger, meeting):
-    [trace] = jaeger.find_traces(meeting.shop, tags={"delta.causal_tag.id": meeting.forged})
+    [trace] = jaeger.find_traces(meeting.shop, tags={"deltaspan.causal_tag.id": meeting.forged})
     span = trace.span("execute_tool create_order")
 
-    assert span.tags["delta.causal_tag.root_id"] == meeting.forged
-    assert "delta.causal_tag.parent_id" not in span.tags
+    assert span.tags["deltaspan.causal_tag.root_id"] == meeting.forged
+    assert "deltaspan.causal_tag.parent_id" not in span.tags

@@ -130,7 +130,7 @@ def test_promtool_reads_every_query(promtool, tmp_path):
 
 
 def test_promtool_refuses_a_query_that_is_none(promtool, tmp_path):
-    assert checked(promtool, ["sum(delta_checks_total"], tmp_path)[0] == 1
+    assert checked(promtool, ["sum(deltaspan_checks_total"], tmp_path)[0] == 1
 
 
 def test_every_search_finds_the_one_run_that_it_is_for(jaeger):
@@ -139,7 +139,7 @@ def test_every_search_finds_the_one_run_that_it_is_for(jaeger):
     subprocess.run([sys.executable, "-c", ORDERS], env=environment, check=True, timeout=120)
 
     found = [
-        (title, [span.tags["delta.action.outcome"] for span in trace.spans])
+        (title, [span.tags["deltaspan.action.outcome"] for span in trace.spans])
         for title, tags in searches(action="order tea")
         for trace in jaeger.find_traces(service, tags=tags)
     ]

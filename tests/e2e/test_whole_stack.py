@@ -66,8 +66,8 @@ def panel(whole, load):
     return ask
 
 
-BY_CHECK = ("job", "delta_action_name", "delta_check_metric")
-BY_ACTION = ("job", "delta_action_name")
+BY_CHECK = ("job", "deltaspan_action_name", "deltaspan_check_metric")
+BY_ACTION = ("job", "deltaspan_action_name")
 
 
 def total(counts):
@@ -84,9 +84,11 @@ def test_every_run_without_a_pass_is_found_in_jaeger_by_its_outcome(whole, load,
     service = f"{role}-{load.turn}"
     expected = load.tags(service, outcome)
 
-    traces = whole.jaeger.find_traces(service, tags={"delta.action.outcome": outcome}, at_least=len(expected))
+    traces = whole.jaeger.find_traces(
+        service, tags={"deltaspan.action.outcome": outcome}, at_least=len(expected)
+    )
 
-    found = [span.tags["delta.causal_tag.id"] for trace in traces for span in trace.spans]
+    found = [span.tags["deltaspan.causal_tag.id"] for trace in traces for span in trace.spans]
     assert sorted(found) == sorted(expected)
     assert found
 
@@ -95,7 +97,9 @@ def test_the_failed_tools_of_the_demo_are_found_in_jaeger(whole, load):
     service = f"demo-{load.turn}"
     expected = {action for job, action, *_ in load.verdicts("fail", by=3) if job == service}
 
-    traces = whole.jaeger.find_traces(service, tags={"delta.action.outcome": "fail"}, at_least=len(expected))
+    traces = whole.jaeger.find_traces(
+        service, tags={"deltaspan.action.outcome": "fail"}, at_least=len(expected)
+    )
 
     found = [span.name for trace in traces for span in trace.spans]
     assert sorted(found) == sorted(f"execute_tool {action}" for action in expected)
@@ -104,7 +108,7 @@ def test_the_failed_tools_of_the_demo_are_found_in_jaeger(whole, load):
 
 def test_the_exemplar_of_a_failed_check_leads_to_the_trace_of_a_failed_run(whole, load):
     service = f"liar-{load.turn}"
-    query = f'delta_checks_total{{job="agents/{service}", delta_check_outcome="fail"}}'
+    query = f'deltaspan_checks_total{{job="agents/{service}", deltaspan_check_outcome="fail"}}'
     [series] = [
         each
         for each in until(
@@ -118,8 +122,8 @@ def test_the_exemplar_of_a_failed_check_leads_to_the_trace_of_a_failed_run(whole
 
     span = whole.jaeger.trace(trace_id).span("execute_tool order")
 
-    assert series["seriesLabels"]["delta_check_metric"] == "rows"
-    assert span.tags["delta.causal_tag.id"] in load.tags(service, "fail")
+    assert series["seriesLabels"]["deltaspan_check_metric"] == "rows"
+    assert span.tags["deltaspan.causal_tag.id"] in load.tags(service, "fail")
 
 
 # Numbers ----------------------------------------------------------------------------------------------------
@@ -151,7 +155,7 @@ def test_the_overview_lists_which_checks_failed_how_often_and_in_what_share(pane
 
 
 def test_the_overview_lists_the_checks_without_a_verdict_by_reason(panel, load):
-    by = (*BY_CHECK, "delta_check_reason")
+    by = (*BY_CHECK, "deltaspan_check_reason")
     expected = {(*key[:3], key[4]): times for key, times in load.verdicts("inconclusive", by=5).items()}
 
     assert panel("overview", "Checks without a verdict, by reason", by=by) == [expected]
@@ -212,8 +216,8 @@ def test_a_process_that_fails_once_and_exits_makes_a_ticket(whole, load):
     assert alert["labels"] == {
         "alertname": "DeltaCheckFirstFailure",
         "job": job,
-        "delta_action_name": "order",
-        "delta_check_metric": "rows",
+        "deltaspan_action_name": "order",
+        "deltaspan_check_metric": "rows",
         "severity": "warning",
     }
     assert alert["annotations"] == {

@@ -55,7 +55,7 @@ STATES = st.recursive(
     max_leaves=12,
 )
 ATTRIBUTES = st.lists(STATES, min_size=1, max_size=10).map(
-    lambda states: {f"delta.pre_state.m{n}": wire(state, MAX_CHARS) for n, state in enumerate(states)}
+    lambda states: {f"deltaspan.pre_state.m{n}": wire(state, MAX_CHARS) for n, state in enumerate(states)}
 )
 EXTREMES = [
     None,
@@ -108,7 +108,7 @@ def sent_as_span(attributes):
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     with provider.get_tracer("test").start_as_current_span("execute_tool create_flow") as span:
         span.set_attributes(attributes)
-        span.add_event("delta.check", attributes)
+        span.add_event("deltaspan.check", attributes)
     body = encode_spans(exporter.get_finished_spans()).SerializeToString()
     span = ExportTraceServiceRequest.FromString(body).resource_spans[0].scope_spans[0].spans[0]
     assert (span.dropped_attributes_count, span.events[0].dropped_attributes_count) == (0, 0)
@@ -119,7 +119,7 @@ def sent_as_log_event(attributes):
     exporter = InMemoryLogRecordExporter()
     provider = LoggerProvider(shutdown_on_exit=False)
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
-    provider.get_logger("test").emit(event_name="delta.check", attributes=attributes)
+    provider.get_logger("test").emit(event_name="deltaspan.check", attributes=attributes)
     body = encode_logs(exporter.get_finished_logs()).SerializeToString()
     record = ExportLogsServiceRequest.FromString(body).resource_logs[0].scope_logs[0].log_records[0]
     assert record.dropped_attributes_count == 0
@@ -145,7 +145,7 @@ def test_any_state_arrives_unchanged_as_an_attribute_of_a_log_event(attributes):
 
 @pytest.mark.parametrize("state", EXTREMES, ids=lambda state: type(state).__name__)
 def test_a_state_that_otlp_itself_would_refuse_arrives(state):
-    attributes = {"delta.post_state.m": wire(state, MAX_CHARS)}
+    attributes = {"deltaspan.post_state.m": wire(state, MAX_CHARS)}
     with nothing_logged():
         on_span, on_event = sent_as_span(attributes)
         on_log = sent_as_log_event(attributes)
@@ -155,4 +155,4 @@ def test_a_state_that_otlp_itself_would_refuse_arrives(state):
 @pytest.mark.parametrize("state", [2**63, "\ud800"])
 def test_the_encoder_logs_an_error_for_a_state_that_was_not_rendered(state):
     with pytest.raises(AssertionError), nothing_logged():
-        sent_as_span({"delta.post_state.m": state})
+        sent_as_span({"deltaspan.post_state.m": state})

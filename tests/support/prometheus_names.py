@@ -14,7 +14,7 @@ UNITS = {"s": "seconds", "ms": "milliseconds", "By": "bytes", "1": "ratio"}
 
 
 def label(attribute: str) -> str:
-    """Return the label of an attribute: `delta.check.outcome` → `delta_check_outcome`."""
+    """Return the label of an attribute: `deltaspan.check.outcome` → `deltaspan_check_outcome`."""
     return re.sub(r"[^a-zA-Z0-9_]", "_", attribute)
 
 

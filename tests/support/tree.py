@@ -22,13 +22,13 @@ def action(
 ):
     """Return the span of run `number`, caused by run `above`."""
     start = more.pop("start", number)
-    attributes = {"delta.action.name": name or f"action{number}", "delta.causal_tag.id": tag(number)}
+    attributes = {"deltaspan.action.name": name or f"action{number}", "deltaspan.causal_tag.id": tag(number)}
     if root is not None:
-        attributes["delta.causal_tag.root_id"] = root if isinstance(root, str) else tag(root)
+        attributes["deltaspan.causal_tag.root_id"] = root if isinstance(root, str) else tag(root)
     if above is not None:
-        attributes["delta.causal_tag.parent_id"] = above if isinstance(above, str) else tag(above)
+        attributes["deltaspan.causal_tag.parent_id"] = above if isinstance(above, str) else tag(above)
     if outcome is not None:
-        attributes["delta.action.outcome"] = outcome
+        attributes["deltaspan.action.outcome"] = outcome
     return Span(
         trace,
         span_id(number if span is None else span),
@@ -44,7 +44,7 @@ def action(
 
 def other(span, of=None, *, under="", name="GET", kind="client", trace=TRACE, service="shop", **more):
     """Return a span that is no action's, stamped with the tag of run `of`."""
-    attributes = {} if of is None else {"delta.causal_tag.id": of if isinstance(of, str) else tag(of)}
+    attributes = {} if of is None else {"deltaspan.causal_tag.id": of if isinstance(of, str) else tag(of)}
     return Span(
         trace,
         span_id(span),

@@ -1,4 +1,4 @@
-"""The `delta.check` event of a check, on the span or as a log record."""
+"""The `deltaspan.check` event of a check, on the span or as a log record."""
 
 from __future__ import annotations
 

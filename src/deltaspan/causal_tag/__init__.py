@@ -115,7 +115,7 @@ def causal_headers() -> dict[str, str]:
         >>> @expects(observe("sent", lambda: 0))
         ... def send():
         ...     return causal_headers()
-        >>> "delta.causal_tag.id=" in send()["baggage"]
+        >>> "deltaspan.causal_tag.id=" in send()["baggage"]
         True
     """
     return headers_of(effective_context())
@@ -160,7 +160,7 @@ def adopt(headers: Mapping[Any, Any]) -> Iterator[None]:
 
     Example:
         >>> from deltaspan import adopt, current_causal_tag
-        >>> with adopt({"Baggage": "delta.causal_tag.id=3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"}):
+        >>> with adopt({"Baggage": "deltaspan.causal_tag.id=3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"}):
         ...     print(current_causal_tag())
         3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f
     """

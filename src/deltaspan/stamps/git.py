@@ -33,9 +33,9 @@ HOOK: Final = f"""\
 found() {{
     printf '%s' "$BAGGAGE" | tr ',' '\\n' | sed -nE "s/^ *$1=({_UUID}) *(;.*)?\\$/\\1/p" | tail -n 1
 }}
-tag=$(found 'delta\\.causal_tag\\.id')
+tag=$(found 'deltaspan\\.causal_tag\\.id')
 [ -n "$tag" ] || exit 0
-root=$(found 'delta\\.causal_tag\\.root_id')
+root=$(found 'deltaspan\\.causal_tag\\.root_id')
 # Whatever the configuration says of trailers: ours are written, last, and as they are everywhere else.
 separators=$(git config trailer.separators)
 configured=$separators$(git config --get-regexp '^trailer\\.[Cc]ausal-([Tt]ag|[Rr]oot)\\.key$')

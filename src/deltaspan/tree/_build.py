@@ -32,7 +32,8 @@ def causal_tree(spans: Iterable[Span], *, root: str | None = None) -> CausalTree
     Example:
         >>> from deltaspan.tree import Span, causal_tree
         >>> tag = "3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f"
-        >>> named = {"delta.action.name": "load", "delta.causal_tag.id": tag, "delta.action.outcome": "pass"}
+        >>> named = {"deltaspan.action.name": "load", "deltaspan.action.outcome": "pass"}
+        >>> named["deltaspan.causal_tag.id"] = tag
         >>> print(causal_tree([Span("1" * 32, "2" * 16, end=1_500_000, attributes=named)]))
         ✓ load pass, 1.5 ms, 3b9d5f6e-0a51-4c3e-9a52-1a2b3c4d5e6f
     """

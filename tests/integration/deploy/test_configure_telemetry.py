@@ -25,11 +25,11 @@ def test_traces_metrics_and_logs_arrive_at_exit(protocol):
     assert (program.status, program.err) == (0, "")
     assert received.span_names == ["execute_tool create_flow"]
     assert received.metric_names == {
-        "delta.checks",
+        "deltaspan.checks",
         "gen_ai.execute_tool.duration",
-        "delta.verification.duration",
+        "deltaspan.verification.duration",
     }
-    assert received.log_names == ["delta.check"]
+    assert received.log_names == ["deltaspan.check"]
     assert received.protocol == protocol.partition("/")[0]
 
 
@@ -60,7 +60,7 @@ def test_each_signal_may_have_its_own_protocol():
         Program(ONE_ACTION, **variables).end()
 
     assert (by_grpc.span_names, by_grpc.log_names) == (["execute_tool create_flow"], [])
-    assert (by_http.span_names, by_http.log_names) == ([], ["delta.check"])
+    assert (by_http.span_names, by_http.log_names) == ([], ["deltaspan.check"])
 
 
 def test_only_the_transport_in_use_is_loaded():
@@ -138,8 +138,8 @@ def test_what_is_waiting_can_be_flushed_by_hand():
     with http_receiver() as (endpoint, received):
         Program(body, **environ(endpoint)).end()
 
-    assert (received.span_names, received.log_names) == (["execute_tool create_flow"], ["delta.check"])
-    assert "delta.checks" in received.metric_names
+    assert (received.span_names, received.log_names) == (["execute_tool create_flow"], ["deltaspan.check"])
+    assert "deltaspan.checks" in received.metric_names
 
 
 def test_after_a_shutdown_by_hand_the_exit_is_quiet():
@@ -223,7 +223,7 @@ def test_a_reader_of_metrics_that_a_package_offers_is_asked_by_who_scrapes_it():
     program = Program(body, **variables).end()
 
     assert (program.status, program.err) == (0, "")
-    assert "delta_checks_total{" in program.out
+    assert "deltaspan_checks_total{" in program.out
 
 
 REFUSED = [
@@ -306,7 +306,7 @@ def test_a_sampler_is_read_from_the_environment():
     with http_receiver() as (endpoint, received):
         Program(ONE_ACTION, **environ(endpoint, OTEL_TRACES_SAMPLER="always_off")).end()
 
-    assert (received.span_names, received.log_names) == ([], ["delta.check"])
+    assert (received.span_names, received.log_names) == ([], ["deltaspan.check"])
 
 
 # Baggage ----------------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ BODY = """
         work()
 
 """
-KEYS = ("delta.causal_tag.id", "delta.causal_tag.root_id")
+KEYS = ("deltaspan.causal_tag.id", "deltaspan.causal_tag.root_id")
 
 
 @cache
@@ -357,12 +357,14 @@ def test_what_happens_outside_carries_none(signal):
 
 @pytest.mark.parametrize("signal", [1, 2], ids=["span", "log record"])
 def test_no_other_baggage_is_copied_not_even_of_ours(signal):
-    headers = {"baggage": f"delta.causal_tag.id={TAG},delta.action.outcome=pass,user=ada"}
+    headers = {"baggage": f"deltaspan.causal_tag.id={TAG},deltaspan.action.outcome=pass,user=ada"}
     found = run(f"with deltaspan.adopt({headers}): work()")[signal]
 
-    assert {key: value for key, value in found.items() if key in (*KEYS, "delta.action.outcome", "user")} == {
-        "delta.causal_tag.id": TAG,
-        "delta.causal_tag.root_id": TAG,
+    assert {
+        key: value for key, value in found.items() if key in (*KEYS, "deltaspan.action.outcome", "user")
+    } == {
+        "deltaspan.causal_tag.id": TAG,
+        "deltaspan.causal_tag.root_id": TAG,
     }
 
 

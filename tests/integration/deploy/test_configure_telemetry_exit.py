@@ -42,7 +42,7 @@ def test_sigterm_closes_the_open_window_and_sends_everything(protocol):
 
     assert (program.status, program.err) == (143, "")
     assert received.span_names == ["execute_tool create_flow", "verify nightly_import"]
-    assert "delta.checks" in received.metric_names
+    assert "deltaspan.checks" in received.metric_names
 
 
 def test_a_window_that_sigterm_closed_says_so():
@@ -50,7 +50,7 @@ def test_a_window_that_sigterm_closed_says_so():
         terminated(Program(WAITING, **environ(endpoint)))
     attributes = attributes_of(received.spans[-1])
 
-    assert (attributes["error.type"], attributes["delta.post_state.flows"]) == ("SystemExit", 1)
+    assert (attributes["error.type"], attributes["deltaspan.post_state.flows"]) == ("SystemExit", 1)
 
 
 def test_sigterm_ends_an_async_program_too():
@@ -192,7 +192,7 @@ def test_a_dead_collector_of_traces_does_not_keep_the_metrics_from_theirs():
         variables = environ(endpoint, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=dead + "/v1/traces")
         program = Program(ONE_ACTION, **variables).end()
 
-    assert "delta.checks" in received.metric_names
+    assert "deltaspan.checks" in received.metric_names
     assert program.err.splitlines() == [
         f"WARNING deltaspan: traces could not be sent within 5 s ({SAID_ONCE})"
     ]

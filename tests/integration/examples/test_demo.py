@@ -201,17 +201,17 @@ def test_writes_telemetry_to_a_folder_of_choice_names_it_and_replaces_an_earlier
 
 
 def test_each_action_is_a_root_span_with_the_outcome_of_its_delta(spans):
-    found = [(span["name"], attributes(span)["delta.action.outcome"]) for span in spans]
+    found = [(span["name"], attributes(span)["deltaspan.action.outcome"]) for span in spans]
     assert Counter(found) == Counter((f"execute_tool {action}", outcome) for action, outcome in RUNS)
     assert not any(span.get("parentSpanId") for span in spans)
     assert len({span["traceId"] for span in spans}) == len(RUNS)
 
 
 def test_each_check_is_one_event_of_its_span(spans):
-    checks = [[event for event in span["events"] if event["name"] == "delta.check"] for span in spans]
+    checks = [[event for event in span["events"] if event["name"] == "deltaspan.check"] for span in spans]
     assert [len(events) for events in checks] == [2] * len(RUNS)
     found = Counter(
-        (attributes(event)["delta.check.metric"], attributes(event)["delta.check.outcome"])
+        (attributes(event)["deltaspan.check.metric"], attributes(event)["deltaspan.check.outcome"])
         for event in chain.from_iterable(checks)
     )
     assert found == {
@@ -227,17 +227,17 @@ def test_each_check_is_one_event_of_its_span(spans):
 def test_attributes_the_two_tagged_actions_by_causal_tag(spans):
     tagged = [event for span in spans if "tagged" in span["name"] for event in span["events"]]
     found = {
-        attributes(event)["delta.check.outcome"]: attributes(event)["delta.check.attribution"]
+        attributes(event)["deltaspan.check.outcome"]: attributes(event)["deltaspan.check.attribution"]
         for event in tagged
-        if attributes(event)["delta.check.metric"] == "active_flows"
+        if attributes(event)["deltaspan.check.metric"] == "active_flows"
     }
     assert found == {"pass": "causal_tag", "fail": "causal_tag"}
 
 
 def test_counts_its_checks_by_outcome(metrics):
     counted = Counter()
-    for point in metrics["delta.checks"]["sum"]["dataPoints"]:
-        counted[attributes(point)["delta.check.outcome"]] += int(point["asInt"])
+    for point in metrics["deltaspan.checks"]["sum"]["dataPoints"]:
+        counted[attributes(point)["deltaspan.check.outcome"]] += int(point["asInt"])
     assert counted == {"pass": 10, "fail": 5, "inconclusive": 3}
 
 
@@ -264,7 +264,7 @@ def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_what_failed(
     *links, search = demo.stdout.splitlines()[-6:]
     failed = {span.trace_id.hex() for span in spans if span.status.code == Status.STATUS_CODE_ERROR}
     assert {link.split()[-1] for link in links} == {f"http://jaeger.test/trace/{trace}" for trace in failed}
-    query = {"service": ["deltaspan-demo"], "tags": ['{"delta.action.outcome":"fail"}']}
+    query = {"service": ["deltaspan-demo"], "tags": ['{"deltaspan.action.outcome":"fail"}']}
     assert parse_qs(urlsplit(search.split()[-1]).query) == query
     assert not (tmp_path / "demo-output").exists()
 

@@ -208,7 +208,7 @@ def test_a_path_that_is_not_utf_8_is_reported_whole(repo, recorded):
         repo.write(name, "other")
 
     assert [check.outcome for check in w.report] == ["pass", "pass"]
-    assert "caf\\udce9" in str(recorded.spans[-1].attributes["delta.post_state.files"])
+    assert "caf\\udce9" in str(recorded.spans[-1].attributes["deltaspan.post_state.files"])
 
 
 # What is scoped ---------------------------------------------------------------------------------------------

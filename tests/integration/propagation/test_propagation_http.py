@@ -121,7 +121,7 @@ def test_by_hand_headers_go_with_the_call_and_are_adopted(url, get):
     "tag", [TAG.upper(), "00000000-0000-0000-0000-000000000000", "%27%3B%20drop", TAG + "0", ""]
 )
 def test_a_tag_of_a_stranger_that_is_no_canonical_uuid_counts_for_nothing(url, path, tag):
-    headers = {"baggage": f"delta.causal_tag.id={tag},delta.causal_tag.root_id={TAG}"}
+    headers = {"baggage": f"deltaspan.causal_tag.id={tag},deltaspan.causal_tag.root_id={TAG}"}
     seen = by_httpx(f"{url}/{path}", headers=headers)
 
     assert (seen["outside"], seen["action"][1], seen["action"][2]) == ([None, None], None, seen["action"][0])
@@ -201,4 +201,4 @@ def test_a_redirect_takes_the_tag_along_with_requests_as_the_document_says(url, 
     """The instrumentation sees the first request alone, and requests sends its headers on."""
     trusting("127.0.0.1")
 
-    assert "delta.causal_tag.id" in redirected(by_requests, url)["baggage"]
+    assert "deltaspan.causal_tag.id" in redirected(by_requests, url)["baggage"]

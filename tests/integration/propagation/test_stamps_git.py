@@ -90,7 +90,8 @@ def test_the_hook_stamps_what_a_shell_commits_in_an_action(hooked, how):
 
 
 @pytest.mark.parametrize(
-    "baggage", ["", "user=ada", "delta.causal_tag.id=x; touch written", f"delta.causal_tag.id={TAG.upper()}"]
+    "baggage",
+    ["", "user=ada", "deltaspan.causal_tag.id=x; touch written", f"deltaspan.causal_tag.id={TAG.upper()}"],
 )
 def test_the_hook_leaves_a_commit_without_a_valid_tag_alone(hooked, tmp_path, baggage):
     hooked("commit", "--allow-empty", "-m", "Change it", BAGGAGE=baggage)
@@ -99,21 +100,25 @@ def test_the_hook_leaves_a_commit_without_a_valid_tag_alone(hooked, tmp_path, ba
 
 
 def test_the_hook_finds_the_tag_among_other_baggage(hooked):
-    hooked("commit", "--allow-empty", "-m", "Change it", BAGGAGE=f"user=ada, delta.causal_tag.id={TAG} ,n=1")
+    hooked(
+        "commit", "--allow-empty", "-m", "Change it", BAGGAGE=f"user=ada, deltaspan.causal_tag.id={TAG} ,n=1"
+    )
 
     assert trailers(hooked) == [f"Causal-Tag: {TAG}"]
 
 
 @pytest.mark.parametrize("property_", [";a=b", " ; a=b;c", ";"])
 def test_the_hook_reads_a_tag_without_its_properties(hooked, property_):
-    hooked("commit", "--allow-empty", "-m", "Change it", BAGGAGE=f"delta.causal_tag.id={TAG}{property_},n=1")
+    hooked(
+        "commit", "--allow-empty", "-m", "Change it", BAGGAGE=f"deltaspan.causal_tag.id={TAG}{property_},n=1"
+    )
 
     assert trailers(hooked) == [f"Causal-Tag: {TAG}"]
 
 
 def test_of_two_tags_in_the_environment_the_hook_takes_the_last_as_baggage_does(hooked):
     other = TAG.replace("3", "4")
-    pairs = f"delta.causal_tag.id={other},delta.causal_tag.id={TAG}"
+    pairs = f"deltaspan.causal_tag.id={other},deltaspan.causal_tag.id={TAG}"
     hooked("commit", "--allow-empty", "-m", "Change it", BAGGAGE=pairs)
 
     assert trailers(hooked) == [f"Causal-Tag: {TAG}"]

@@ -86,18 +86,18 @@ def test_the_act_and_the_verdict_are_children_of_the_half_that_captured(told):
 
 def test_both_halves_have_one_tag_and_the_act_is_its_child(told):
     captured, acted, verified = (told.spans[name]["attributes"] for name in PROCESSES)
-    tag = captured["delta.causal_tag.id"]
+    tag = captured["deltaspan.causal_tag.id"]
 
-    assert verified["delta.causal_tag.id"] == told.report["causal_tag"] == tag
-    assert (acted["delta.causal_tag.parent_id"], acted["delta.causal_tag.root_id"]) == (tag, tag)
+    assert verified["deltaspan.causal_tag.id"] == told.report["causal_tag"] == tag
+    assert (acted["deltaspan.causal_tag.parent_id"], acted["deltaspan.causal_tag.root_id"]) == (tag, tag)
 
 
 def test_there_is_one_verdict_on_the_window(told):
     captured, _, verified = (told.spans[name]["attributes"] for name in PROCESSES)
 
-    assert ("delta.action.outcome" in captured, captured["delta.window.handed_over"]) == (False, True)
-    assert verified["delta.action.outcome"] == told.report["outcome"]
-    assert "delta.window.handed_over" not in verified
+    assert ("deltaspan.action.outcome" in captured, captured["deltaspan.window.handed_over"]) == (False, True)
+    assert verified["deltaspan.action.outcome"] == told.report["outcome"]
+    assert "deltaspan.window.handed_over" not in verified
 
 
 def test_an_honest_worker_passes(honest):
@@ -113,4 +113,4 @@ def test_a_lying_worker_fails_by_what_it_said_itself(lying):
 
 
 def test_what_was_made_is_stamped_with_the_tag_of_the_act(honest):
-    assert honest.tags == [None, *[honest.spans["worker"]["attributes"]["delta.causal_tag.id"]] * 2]
+    assert honest.tags == [None, *[honest.spans["worker"]["attributes"]["deltaspan.causal_tag.id"]] * 2]

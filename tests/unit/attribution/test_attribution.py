@@ -220,19 +220,21 @@ def test_an_origin_outlives_redaction_and_pickling(modify, tag, origin):
 def test_an_origin_is_on_the_event_and_on_the_counter(recorded, rows):
     judged(change("rows", lambda: len(rows)).by(1), one_more(rows))
     counted = [
-        point.attributes.get("delta.check.origin") for point in recorded.points("delta.checks") if point.value
+        point.attributes.get("deltaspan.check.origin")
+        for point in recorded.points("deltaspan.checks")
+        if point.value
     ]
 
-    assert recorded.event.attributes["delta.check.origin"] == "this_action"
+    assert recorded.event.attributes["deltaspan.check.origin"] == "this_action"
     assert counted == ["this_action"]
 
 
 def test_without_a_change_event_and_counter_have_no_origin(recorded, rows):
     judged(change("rows", lambda: len(rows)).by(1), lambda: None)
-    counted = [point.attributes for point in recorded.points("delta.checks") if point.value]
+    counted = [point.attributes for point in recorded.points("deltaspan.checks") if point.value]
 
-    assert "delta.check.origin" not in recorded.event.attributes
-    assert ["delta.check.origin" in attributes for attributes in counted] == [False]
+    assert "deltaspan.check.origin" not in recorded.event.attributes
+    assert ["deltaspan.check.origin" in attributes for attributes in counted] == [False]
 
 
 # The table of attributions ------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def test_a_run_that_another_process_called_is_known_by_the_root(table, nested):
     """Of the process between there is no trace here but the tag that it gave on."""
     with window("w", table.check().by(2)) as w:
         root = current_causal_tag()
-        headers = {"baggage": f"delta.causal_tag.id={ELSEWHERE},delta.causal_tag.root_id={root}"}
+        headers = {"baggage": f"deltaspan.causal_tag.id={ELSEWHERE},deltaspan.causal_tag.root_id={root}"}
 
         def serve():
             with adopt(headers):
@@ -394,7 +394,7 @@ def test_a_run_that_came_back_through_an_unknown_process_is_in_doubt(rooted_tabl
 
     def act():
         root = current_causal_root()
-        with adopt({"baggage": f"delta.causal_tag.id={ELSEWHERE},delta.causal_tag.root_id={root}"}):
+        with adopt({"baggage": f"deltaspan.causal_tag.id={ELSEWHERE},deltaspan.causal_tag.root_id={root}"}):
             back()
 
     assert came_to(nested_check(unchanged("rows", rooted_table.probe), act)) == CONTENDED

@@ -112,26 +112,26 @@ def test_the_event_carries_all_three_as_numbers(recorded):
     run(counted)
 
     found = dict(recorded.event.attributes)
-    assert found["delta.check.actual_delta"] == 1
-    assert found["delta.check.others"] == 1
-    assert found["delta.check.untagged"] == 1
-    assert found["delta.check.attribution"] == "causal_tag"
-    assert found["delta.check.explanation"].endswith("; 1 added by this run, 1 by others, 1 untagged")
+    assert found["deltaspan.check.actual_delta"] == 1
+    assert found["deltaspan.check.others"] == 1
+    assert found["deltaspan.check.untagged"] == 1
+    assert found["deltaspan.check.attribution"] == "causal_tag"
+    assert found["deltaspan.check.explanation"].endswith("; 1 added by this run, 1 by others, 1 untagged")
 
 
 def test_the_event_carries_all_three_as_json(recorded):
     run(named)
 
     found = dict(recorded.event.attributes)
-    assert json.loads(found["delta.check.others"]) == {**EMPTY, "added": {"2": "theirs"}}
-    assert json.loads(found["delta.check.untagged"]) == {**EMPTY, "added": {"3": None}}
+    assert json.loads(found["deltaspan.check.others"]) == {**EMPTY, "added": {"2": "theirs"}}
+    assert json.loads(found["deltaspan.check.untagged"]) == {**EMPTY, "added": {"3": None}}
 
 
 def test_the_event_of_another_check_carries_neither(recorded):
     with window("w", change("n", lambda causal_tag: 3).by(0), args={}):
         pass
 
-    assert not {"delta.check.others", "delta.check.untagged"} & recorded.event.attributes.keys()
+    assert not {"deltaspan.check.others", "deltaspan.check.untagged"} & recorded.event.attributes.keys()
 
 
 def test_changes_of_others_are_as_bounded_as_any_state(recorded, environ):
@@ -141,7 +141,7 @@ def test_changes_of_others_are_as_bounded_as_any_state(recorded, environ):
         rows.append({"id": -1, "tag": current_causal_tag()})
         rows.extend({"id": n, "tag": "theirs"} for n in range(1000))
 
-    assert len(recorded.event.attributes["delta.check.others"]) <= 64
+    assert len(recorded.event.attributes["deltaspan.check.others"]) <= 64
 
 
 @pytest.mark.parametrize(("capture", "shown"), [("none", "(not captured)"), ("summary", "mapping of 3")])
@@ -149,7 +149,7 @@ def test_changes_of_others_leave_no_more_than_states_do(recorded, environ, captu
     environ(DELTASPAN_CAPTURE_STATE=capture)
     run(named)
 
-    assert recorded.event.attributes["delta.check.others"] == shown
+    assert recorded.event.attributes["deltaspan.check.others"] == shown
 
 
 # Redacted --------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def test_a_redacted_check_shows_none_of_the_three(recorded, say):
     assert (check.actual_delta, check.others, check.untagged) == ("(redacted)",) * 3
     assert check.explanation == "rows changed as expected; its states are redacted"
     found = recorded.event.attributes
-    assert (found["delta.check.others"], found["delta.check.untagged"]) == ("(redacted)",) * 2
+    assert (found["deltaspan.check.others"], found["deltaspan.check.untagged"]) == ("(redacted)",) * 2
     assert "theirs" not in f"{check}{check.to_dict()}{dict(found)}"
 
 

@@ -75,7 +75,7 @@ def test_windows_count_by_their_name():
 
 def test_below_an_adopted_tag_they_are_numbered_too():
     def calls():
-        with adopt({"baggage": f"delta.causal_tag.id={TAG}"}):
+        with adopt({"baggage": f"deltaspan.causal_tag.id={TAG}"}):
             act()
             act()
 
@@ -102,7 +102,7 @@ def test_the_span_of_a_retry_tells_the_attempt(recorded):
         act()
         act()
 
-    assert [span.attributes.get("delta.action.attempt") for span in recorded.spans] == [None, 2, None]
+    assert [span.attributes.get("deltaspan.action.attempt") for span in recorded.spans] == [None, 2, None]
 
 
 def test_a_report_keeps_its_attempt_on_its_way_through_pickle_and_json():

@@ -90,7 +90,7 @@ def test_the_tag_and_the_root_are_in_baggage_inside():
         entries = action()
 
     own = reports[0].causal_tag
-    assert entries == {"delta.causal_tag.id": own, "delta.causal_tag.root_id": own}
+    assert entries == {"deltaspan.causal_tag.id": own, "deltaspan.causal_tag.root_id": own}
 
 
 def test_other_baggage_stays():
@@ -363,7 +363,7 @@ def inbound():
     def attach(**entries):
         current = context.get_current()
         for name, value in entries.items():
-            current = baggage.set_baggage(f"delta.causal_tag.{name}", value, current)
+            current = baggage.set_baggage(f"deltaspan.causal_tag.{name}", value, current)
         tokens.append(context.attach(current))
 
     yield attach
@@ -405,7 +405,10 @@ def test_an_inbound_tag_never_replaces_the_tag_of_an_action(inbound):
 
 @pytest.mark.parametrize("properties", [";a=b", ";a", ";a=%3B", ";a=b;c"])
 def test_properties_behind_an_inbound_tag_are_no_part_of_it(properties):
-    pairs = f"delta.causal_tag.id={INBOUND}{properties},delta.causal_tag.root_id={INBOUND_ROOT}{properties}"
+    pairs = (
+        f"deltaspan.causal_tag.id={INBOUND}{properties},"
+        f"deltaspan.causal_tag.root_id={INBOUND_ROOT}{properties}"
+    )
     token = context.attach(W3CBaggagePropagator().extract({"baggage": pairs}))
     try:
         seen, report = current_causal_tag(), report_of(current_tag)

@@ -36,7 +36,7 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 HEADERS = {
     "traceparent": f"00-{TRACE}-b7ad6b7169203331-01",
     "tracestate": "one=1",
-    "baggage": f"delta.causal_tag.id={TAG},delta.causal_tag.root_id={ROOT}",
+    "baggage": f"deltaspan.causal_tag.id={TAG},deltaspan.causal_tag.root_id={ROOT}",
 }
 
 
@@ -63,7 +63,9 @@ def test_headers_carry_tag_and_trace_of_the_action(recorded):
 
     assert headers == {
         "traceparent": f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}",
-        "baggage": f"delta.causal_tag.id={report.causal_tag},delta.causal_tag.root_id={report.root_tag}",
+        "baggage": (
+            f"deltaspan.causal_tag.id={report.causal_tag},deltaspan.causal_tag.root_id={report.root_tag}"
+        ),
     }
 
 
@@ -94,7 +96,11 @@ def test_other_baggage_goes_along_but_ours_comes_first(caplog):
     finally:
         context.detach(token)
 
-    assert keys_of(headers["baggage"])[:3] == ["delta.causal_tag.id", "delta.causal_tag.root_id", "key0"]
+    assert keys_of(headers["baggage"])[:3] == [
+        "deltaspan.causal_tag.id",
+        "deltaspan.causal_tag.root_id",
+        "key0",
+    ]
 
 
 def test_a_window_opened_by_hand_hands_out_its_tag():
@@ -194,13 +200,18 @@ def test_an_environment_that_is_adopted_has_carriers_in_upper_case_alone(monkeyp
 
 
 def test_a_child_process_ignores_an_environment_that_is_not_understood():
-    assert child(TRACEPARENT="x", BAGGAGE="delta.causal_tag.id=me,=") == ["None", "None None", "1 1", "None"]
+    assert child(TRACEPARENT="x", BAGGAGE="deltaspan.causal_tag.id=me,=") == [
+        "None",
+        "None None",
+        "1 1",
+        "None",
+    ]
 
 
 def test_a_child_process_leaves_its_environment_aside_where_it_has_a_context_of_its_own():
     script = f"""
 import deltaspan
-with deltaspan.adopt({{"baggage": "delta.causal_tag.id={ROOT}"}}):
+with deltaspan.adopt({{"baggage": "deltaspan.causal_tag.id={ROOT}"}}):
     print(deltaspan.current_causal_tag())
 """
     assert child(script, BAGGAGE=HEADERS["baggage"]) == [ROOT]
@@ -313,7 +324,7 @@ def test_a_span_of_that_trace_that_is_current_stays_current(recorded):
 
 async def test_in_async_code_each_task_has_its_own():
     async def take_up(tag):
-        with adopt({"baggage": f"delta.causal_tag.id={tag}"}):
+        with adopt({"baggage": f"deltaspan.causal_tag.id={tag}"}):
             await asyncio.sleep(0)
             return current_causal_tag()
 
@@ -343,7 +354,7 @@ PROPERTIES = [";a=b", ";a", " ; a=b;c ", ";", ";a=%3B", "\t;\ta = b"]
 
 @pytest.mark.parametrize("properties", PROPERTIES)
 def test_properties_behind_a_tag_are_no_part_of_it(properties):
-    pairs = f"delta.causal_tag.id={TAG}{properties},delta.causal_tag.root_id={ROOT}{properties}"
+    pairs = f"deltaspan.causal_tag.id={TAG}{properties},deltaspan.causal_tag.root_id={ROOT}{properties}"
     with adopt({"baggage": pairs}):
         tag, report, sent = current_causal_tag(), reported(act), causal_headers()
 
@@ -352,18 +363,18 @@ def test_properties_behind_a_tag_are_no_part_of_it(properties):
 
 
 WRONG = {
-    "nil": {"baggage": "delta.causal_tag.id=00000000-0000-0000-0000-000000000000"},
-    "upper case": {"baggage": f"delta.causal_tag.id={TAG.upper()}"},
-    "a property of nothing": {"baggage": f"delta.causal_tag.id=;{TAG}"},
-    "white space within": {"baggage": f"delta.causal_tag.id=+{TAG[1:]}"},
+    "nil": {"baggage": "deltaspan.causal_tag.id=00000000-0000-0000-0000-000000000000"},
+    "upper case": {"baggage": f"deltaspan.causal_tag.id={TAG.upper()}"},
+    "a property of nothing": {"baggage": f"deltaspan.causal_tag.id=;{TAG}"},
+    "white space within": {"baggage": f"deltaspan.causal_tag.id=+{TAG[1:]}"},
     "garbage": {
-        "baggage": "===,;;,\x00,delta.causal_tag.id",
+        "baggage": "===,;;,\x00,deltaspan.causal_tag.id",
         "traceparent": "00-xyz",
         "tracestate": "=,,A=B",
     },
-    "a root alone": {"baggage": f"delta.causal_tag.root_id={ROOT}"},
+    "a root alone": {"baggage": f"deltaspan.causal_tag.root_id={ROOT}"},
     "a nil trace": {"traceparent": f"00-{'0' * 32}-{'0' * 16}-01"},
-    "too long": {"baggage": f"delta.causal_tag.id={TAG}," + "a" * 9000, "traceparent": "0" * 600},
+    "too long": {"baggage": f"deltaspan.causal_tag.id={TAG}," + "a" * 9000, "traceparent": "0" * 600},
     "not text": {"baggage": 7, "traceparent": None},
     "not ASCII": {"baggage": "schlüssel=wert", "traceparent": "ä"},
     "nothing": {},
@@ -406,7 +417,7 @@ def sent_under(header):
 def test_the_tag_and_its_root_go_before_any_number_of_foreign_members(count, caplog):
     names = sent_under(f"{HEADERS['baggage']},{members(count)}")
 
-    assert names[:2] == ["delta.causal_tag.id", "delta.causal_tag.root_id"]
+    assert names[:2] == ["deltaspan.causal_tag.id", "deltaspan.causal_tag.root_id"]
     assert len(names) == 180
     assert caplog.messages == []
 
@@ -422,7 +433,7 @@ def test_the_tag_and_its_root_are_read_behind_any_number_of_foreign_members(coun
 def test_the_tag_and_its_root_go_before_foreign_members_that_fill_the_header(caplog):
     names = sent_under(f"a={'x' * 4050},b={'x' * 4050},c=x")
 
-    assert names == ["delta.causal_tag.id", "delta.causal_tag.root_id", "a"]
+    assert names == ["deltaspan.causal_tag.id", "deltaspan.causal_tag.root_id", "a"]
     assert caplog.messages == []
 
 
@@ -435,7 +446,7 @@ def test_a_foreign_member_above_4096_bytes_is_dropped_without_a_word_when_it_is_
         names = [keys_of(act()["baggage"]) for _ in range(2)]
 
     assert held == {"user": "ada"}
-    assert names == [["delta.causal_tag.id", "delta.causal_tag.root_id", "user"]] * 2
+    assert names == [["deltaspan.causal_tag.id", "deltaspan.causal_tag.root_id", "user"]] * 2
     assert caplog.messages == []
 
 
@@ -449,7 +460,11 @@ def test_the_tag_goes_before_the_members_that_a_program_set_itself():
     finally:
         detach(token)
 
-    assert keys_of(carrier["baggage"])[:3] == ["delta.causal_tag.id", "delta.causal_tag.root_id", "user"]
+    assert keys_of(carrier["baggage"])[:3] == [
+        "deltaspan.causal_tag.id",
+        "deltaspan.causal_tag.root_id",
+        "user",
+    ]
 
 
 def test_the_tag_of_a_caller_goes_first_again_after_an_action_that_leaves_baggage_behind():
@@ -461,4 +476,4 @@ def test_the_tag_of_a_caller_goes_first_again_after_an_action_that_leaves_baggag
         leave()
         held = list(baggage.get_all())
 
-    assert held == ["delta.causal_tag.id", "delta.causal_tag.root_id", "user", "left"]
+    assert held == ["deltaspan.causal_tag.id", "deltaspan.causal_tag.root_id", "user", "left"]

@@ -390,8 +390,8 @@ def test_a_claim_of_failure_does_not_keep_raise_from_raising():
 
 def claims_counted(recorded):
     return {
-        (point.attributes["delta.check.outcome"], point.attributes.get("delta.action.claim"))
-        for point in recorded.points("delta.checks")
+        (point.attributes["deltaspan.check.outcome"], point.attributes.get("deltaspan.action.claim"))
+        for point in recorded.points("deltaspan.checks")
         if point.value
     }
 
@@ -399,8 +399,8 @@ def claims_counted(recorded):
 def test_a_claim_is_on_the_span_on_its_events_and_on_the_counter(recorded):
     saving({"ok": True})()
 
-    assert recorded.span.attributes["delta.action.claim"] == "success"
-    assert recorded.event.attributes["delta.action.claim"] == "success"
+    assert recorded.span.attributes["deltaspan.action.claim"] == "success"
+    assert recorded.event.attributes["deltaspan.action.claim"] == "success"
     assert claims_counted(recorded) == {("fail", "success")}
 
 
@@ -409,23 +409,23 @@ def test_a_log_event_has_the_claim(recorded, environ):
     saving({"ok": False})()
     (log,) = recorded.logs
 
-    assert log.attributes["delta.action.claim"] == "failure"
+    assert log.attributes["deltaspan.action.claim"] == "failure"
 
 
 @pytest.mark.parametrize("claim", [None, lambda result: result["missing"]])
 def test_without_a_claim_the_attribute_is_absent(recorded, claim):
     saving({"ok": True}, claim=claim)()
 
-    assert "delta.action.claim" not in recorded.span.attributes
-    assert "delta.action.claim" not in recorded.event.attributes
+    assert "deltaspan.action.claim" not in recorded.span.attributes
+    assert "deltaspan.action.claim" not in recorded.event.attributes
     assert claims_counted(recorded) == {("fail", None)}
 
 
 def test_the_series_of_both_claims_start_at_zero(recorded):
     saving({"ok": True}, adds=1)()
     zeros = {
-        (point.attributes["delta.check.outcome"], point.attributes.get("delta.action.claim"))
-        for point in recorded.points("delta.checks")
+        (point.attributes["deltaspan.check.outcome"], point.attributes.get("deltaspan.action.claim"))
+        for point in recorded.points("deltaspan.checks")
     }
 
     assert zeros == {(outcome, claim) for outcome in ("pass", "fail") for claim in ("success", "failure")}
@@ -436,4 +436,4 @@ def test_a_frameworks_span_gets_the_claim(recorded):
     with recorded.tracer.start_as_current_span("execute_tool save", attributes=attributes) as span:
         saving(SimpleNamespace(ok=True), claim=lambda result: result.ok)()
 
-    assert span.attributes["delta.action.claim"] == "success"
+    assert span.attributes["deltaspan.action.claim"] == "success"

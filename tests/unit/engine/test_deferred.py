@@ -72,12 +72,12 @@ def test_the_verdict_is_on_a_span_below_that_of_the_action(rows, recorded):
     assert verify.context.trace_id == action.context.trace_id
     assert verify.parent.span_id == action.context.span_id
     assert verify.links == ()
-    assert action.attributes["delta.verification.deferred"] is True
-    assert "delta.verification.deferred" not in verify.attributes
-    assert verify.attributes["delta.action.outcome"] == "fail"
-    assert verify.attributes["delta.causal_tag.id"] == action.attributes["delta.causal_tag.id"]
-    assert [event.name for event in verify.events] == ["delta.check"]
-    assert "delta.action.outcome" not in action.attributes
+    assert action.attributes["deltaspan.verification.deferred"] is True
+    assert "deltaspan.verification.deferred" not in verify.attributes
+    assert verify.attributes["deltaspan.action.outcome"] == "fail"
+    assert verify.attributes["deltaspan.causal_tag.id"] == action.attributes["deltaspan.causal_tag.id"]
+    assert [event.name for event in verify.events] == ["deltaspan.check"]
+    assert "deltaspan.action.outcome" not in action.attributes
 
 
 def test_the_span_of_the_action_ends_with_the_action(rows, recorded):
@@ -94,7 +94,8 @@ def test_metrics_are_recorded_with_the_verdict(rows, recorded):
     expects(change("rows", lambda: len(rows)).by(1), name="load", deferred=True)(lambda: rows.append(1))()
     drained()
     counts = {
-        point.attributes["delta.check.outcome"]: point.value for point in recorded.points("delta.checks")
+        point.attributes["deltaspan.check.outcome"]: point.value
+        for point in recorded.points("deltaspan.checks")
     }
 
     assert counts == {"pass": 1, "fail": 0}

@@ -56,7 +56,7 @@ def test_the_runs_of_one_root_are_all_read_or_all_skipped(rate):
 
 
 def headers_of(root):
-    return {"baggage": f"delta.causal_tag.id={UUID(int=7)},delta.causal_tag.root_id={root}"}
+    return {"baggage": f"deltaspan.causal_tag.id={UUID(int=7)},deltaspan.causal_tag.root_id={root}"}
 
 
 STRANGER = headers_of("ffffffff-ffff-4fff-bfff-ffffffffffff")
@@ -111,7 +111,9 @@ def test_with_a_key_the_root_of_another_process_decides(environ):
     outcomes = {}
     for number in range(40):
         headers = {
-            "baggage": f"delta.causal_tag.id={UUID(int=7)},delta.causal_tag.root_id={UUID(int=number + 1)}"
+            "baggage": (
+                f"deltaspan.causal_tag.id={UUID(int=7)},deltaspan.causal_tag.root_id={UUID(int=number + 1)}"
+            )
         }
         with collect_reports() as reports, adopt(headers):
             action()
@@ -195,7 +197,8 @@ def test_the_metrics_count_skipped_checks(recorded):
     with window("load", change("rows", lambda: 3).sampled(0)):
         pass
     counts = {
-        point.attributes["delta.check.outcome"]: point.value for point in recorded.points("delta.checks")
+        point.attributes["deltaspan.check.outcome"]: point.value
+        for point in recorded.points("deltaspan.checks")
     }
 
     assert counts == {"skipped": 1}

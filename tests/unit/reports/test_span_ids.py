@@ -25,7 +25,7 @@ def test_a_report_names_the_span_that_carries_its_verdict(recorded, deferred):
     carrier = recorded.spans[-1]
 
     assert (reports[0].trace_id, reports[0].span_id) == ids(carrier)
-    assert "delta.action.outcome" in carrier.attributes
+    assert "deltaspan.action.outcome" in carrier.attributes
 
 
 def test_a_report_names_the_span_of_a_framework(recorded):
@@ -80,7 +80,7 @@ def test_a_hook_runs_while_the_span_is_current_and_open(recorded, deferred):
     expects(change("n", lambda: 0).by(1), deferred=deferred, on_report=hook)(lambda: None)()
     assert _deferred.drain(10)
 
-    assert [event.name for event in recorded.spans[-1].events] == ["delta.check", "scored"]
+    assert [event.name for event in recorded.spans[-1].events] == ["deltaspan.check", "scored"]
 
 
 def test_the_requests_of_a_hook_carry_no_tag(recorded):
@@ -110,4 +110,4 @@ def test_a_span_ends_when_its_hook_is_interrupted(recorded):
     with pytest.raises(KeyboardInterrupt):
         expects(observe("n", lambda: 0), on_report=hook)(lambda: None)()
 
-    assert recorded.span.attributes["delta.action.outcome"] == "observed"
+    assert recorded.span.attributes["deltaspan.action.outcome"] == "observed"

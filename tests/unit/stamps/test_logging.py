@@ -58,7 +58,7 @@ def test_outside_any_action_a_record_carries_none(handler):
 
 
 def test_outside_any_action_a_record_carries_the_tag_that_came_in(handler):
-    with adopt({"baggage": f"delta.causal_tag.id={TAG}"}):
+    with adopt({"baggage": f"deltaspan.causal_tag.id={TAG}"}):
         logging.getLogger("shop").warning("opened")
 
     assert handler.stamps == [(TAG, TAG)]

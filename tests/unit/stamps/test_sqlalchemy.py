@@ -88,7 +88,7 @@ def test_outside_any_action_the_stamp_is_null(session):
 
 
 def test_outside_any_action_the_stamp_is_the_tag_that_came_in(session):
-    with adopt({"baggage": f"delta.causal_tag.id={TAG}"}):
+    with adopt({"baggage": f"deltaspan.causal_tag.id={TAG}"}):
         add(session)()
 
     assert tags(session) == [TAG]

@@ -132,7 +132,7 @@ def test_a_summary_is_kind_and_size(recorded, environ):
     with window("w", observe("a", lambda: {1, 2}), observe("b", lambda: 7), observe("c", lambda: "four")):
         pass
 
-    assert [event.attributes["delta.check.pre_state"] for event in recorded.events] == [
+    assert [event.attributes["deltaspan.check.pre_state"] for event in recorded.events] == [
         "set of 2",
         "int",
         "str of 4",
@@ -144,7 +144,7 @@ def test_with_none_a_state_is_said_to_be_not_captured(recorded, environ):
     with window("w", observe("cards", read)):
         pass
 
-    assert recorded.span.attributes["delta.pre_state.cards"] == "(not captured)"
+    assert recorded.span.attributes["deltaspan.pre_state.cards"] == "(not captured)"
 
 
 @pytest.mark.parametrize("capture", ["summary", "none"])
@@ -153,7 +153,10 @@ def test_verdict_and_demand_leave_with_any_capture(recorded, environ, capture):
     leak_by_fail()
 
     attributes = recorded.event.attributes
-    assert (attributes["delta.check.outcome"], attributes["delta.check.metric"]) == ("inconclusive", "cards")
+    assert (attributes["deltaspan.check.outcome"], attributes["deltaspan.check.metric"]) == (
+        "inconclusive",
+        "cards",
+    )
 
 
 def longest(recorded):
@@ -166,7 +169,7 @@ def test_a_state_is_bounded_by_1024_characters(recorded):
         pass
 
     assert longest(recorded) <= 1024
-    assert recorded.event.attributes["delta.check.pre_state"].endswith("more]")
+    assert recorded.event.attributes["deltaspan.check.pre_state"].endswith("more]")
 
 
 def test_the_bound_is_set_by_the_environment(recorded, environ):
@@ -174,7 +177,7 @@ def test_the_bound_is_set_by_the_environment(recorded, environ):
     with window("w", observe("rows", lambda: list(range(100_000)))):
         pass
 
-    assert len(recorded.event.attributes["delta.check.pre_state"]) <= 40
+    assert len(recorded.event.attributes["deltaspan.check.pre_state"]) <= 40
 
 
 def test_the_deltas_are_bounded_too(recorded):

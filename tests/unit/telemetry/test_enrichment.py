@@ -56,15 +56,15 @@ def test_the_frameworks_span_gets_identity_and_verdict(recorded):
     attributes = recorded.span.attributes
 
     assert {name: attributes[name] for name in attributes if not name.startswith(("gen_ai", "delta.p"))} == {
-        "delta.action.name": "create_flow",
-        "delta.causal_tag.id": reports[0].causal_tag,
-        "delta.causal_tag.root_id": reports[0].causal_tag,
-        "delta.action.outcome": "pass",
-        "delta.checks.total": 1,
-        "delta.verification.duration": reports[0].verification_seconds,
-        "delta.checks.failed": (),
-        "delta.expected_delta.flows": 1,
-        "delta.actual_delta.flows": 1,
+        "deltaspan.action.name": "create_flow",
+        "deltaspan.causal_tag.id": reports[0].causal_tag,
+        "deltaspan.causal_tag.root_id": reports[0].causal_tag,
+        "deltaspan.action.outcome": "pass",
+        "deltaspan.checks.total": 1,
+        "deltaspan.verification.duration": reports[0].verification_seconds,
+        "deltaspan.checks.failed": (),
+        "deltaspan.expected_delta.flows": 1,
+        "deltaspan.actual_delta.flows": 1,
     }
 
 
@@ -79,7 +79,7 @@ def test_the_frameworks_span_gets_the_event(recorded):
     with framework_span(recorded):
         create_flow()
 
-    assert recorded.event.name == "delta.check"
+    assert recorded.event.name == "deltaspan.check"
 
 
 def test_the_frameworks_span_is_not_ended_by_us(recorded):
@@ -97,7 +97,7 @@ def test_the_error_and_the_status_of_the_frameworks_span_are_its_own(recorded, a
 
     assert recorded.span.status.status_code is StatusCode.OK
     assert "error.type" not in recorded.span.attributes
-    assert [event.name for event in recorded.events] == ["delta.check"]
+    assert [event.name for event in recorded.events] == ["deltaspan.check"]
     assert recorded.logs == []
 
 
@@ -112,7 +112,7 @@ def test_a_server_span_of_the_framework_stays_without_an_error(recorded):
 
     assert recorded.span.status.status_code is StatusCode.UNSET
     assert {name for name in recorded.span.attributes if not name.startswith("delta.")} == set(attributes)
-    assert recorded.span.attributes["delta.action.outcome"] == "fail"
+    assert recorded.span.attributes["deltaspan.action.outcome"] == "fail"
 
 
 def test_a_second_call_within_the_frameworks_span_gets_a_span_of_its_own(recorded):
@@ -128,7 +128,7 @@ def test_the_second_call_does_not_touch_the_frameworks_span(recorded):
         create_flow()
         create_flow()
 
-    assert recorded.spans[1].attributes["delta.causal_tag.id"] == reports[0].causal_tag
+    assert recorded.spans[1].attributes["deltaspan.causal_tag.id"] == reports[0].causal_tag
     assert len(recorded.spans[1].events) == 1
 
 
@@ -190,7 +190,7 @@ def test_a_framework_span_that_a_baggage_processor_stamped_is_enriched(record):
         create_flow()
 
     assert [span.name for span in recorded.spans] == ["execute_tool create_flow", "verify agent_run"]
-    assert recorded.spans[0].attributes["delta.causal_tag.id"] == reports[0].causal_tag
+    assert recorded.spans[0].attributes["deltaspan.causal_tag.id"] == reports[0].causal_tag
 
 
 @pytest.mark.parametrize("attributes", [{}, {"gcp.vertex.agent.event_id": "1"}], ids=["bare", "with others"])
@@ -201,7 +201,7 @@ def test_a_framework_span_that_only_its_own_name_tells_is_enriched_once(recorded
         span.set_attribute("gen_ai.tool.name", "create_flow")
 
     assert scopes(recorded) == ["deltaspan", "a framework"]
-    assert recorded.spans[1].attributes["delta.action.outcome"] == "pass"
+    assert recorded.spans[1].attributes["deltaspan.action.outcome"] == "pass"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_one_call_is_one_tool_span_in_every_dialect(recorded, name, attributes):
         lie()
 
     assert scopes(recorded) == ["a framework"]
-    assert recorded.span.attributes["delta.action.outcome"] == "fail"
+    assert recorded.span.attributes["deltaspan.action.outcome"] == "fail"
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_a_wrapped_span_is_enriched_once(recorded):
         create_flow()
 
     assert scopes(recorded) == ["deltaspan", "a framework"]
-    assert recorded.spans[1].attributes["delta.action.outcome"] == "pass"
+    assert recorded.spans[1].attributes["deltaspan.action.outcome"] == "pass"
 
 
 def test_the_tool_of_an_agent_that_is_a_tool_is_enriched(recorded):

@@ -1,4 +1,4 @@
-"""The `delta.check` event of each check, on the span or as a log."""
+"""The `deltaspan.check` event of each check, on the span or as a log."""
 
 from time import time_ns
 
@@ -47,16 +47,16 @@ class Ended(SpanProcessor):
 
 
 def without_cost(attributes):
-    return {name: value for name, value in attributes.items() if name != "delta.check.probe_ms"}
+    return {name: value for name, value in attributes.items() if name != "deltaspan.check.probe_ms"}
 
 
 def test_each_check_is_one_event_and_what_failed_is_last(recorded):
     several()
 
-    assert [(event.name, event.attributes["delta.check.metric"]) for event in recorded.events] == [
-        ("delta.check", "depth"),
-        ("delta.check", "users"),
-        ("delta.check", "rows"),
+    assert [(event.name, event.attributes["deltaspan.check.metric"]) for event in recorded.events] == [
+        ("deltaspan.check", "depth"),
+        ("deltaspan.check", "users"),
+        ("deltaspan.check", "rows"),
     ]
 
 
@@ -64,17 +64,17 @@ def test_a_passing_check_says_everything(recorded):
     create_flow()
 
     assert without_cost(recorded.event.attributes) == {
-        "delta.check.name": "active_flows_delta",
-        "delta.check.metric": "active_flows",
-        "delta.check.outcome": "pass",
-        "delta.check.passed": True,
-        "delta.check.pre_state": 3,
-        "delta.check.post_state": 4,
-        "delta.check.expected_delta": 1,
-        "delta.check.actual_delta": 1,
-        "delta.check.attribution": "window",
-        "delta.check.origin": "this_action",
-        "delta.check.explanation": "active_flows changed by 1, as expected (3 → 4)",
+        "deltaspan.check.name": "active_flows_delta",
+        "deltaspan.check.metric": "active_flows",
+        "deltaspan.check.outcome": "pass",
+        "deltaspan.check.passed": True,
+        "deltaspan.check.pre_state": 3,
+        "deltaspan.check.post_state": 4,
+        "deltaspan.check.expected_delta": 1,
+        "deltaspan.check.actual_delta": 1,
+        "deltaspan.check.attribution": "window",
+        "deltaspan.check.origin": "this_action",
+        "deltaspan.check.explanation": "active_flows changed by 1, as expected (3 → 4)",
     }
 
 
@@ -82,16 +82,16 @@ def test_a_failing_check_says_everything(recorded):
     lie()
 
     assert without_cost(recorded.event.attributes) == {
-        "delta.check.name": "active_flows_delta",
-        "delta.check.metric": "active_flows",
-        "delta.check.outcome": "fail",
-        "delta.check.passed": False,
-        "delta.check.pre_state": 3,
-        "delta.check.post_state": 3,
-        "delta.check.expected_delta": 1,
-        "delta.check.actual_delta": 0,
-        "delta.check.attribution": "window",
-        "delta.check.explanation": "expected active_flows to change by 1, but it changed by 0 (3 → 3)",
+        "deltaspan.check.name": "active_flows_delta",
+        "deltaspan.check.metric": "active_flows",
+        "deltaspan.check.outcome": "fail",
+        "deltaspan.check.passed": False,
+        "deltaspan.check.pre_state": 3,
+        "deltaspan.check.post_state": 3,
+        "deltaspan.check.expected_delta": 1,
+        "deltaspan.check.actual_delta": 0,
+        "deltaspan.check.attribution": "window",
+        "deltaspan.check.explanation": "expected active_flows to change by 1, but it changed by 0 (3 → 3)",
     }
 
 
@@ -99,14 +99,14 @@ def test_a_check_whose_probe_failed_has_reason_and_exception_and_no_states(recor
     unverifiable()
 
     assert without_cost(recorded.event.attributes) == {
-        "delta.check.name": "active_flows_delta",
-        "delta.check.metric": "active_flows",
-        "delta.check.outcome": "inconclusive",
-        "delta.check.passed": False,
-        "delta.check.reason": "baseline_failed",
-        "delta.check.expected_delta": 1,
-        "delta.check.attribution": "window",
-        "delta.check.explanation": (
+        "deltaspan.check.name": "active_flows_delta",
+        "deltaspan.check.metric": "active_flows",
+        "deltaspan.check.outcome": "inconclusive",
+        "deltaspan.check.passed": False,
+        "deltaspan.check.reason": "baseline_failed",
+        "deltaspan.check.expected_delta": 1,
+        "deltaspan.check.attribution": "window",
+        "deltaspan.check.explanation": (
             "active_flows: before the action the probe raised LookupError: no such table"
         ),
         "error.type": "LookupError",
@@ -144,8 +144,11 @@ def test_a_probe_that_failed_after_the_action_leaves_its_baseline(recorded):
         pass
     attributes = recorded.event.attributes
 
-    assert (attributes["delta.check.reason"], attributes["delta.check.pre_state"]) == ("probe_failed", 3)
-    assert "delta.check.post_state" not in attributes
+    assert (attributes["deltaspan.check.reason"], attributes["deltaspan.check.pre_state"]) == (
+        "probe_failed",
+        3,
+    )
+    assert "deltaspan.check.post_state" not in attributes
 
 
 def test_an_observed_check_is_not_passed(recorded):
@@ -153,12 +156,15 @@ def test_an_observed_check_is_not_passed(recorded):
         flows.append("new")
     attributes = recorded.event.attributes
 
-    assert (attributes["delta.check.outcome"], attributes["delta.check.passed"]) == ("observed", False)
+    assert (attributes["deltaspan.check.outcome"], attributes["deltaspan.check.passed"]) == (
+        "observed",
+        False,
+    )
 
 
 def test_the_cost_of_a_probe_is_a_float_of_milliseconds(recorded):
     create_flow()
-    cost = recorded.event.attributes["delta.check.probe_ms"]
+    cost = recorded.event.attributes["deltaspan.check.probe_ms"]
 
     assert type(cost) is float
     assert 0 < cost < 60_000
@@ -168,7 +174,7 @@ def test_attribution_is_that_of_the_report(recorded):
     with window("w", change("rows", lambda tenant: count()).by(1), args={"tenant": "acme"}):
         flows.append("new")
 
-    assert recorded.event.attributes["delta.check.attribution"] == "scoped"
+    assert recorded.event.attributes["deltaspan.check.attribution"] == "scoped"
 
 
 def test_states_keep_their_types(recorded):
@@ -177,7 +183,7 @@ def test_states_keep_their_types(recorded):
         pass
 
     assert {
-        event.attributes["delta.check.metric"]: event.attributes["delta.check.pre_state"]
+        event.attributes["deltaspan.check.metric"]: event.attributes["deltaspan.check.pre_state"]
         for event in recorded.events
     } == {
         "i": 1,
@@ -200,7 +206,7 @@ def test_as_log_the_event_is_no_span_event(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="log")
     create_flow()
 
-    assert (recorded.events, [record.event_name for record in recorded.logs]) == ([], ["delta.check"])
+    assert (recorded.events, [record.event_name for record in recorded.logs]) == ([], ["deltaspan.check"])
 
 
 def test_as_both_the_event_leaves_twice(recorded, environ):
@@ -216,9 +222,9 @@ def test_a_log_event_has_the_attributes_of_the_span_event_and_names_action_and_t
 
     assert dict(recorded.log.attributes) == {
         **recorded.event.attributes,
-        "delta.action.name": "lie",
-        "delta.causal_tag.id": reports[0].causal_tag,
-        "delta.causal_tag.root_id": reports[0].causal_tag,
+        "deltaspan.action.name": "lie",
+        "deltaspan.causal_tag.id": reports[0].causal_tag,
+        "deltaspan.causal_tag.root_id": reports[0].causal_tag,
     }
 
 
@@ -262,7 +268,7 @@ def test_a_log_event_has_states_as_maps_and_arrays(recorded, environ):
     with window("w", observe("document", lambda: document)):
         pass
 
-    assert recorded.log.attributes["delta.check.pre_state"] == {
+    assert recorded.log.attributes["deltaspan.check.pre_state"] == {
         "names": ("a", "b"),
         "owner": {"address": {"city": '{"code":1}'}},
         "none": None,
@@ -299,7 +305,10 @@ def test_a_logger_that_filters_by_severity_is_asked_with_it(record, environ):
     create_flow()
     lie()
 
-    assert processor.asked == [(SeverityNumber.DEBUG, "delta.check"), (SeverityNumber.ERROR, "delta.check")]
+    assert processor.asked == [
+        (SeverityNumber.DEBUG, "deltaspan.check"),
+        (SeverityNumber.ERROR, "deltaspan.check"),
+    ]
 
 
 def test_as_log_without_a_logger_nothing_breaks(record, environ):
@@ -317,7 +326,7 @@ def test_a_verdict_against_an_unsampled_action_leaves_as_log(record, action, out
     action()
 
     assert recorded.spans == []
-    assert recorded.log.attributes["delta.check.outcome"] == outcome
+    assert recorded.log.attributes["deltaspan.check.outcome"] == outcome
 
 
 def test_a_verdict_against_an_action_without_a_tracer_leaves_as_log(record):
@@ -327,7 +336,7 @@ def test_a_verdict_against_an_action_without_a_tracer_leaves_as_log(record):
     with trace.use_span(sampled_caller):
         lie()
 
-    assert (recorded.log.attributes["delta.check.outcome"], recorded.log.trace_id) == ("fail", 1)
+    assert (recorded.log.attributes["deltaspan.check.outcome"], recorded.log.trace_id) == ("fail", 1)
 
 
 def test_a_span_that_records_without_being_sampled_has_the_verdict_for_its_processors(record):
@@ -335,7 +344,7 @@ def test_a_span_that_records_without_being_sampled_has_the_verdict_for_its_proce
     record(StaticSampler(Decision.RECORD_ONLY), [ended])
     lie()
 
-    assert ended.spans[0].attributes["delta.action.outcome"] == "fail"
+    assert ended.spans[0].attributes["deltaspan.action.outcome"] == "fail"
 
 
 def test_a_log_event_of_an_unsampled_span_has_its_trace(record):
@@ -356,7 +365,7 @@ def test_of_an_unsampled_action_only_the_checks_against_it_leave(record):
     recorded = record(ALWAYS_OFF)
     several()
 
-    assert recorded.log.attributes["delta.check.metric"] == "rows"
+    assert recorded.log.attributes["deltaspan.check.metric"] == "rows"
 
 
 def test_as_log_every_check_of_an_unsampled_action_leaves(record, environ):

@@ -258,7 +258,7 @@ def test_a_broken_event_does_not_lose_the_verdict_on_the_span(record, monkeypatc
     recorded.tracer = Mock(start_span=lambda *a, **k: ended.append(start(*a, **k)) or ended[-1])
     lie()
 
-    assert ended[0].attributes.get("delta.action.outcome") == "fail"
+    assert ended[0].attributes.get("deltaspan.action.outcome") == "fail"
     assert ended[0].status.status_code is StatusCode.ERROR
 
 
@@ -268,7 +268,7 @@ def test_a_broken_log_event_does_not_lose_the_verdict_on_the_span(record, monkey
     recorded.instruments.logger = Mock(enabled=lambda **_: True, emit=fault)
     lie()
 
-    assert recorded.span.attributes.get("delta.action.outcome") == "fail"
+    assert recorded.span.attributes.get("deltaspan.action.outcome") == "fail"
 
 
 @pytest.mark.parametrize("name", ["checks", "execute_tool_duration", "verification_duration"])
@@ -278,7 +278,7 @@ def test_a_broken_instrument_does_not_lose_the_span(record, monkeypatch, name):
     monkeypatch.setattr(instrument, "add" if name == "checks" else "record", fault)
     lie()
 
-    assert recorded.span.attributes["delta.action.outcome"] == "fail"
+    assert recorded.span.attributes["deltaspan.action.outcome"] == "fail"
 
 
 def test_without_any_sdk_an_action_runs(record):

@@ -30,19 +30,19 @@ def creating(*, lying=False):
     return create_flow
 
 
-def series(recorded, name="delta.checks"):
+def series(recorded, name="deltaspan.checks"):
     return {frozenset(point.attributes.items()): point for point in recorded.points(name)}
 
 
-MADE = {"delta.check.origin": "this_action"}
+MADE = {"deltaspan.check.origin": "this_action"}
 """Of a check that saw a change which is credited to the action."""
 
 
 def of(outcome, metric="active_flows", action="create_flow", **more):
     attributes = {
-        "delta.action.name": action,
-        "delta.check.metric": metric,
-        "delta.check.outcome": outcome,
+        "deltaspan.action.name": action,
+        "deltaspan.check.metric": metric,
+        "deltaspan.check.outcome": outcome,
         **more,
     }
     return frozenset(attributes.items())
@@ -56,9 +56,9 @@ def test_a_run_records_these_metrics_and_units(recorded):
     creating()()
 
     assert {name: metric.unit for name, metric in recorded.metrics().items()} == {
-        "delta.checks": "{check}",
+        "deltaspan.checks": "{check}",
         "gen_ai.execute_tool.duration": "s",
-        "delta.verification.duration": "s",
+        "deltaspan.verification.duration": "s",
     }
 
 
@@ -114,7 +114,7 @@ def test_an_inconclusive_check_counts_with_its_reason(recorded):
         return None
 
     create_flow()
-    reason = {"delta.check.reason": "baseline_failed"}
+    reason = {"deltaspan.check.reason": "baseline_failed"}
     zeros = {of("pass", **MADE): 0, of("fail"): 0, of("fail", **MADE): 0}
     assert values(recorded) == {**zeros, of("inconclusive", **reason): 1}
 
@@ -130,7 +130,9 @@ def test_an_observed_check_has_no_zeros(recorded):
     expects(observe("depth", count))(creating())()
 
     assert [
-        dict(key)["delta.check.outcome"] for key in values(recorded) if ("delta.check.metric", "depth") in key
+        dict(key)["deltaspan.check.outcome"]
+        for key in values(recorded)
+        if ("deltaspan.check.metric", "depth") in key
     ] == ["observed"]
 
 
@@ -155,7 +157,9 @@ def test_names_that_keep_changing_leave_room_for_a_failure(recorded, caplog, nam
         import_rows(*name_of(i))
     creating(lying=True)()
 
-    names = {dict(key)["delta.action.name"] + dict(key)["delta.check.metric"] for key in values(recorded)}
+    names = {
+        dict(key)["deltaspan.action.name"] + dict(key)["deltaspan.check.metric"] for key in values(recorded)
+    }
     assert len(names) == 100 + len({"_OTHER_OTHER", "create_flowactive_flows"})
     assert values(recorded)[of("pass", "_OTHER", "_OTHER", **MADE)] == 1000
     assert values(recorded)[of("fail")] == 1
@@ -166,14 +170,14 @@ def test_a_name_beyond_the_limit_is_other_in_durations_and_the_span_name(recorde
     reports = [import_rows(i) for i in range(101)]
     *_, last = recorded.spans
     durations = {
-        name: {point.attributes["delta.action.name"] for point in recorded.points(name)}
-        for name in ("delta.action.duration", "delta.verification.duration")
+        name: {point.attributes["deltaspan.action.name"] for point in recorded.points(name)}
+        for name in ("deltaspan.action.duration", "deltaspan.verification.duration")
     }
 
     assert [(len(names), "_OTHER" in names, "import-100" in names) for names in durations.values()] == [
         (101, True, False)
     ] * 2
-    assert (last.name, last.attributes["delta.action.name"]) == ("verify _OTHER", "import-100")
+    assert (last.name, last.attributes["deltaspan.action.name"]) == ("verify _OTHER", "import-100")
     assert reports[-1].action == "import-100"
 
 
@@ -243,16 +247,16 @@ def test_the_duration_of_a_tool_that_raised_has_the_class_of_the_exception(recor
 def test_the_duration_of_a_window_has_action_and_outcome(recorded):
     with window("w", change("active_flows", count).by(1)):
         flows.append("new")
-    (point,) = recorded.points("delta.action.duration")
+    (point,) = recorded.points("deltaspan.action.duration")
 
-    assert dict(point.attributes) == {"delta.action.name": "w", "delta.action.outcome": "pass"}
+    assert dict(point.attributes) == {"deltaspan.action.name": "w", "deltaspan.action.outcome": "pass"}
     assert recorded.points("gen_ai.execute_tool.duration") == []
 
 
 def test_the_duration_of_a_window_has_the_error_of_its_span(recorded):
     with pytest.raises(ValueError, match="no"), window("w", observe("active_flows", count)):
         raise ValueError("no")
-    (point,) = recorded.points("delta.action.duration")
+    (point,) = recorded.points("deltaspan.action.duration")
 
     assert point.attributes["error.type"] == "ValueError"
 
@@ -260,9 +264,12 @@ def test_the_duration_of_a_window_has_the_error_of_its_span(recorded):
 def test_on_request_the_duration_of_a_tool_has_action_and_outcome_too(recorded, environ):
     environ(DELTASPAN_ACTION_DURATION="all")
     creating()()
-    (point,) = recorded.points("delta.action.duration")
+    (point,) = recorded.points("deltaspan.action.duration")
 
-    assert dict(point.attributes) == {"delta.action.name": "create_flow", "delta.action.outcome": "pass"}
+    assert dict(point.attributes) == {
+        "deltaspan.action.name": "create_flow",
+        "deltaspan.action.outcome": "pass",
+    }
     assert len(recorded.points("gen_ai.execute_tool.duration")) == 1
 
 
@@ -271,22 +278,22 @@ def test_a_framework_records_the_duration_of_its_own_span(recorded):
     with recorded.tracer.start_as_current_span("execute_tool create_flow", attributes=attributes):
         creating()()
 
-    assert {*recorded.metrics()} == {"delta.checks", "delta.verification.duration"}
+    assert {*recorded.metrics()} == {"deltaspan.checks", "deltaspan.verification.duration"}
 
 
 def test_the_duration_of_verification_has_the_action_alone(recorded):
     creating()()
-    (point,) = recorded.points("delta.verification.duration")
+    (point,) = recorded.points("deltaspan.verification.duration")
 
-    assert (dict(point.attributes), point.count) == ({"delta.action.name": "create_flow"}, 1)
+    assert (dict(point.attributes), point.count) == ({"deltaspan.action.name": "create_flow"}, 1)
 
 
 @pytest.mark.parametrize(
     ("name", "bounds"),
     [
         ("gen_ai.execute_tool.duration", BOUNDS_OF_ACTIONS),
-        ("delta.action.duration", BOUNDS_OF_ACTIONS),
-        ("delta.verification.duration", BOUNDS_OF_VERIFICATION),
+        ("deltaspan.action.duration", BOUNDS_OF_ACTIONS),
+        ("deltaspan.verification.duration", BOUNDS_OF_VERIFICATION),
     ],
 )
 def test_durations_have_bounds_that_resolve_what_they_measure(recorded, environ, name, bounds):
@@ -311,14 +318,14 @@ def test_a_meter_that_takes_no_bounds_still_records(recorded, monkeypatch):
 def test_durations_are_those_of_the_report(recorded):
     reports = reports_of(creating())
     (action,) = recorded.points("gen_ai.execute_tool.duration")
-    (checking,) = recorded.points("delta.verification.duration")
+    (checking,) = recorded.points("deltaspan.verification.duration")
 
     assert (action.sum, checking.sum) == (reports[0].action_seconds, reports[0].verification_seconds)
 
 
 @pytest.mark.parametrize("is_lying", [False, True])
 @pytest.mark.parametrize(
-    "name", ["gen_ai.execute_tool.duration", "delta.verification.duration", "delta.checks"]
+    "name", ["gen_ai.execute_tool.duration", "deltaspan.verification.duration", "deltaspan.checks"]
 )
 def test_exemplars_lead_to_the_span_of_the_run(recorded, name, is_lying):
     creating(lying=is_lying)()
@@ -334,7 +341,7 @@ def test_exemplars_lead_to_a_frameworks_span_that_was_enriched(recorded):
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "create_flow"}
     with recorded.tracer.start_as_current_span("execute_tool create_flow", attributes=attributes) as span:
         creating()()
-    (point,) = recorded.points("delta.verification.duration")
+    (point,) = recorded.points("deltaspan.verification.duration")
 
     assert [exemplar.span_id for exemplar in point.exemplars] == [span.get_span_context().span_id]
 
@@ -351,7 +358,7 @@ def test_an_unsampled_run_has_no_exemplars(record):
     recorded = record(ALWAYS_OFF)
     creating()()
 
-    assert [list(point.exemplars) for point in recorded.points("delta.verification.duration")] == [[]]
+    assert [list(point.exemplars) for point in recorded.points("deltaspan.verification.duration")] == [[]]
 
 
 def test_a_run_that_raised_is_recorded(recorded):
@@ -361,7 +368,7 @@ def test_a_run_that_raised_is_recorded(recorded):
 
     with pytest.raises(KeyboardInterrupt):
         create_flow()
-    assert values(recorded)[of("inconclusive", **{"delta.check.reason": "action_failed"})] == 1
+    assert values(recorded)[of("inconclusive", **{"deltaspan.check.reason": "action_failed"})] == 1
 
 
 def test_no_tag_state_or_argument_is_ever_an_attribute(recorded, environ):
@@ -375,15 +382,15 @@ def test_no_tag_state_or_argument_is_ever_an_attribute(recorded, environ):
     }
 
     assert names == {
-        "delta.checks": {
-            "delta.action.name",
-            "delta.check.metric",
-            "delta.check.outcome",
-            "delta.check.origin",
+        "deltaspan.checks": {
+            "deltaspan.action.name",
+            "deltaspan.check.metric",
+            "deltaspan.check.outcome",
+            "deltaspan.check.origin",
         },
         "gen_ai.execute_tool.duration": {"gen_ai.tool.name", "gen_ai.tool.type"},
-        "delta.action.duration": {"delta.action.name", "delta.action.outcome"},
-        "delta.verification.duration": {"delta.action.name"},
+        "deltaspan.action.duration": {"deltaspan.action.name", "deltaspan.action.outcome"},
+        "deltaspan.verification.duration": {"deltaspan.action.name"},
     }
 
 

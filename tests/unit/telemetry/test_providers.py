@@ -24,9 +24,9 @@ def use(recorded):
 
 def counts(recorded):
     return {
-        point.attributes["delta.check.outcome"]: point.value
-        for point in recorded.points("delta.checks")
-        if "delta.check.origin" not in point.attributes
+        point.attributes["deltaspan.check.outcome"]: point.value
+        for point in recorded.points("deltaspan.checks")
+        if "deltaspan.check.origin" not in point.attributes
     }
 
 
@@ -54,7 +54,7 @@ def test_after_many_runs_zeros_are_in_the_new_provider_at_once(old_and_new):
     use(new)
     lie()
 
-    assert {point.value for point in new.points("delta.checks")} == {0, 1}
+    assert {point.value for point in new.points("deltaspan.checks")} == {0, 1}
 
 
 def test_a_run_ends_with_the_providers_that_it_began_with(old_and_new):

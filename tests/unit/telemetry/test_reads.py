@@ -15,7 +15,7 @@ from deltaspan import change, current_causal_tag, expects, observe, probe, windo
 from deltaspan._engine import _deferred
 from deltaspan.tree import Span, causal_tree
 
-TAG = "delta.causal_tag.id"
+TAG = "deltaspan.causal_tag.id"
 
 
 class Client:
@@ -249,7 +249,7 @@ def test_with_probe_spans_each_read_is_a_span_below_the_action(recorded, client,
         ("read n", "execute_tool <lambda>"),
         ("read n", "execute_tool <lambda>"),
     ]
-    assert dict(read.attributes) == {"delta.check.metric": "n"}
+    assert dict(read.attributes) == {"deltaspan.check.metric": "n"}
     assert not any("baggage" in headers for headers in client.sent)
 
 

@@ -57,9 +57,9 @@ def identity(tag, name="create_flow"):
         "gen_ai.tool.name": name,
         "gen_ai.tool.type": "function",
         "code.function.name": f"{__name__}.{name}",
-        "delta.action.name": name,
-        "delta.causal_tag.id": tag,
-        "delta.causal_tag.root_id": tag,
+        "deltaspan.action.name": name,
+        "deltaspan.causal_tag.id": tag,
+        "deltaspan.causal_tag.root_id": tag,
     }
 
 
@@ -110,7 +110,7 @@ def test_a_nested_span_names_parent_and_root(recorded):
     inner, outer = reports
     attributes = recorded.spans[0].attributes
 
-    assert [attributes[f"delta.causal_tag.{name}"] for name in ("id", "parent_id", "root_id")] == [
+    assert [attributes[f"deltaspan.causal_tag.{name}"] for name in ("id", "parent_id", "root_id")] == [
         inner.causal_tag,
         outer.causal_tag,
         outer.causal_tag,
@@ -120,7 +120,7 @@ def test_a_nested_span_names_parent_and_root(recorded):
 def test_an_outermost_span_names_no_parent(recorded):
     create_flow()
 
-    assert "delta.causal_tag.parent_id" not in recorded.span.attributes
+    assert "deltaspan.causal_tag.parent_id" not in recorded.span.attributes
 
 
 def test_a_baggage_processor_stamps_our_span_with_our_own_tag(record):
@@ -128,7 +128,7 @@ def test_a_baggage_processor_stamps_our_span_with_our_own_tag(record):
     with collect_reports() as reports, window("import", observe("flows", count)):
         create_flow()
 
-    assert [span.attributes["delta.causal_tag.id"] for span in recorded.spans] == [
+    assert [span.attributes["deltaspan.causal_tag.id"] for span in recorded.spans] == [
         report.causal_tag for report in reports
     ]
 
@@ -142,7 +142,10 @@ def test_a_baggage_processor_stamps_the_spans_inside(record):
             return current_causal_tag()
 
     tag = action()
-    assert recorded.spans[0].attributes == {"delta.causal_tag.id": tag, "delta.causal_tag.root_id": tag}
+    assert recorded.spans[0].attributes == {
+        "deltaspan.causal_tag.id": tag,
+        "deltaspan.causal_tag.root_id": tag,
+    }
 
 
 def test_the_action_runs_inside_the_span(recorded):
@@ -165,14 +168,14 @@ def test_a_passing_run_ends_with_the_whole_verdict(recorded):
 
     assert dict(recorded.span.attributes) == {
         **identity(report.causal_tag),
-        "delta.verification.duration": report.verification_seconds,
-        "delta.action.outcome": "pass",
-        "delta.checks.total": 1,
-        "delta.checks.failed": (),
-        "delta.pre_state.active_flows": 3,
-        "delta.post_state.active_flows": 4,
-        "delta.expected_delta.active_flows": 1,
-        "delta.actual_delta.active_flows": 1,
+        "deltaspan.verification.duration": report.verification_seconds,
+        "deltaspan.action.outcome": "pass",
+        "deltaspan.checks.total": 1,
+        "deltaspan.checks.failed": (),
+        "deltaspan.pre_state.active_flows": 3,
+        "deltaspan.post_state.active_flows": 4,
+        "deltaspan.expected_delta.active_flows": 1,
+        "deltaspan.actual_delta.active_flows": 1,
     }
 
 
@@ -205,7 +208,7 @@ def test_expected_deltas_without_a_value_are_words(recorded):
     action()
     attributes = recorded.span.attributes
 
-    assert [attributes.get(f"delta.expected_delta.{metric}") for metric in "abc"] == [
+    assert [attributes.get(f"deltaspan.expected_delta.{metric}") for metric in "abc"] == [
         "at least 1",
         "no change",
         "some change",
@@ -220,7 +223,7 @@ def test_failed_checks_are_listed_in_the_order_declared(recorded):
     action()
     attributes = recorded.span.attributes
 
-    assert (attributes["delta.checks.total"], attributes["delta.checks.failed"]) == (3, ("z", "a"))
+    assert (attributes["deltaspan.checks.total"], attributes["deltaspan.checks.failed"]) == (3, ("z", "a"))
 
 
 def test_the_outcome_is_the_worst_of_the_checks(recorded):
@@ -229,7 +232,7 @@ def test_the_outcome_is_the_worst_of_the_checks(recorded):
         return None
 
     action()
-    assert recorded.span.attributes["delta.action.outcome"] == "inconclusive"
+    assert recorded.span.attributes["deltaspan.action.outcome"] == "inconclusive"
 
 
 def many(number):
@@ -243,7 +246,7 @@ def many(number):
 def test_sixteen_checks_have_their_details_on_the_span(recorded):
     many(16)()
 
-    assert recorded.span.attributes["delta.pre_state.metric_15"] == 3
+    assert recorded.span.attributes["deltaspan.pre_state.metric_15"] == 3
 
 
 def test_beyond_sixteen_checks_no_details_are_on_the_span(recorded):
@@ -255,14 +258,14 @@ def test_beyond_sixteen_checks_no_details_are_on_the_span(recorded):
 def test_beyond_sixteen_checks_the_details_stay_in_the_events(recorded):
     many(17)()
 
-    assert [event.attributes["delta.check.pre_state"] for event in recorded.events] == [3] * 17
+    assert [event.attributes["deltaspan.check.pre_state"] for event in recorded.events] == [3] * 17
 
 
 def test_beyond_sixteen_checks_identity_and_outcome_stay_on_the_span(recorded):
     many(100)()
     attributes = recorded.span.attributes
 
-    assert (attributes["delta.action.name"], attributes["delta.action.outcome"]) == ("action", "pass")
+    assert (attributes["deltaspan.action.name"], attributes["deltaspan.action.outcome"]) == ("action", "pass")
     assert recorded.span.dropped_attributes == 0
 
 
@@ -284,7 +287,7 @@ def test_a_window_is_named_as_an_action(recorded):
     with window("nightly_import", observe("active_flows", count)):
         pass
 
-    assert recorded.span.attributes["delta.action.name"] == "nightly_import"
+    assert recorded.span.attributes["deltaspan.action.name"] == "nightly_import"
 
 
 def test_a_tool_is_described_by_the_first_line_of_its_documentation(recorded):

@@ -211,7 +211,7 @@ def test_the_span_has_ended_when_an_interrupted_probe_reaches_the_caller(recorde
         action()
     except KeyboardInterrupt:
         # Here the traceback still holds every frame alive: the span was not ended by a garbage collector.
-        outcomes = [span.attributes["delta.action.outcome"] for span in recorded.spans]
+        outcomes = [span.attributes["deltaspan.action.outcome"] for span in recorded.spans]
     assert outcomes == ["inconclusive"]
 
 
@@ -241,7 +241,7 @@ async def test_the_span_ends_when_an_async_probe_is_cancelled(recorded):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert recorded.span.attributes["delta.action.outcome"] == "inconclusive"
+    assert recorded.span.attributes["deltaspan.action.outcome"] == "inconclusive"
 
 
 async def test_the_span_of_an_async_action_covers_its_waiting(recorded):
@@ -260,7 +260,7 @@ def test_the_span_ends_when_raise_is_the_policy(recorded):
 
     with pytest.raises(Exception, match="changed by 0"):
         action()
-    assert recorded.span.attributes["delta.action.outcome"] == "fail"
+    assert recorded.span.attributes["deltaspan.action.outcome"] == "fail"
 
 
 def test_a_window_opened_by_hand_ends_its_span_at_verify(recorded):
@@ -278,7 +278,7 @@ def test_a_window_that_is_never_verified_ends_its_span_when_collected(recorded):
     del w
     _background.drain()
 
-    assert recorded.span.attributes["delta.action.outcome"] == "inconclusive"
+    assert recorded.span.attributes["deltaspan.action.outcome"] == "inconclusive"
 
 
 def slow_probe():
@@ -318,7 +318,7 @@ def test_the_span_lasts_as_long_as_the_action(recorded, call):
     seconds = (span.end_time - span.start_time) / 1e9
 
     assert seconds == pytest.approx(reports[0].action_seconds, abs=0.005)
-    assert recorded.spans[-1].attributes["delta.verification.duration"] == reports[0].verification_seconds
+    assert recorded.spans[-1].attributes["deltaspan.verification.duration"] == reports[0].verification_seconds
     assert reports[0].verification_seconds > 0.2
 
 
@@ -355,7 +355,7 @@ def test_a_cancellation_and_an_exit_without_error_are_not_errors(recorded, error
     attributes = recorded.span.attributes
 
     assert recorded.span.status.status_code is StatusCode.UNSET
-    assert (attributes["delta.action.ended"], "error.type" in attributes) == (ended, False)
+    assert (attributes["deltaspan.action.ended"], "error.type" in attributes) == (ended, False)
     assert recorded.logs == []
 
 
@@ -365,7 +365,7 @@ def test_what_is_an_error_is_not_said_to_have_ended(recorded, error):
 
     assert recorded.span.status.status_code is StatusCode.ERROR
     assert recorded.span.attributes["error.type"] == type(error).__name__
-    assert "delta.action.ended" not in recorded.span.attributes
+    assert "deltaspan.action.ended" not in recorded.span.attributes
 
 
 def test_an_error_of_a_library_about_cancelled_work_is_an_error(recorded):
@@ -406,7 +406,7 @@ def test_the_exception_of_a_block_is_a_log_event_of_ours(recorded):
     with pytest.raises(ValueError, match="no"), window("w", observe("n", lambda: 0)):
         raise ValueError("no")
 
-    assert recorded.log.event_name == "delta.action.exception"
+    assert recorded.log.event_name == "deltaspan.action.exception"
 
 
 def test_without_a_logger_the_exception_is_one_event_of_the_span(recorded, monkeypatch):
@@ -443,10 +443,10 @@ def test_identity_and_verdict_survive_a_limit_of_attributes(record):
     assert len(span.attributes) == 32
     assert {
         "gen_ai.tool.name",
-        "delta.action.name",
-        "delta.causal_tag.id",
-        "delta.causal_tag.root_id",
-        "delta.action.outcome",
+        "deltaspan.action.name",
+        "deltaspan.causal_tag.id",
+        "deltaspan.causal_tag.root_id",
+        "deltaspan.action.outcome",
         "error.type",
     } <= span.attributes.keys()
 
@@ -454,7 +454,7 @@ def test_identity_and_verdict_survive_a_limit_of_attributes(record):
 def test_a_failed_check_survives_a_limit_of_events(record):
     events = limited(record, max_events=2).events
 
-    assert [event.attributes["delta.check.outcome"] for event in events] == ["pass", "fail"]
+    assert [event.attributes["deltaspan.check.outcome"] for event in events] == ["pass", "fail"]
 
 
 def test_a_limit_that_cuts_causal_tags_is_logged_once(record, caplog):

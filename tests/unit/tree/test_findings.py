@@ -177,7 +177,7 @@ def test_a_run_that_causes_itself_is_a_cycle():
     "value", ["", "not-a-uuid", tag(0).upper() + "A", "00000000-0000-0000-0000-000000000000", 7, None, ["x"]]
 )
 def test_a_tag_that_is_no_uuid_is_invalid_and_its_action_not_in_the_tree(value):
-    tree = causal_tree([action(0, **{"delta.causal_tag.id": value})])
+    tree = causal_tree([action(0, **{"deltaspan.causal_tag.id": value})])
 
     assert (len(tree), [finding.kind for finding in tree.findings]) == (0, ["invalid_tag"])
 
@@ -187,7 +187,7 @@ def test_a_parent_that_is_no_uuid_is_invalid_and_no_parent():
 
     assert shape(tree) == [(0, 0)]
     assert tree.findings[0].explanation == (
-        "1 span carries a delta.causal_tag.parent_id that is not the canonical text of a UUID: "
+        "1 span carries a deltaspan.causal_tag.parent_id that is not the canonical text of a UUID: "
         "forged\\x1b[2J, on execute_tool action0"
     )
 

@@ -16,12 +16,12 @@ FEW = st.integers(0, 5)
 TAGS = st.sampled_from(["", "forged", None, *map(tag, range(5))])
 ATTRIBUTES = st.fixed_dictionaries(
     {
-        "delta.action.name": st.sampled_from(["", "load", "save", 7]),
-        "delta.action.outcome": st.sampled_from(["", "pass", "fail", None]),
-        "delta.causal_tag.id": TAGS,
-        "delta.causal_tag.parent_id": TAGS,
-        "delta.causal_tag.root_id": TAGS,
-        "delta.checks.failed": st.sampled_from(["", "[[", ["rows"], [7, "rows"]]),
+        "deltaspan.action.name": st.sampled_from(["", "load", "save", 7]),
+        "deltaspan.action.outcome": st.sampled_from(["", "pass", "fail", None]),
+        "deltaspan.causal_tag.id": TAGS,
+        "deltaspan.causal_tag.parent_id": TAGS,
+        "deltaspan.causal_tag.root_id": TAGS,
+        "deltaspan.checks.failed": st.sampled_from(["", "[[", ["rows"], [7, "rows"]]),
     }
 )
 
@@ -109,9 +109,9 @@ def test_neither_order_nor_repetition_changes_the_tree(spans, data):
 @given(st.lists(whatever(), max_size=8))
 def test_no_span_hides_a_failure_of_another(spans):
     runs = [span for span in spans if span.is_action]
-    verdicts = {span.tag for span in runs if span.attributes.get("delta.action.outcome")}
-    failed = {span.tag for span in runs if span.attributes.get("delta.action.outcome") == "fail"}
-    named = {span.tag for span in runs if "rows" in span.attributes.get("delta.checks.failed", ())}
+    verdicts = {span.tag for span in runs if span.attributes.get("deltaspan.action.outcome")}
+    failed = {span.tag for span in runs if span.attributes.get("deltaspan.action.outcome") == "fail"}
+    named = {span.tag for span in runs if "rows" in span.attributes.get("deltaspan.checks.failed", ())}
 
     assert {run.tag for run in causal_tree(spans) if run.outcome == "fail"} == failed | (named & verdicts)
 

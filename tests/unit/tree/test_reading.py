@@ -313,7 +313,7 @@ def test_a_run_is_searched_in_every_service_and_each_trace_read_once(serving):
         f"/api/v3/traces/{TRACE}",
     ]
     assert [json.loads(query["tags"]) for _, query in server.asked[1:3]] == [
-        {"delta.causal_tag.root_id": tag(0)}
+        {"deltaspan.causal_tag.root_id": tag(0)}
     ] * 2
     assert [query["service"] for _, query in server.asked[1:3]] == ["one", "two"]
 

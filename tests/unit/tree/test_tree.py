@@ -40,7 +40,7 @@ def test_a_parent_whose_clock_is_behind_is_still_the_parent():
 def test_a_run_says_what_its_span_says():
     span = action(
         1, 0, root=0, outcome="fail", service="web", start=5, end=2_000_000_005,
-        **{"delta.checks.failed": ["rows", "users"], "delta.action.attempt": 2},
+        **{"deltaspan.checks.failed": ["rows", "users"], "deltaspan.action.attempt": 2},
     )  # fmt: skip
     [_, run] = causal_tree([action(0), span])
 
@@ -51,7 +51,7 @@ def test_a_run_says_what_its_span_says():
 
 
 def test_failed_metrics_are_read_from_a_store_that_has_no_lists():
-    [run] = causal_tree([action(0, outcome="fail", **{"delta.checks.failed": '["rows"]'})])
+    [run] = causal_tree([action(0, outcome="fail", **{"deltaspan.checks.failed": '["rows"]'})])
 
     assert run.failed == ("rows",)
 
@@ -66,7 +66,7 @@ def test_a_verdict_that_came_later_belongs_to_the_run():
 
 def test_both_halves_of_a_window_are_one_run():
     halves = [
-        action(0, outcome=None, service="here", **{"delta.window.handed_over": True}),
+        action(0, outcome=None, service="here", **{"deltaspan.window.handed_over": True}),
         action(0, span=8, under=0, start=9, service="there"),
     ]
     tree = causal_tree([*halves, action(1, 0)])
@@ -138,7 +138,7 @@ def test_nothing_is_an_empty_tree():
 
 @pytest.mark.parametrize("outcome", ["passed", "", 1, True, ["pass"], None])
 def test_an_outcome_that_is_none_of_ours_is_no_verdict(outcome):
-    [run] = causal_tree([action(0, outcome=None, **{"delta.action.outcome": outcome})])
+    [run] = causal_tree([action(0, outcome=None, **{"deltaspan.action.outcome": outcome})])
 
     assert run.outcome is None
 
@@ -153,7 +153,7 @@ def lines(*spans):
 def test_it_shows_who_caused_what_and_what_came_of_it():
     assert lines(
         action(0, service="agent"),
-        action(1, 0, outcome="fail", **{"delta.checks.failed": ["rows", "users"]}),
+        action(1, 0, outcome="fail", **{"deltaspan.checks.failed": ["rows", "users"]}),
         action(2, 1, outcome="inconclusive"),
         action(3, 1, outcome=None),
         action(4, 0, outcome="observed", end=1_500_004),
@@ -167,7 +167,7 @@ def test_it_shows_who_caused_what_and_what_came_of_it():
 
 
 def test_further_attempts_say_which_they_are():
-    [line] = lines(action(0, service="", **{"delta.action.attempt": 3}))
+    [line] = lines(action(0, service="", **{"deltaspan.action.attempt": 3}))
 
     assert line == f"✓ action0 (attempt 3) pass, 0.0 ms, {tag(0)}"
 

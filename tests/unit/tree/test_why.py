@@ -15,10 +15,10 @@ from support.tree import TRACE, action, other, span_id, tag
 
 def check(metric="rows", outcome="fail", explanation="", **more):
     return {
-        "delta.check.metric": metric,
-        "delta.check.outcome": outcome,
-        "delta.check.explanation": explanation or f"why {metric} is a {outcome}",
-        **{f"delta.check.{name}": value for name, value in more.items()},
+        "deltaspan.check.metric": metric,
+        "deltaspan.check.outcome": outcome,
+        "deltaspan.check.explanation": explanation or f"why {metric} is a {outcome}",
+        **{f"deltaspan.check.{name}": value for name, value in more.items()},
     }
 
 
@@ -63,7 +63,7 @@ def test_a_check_that_is_worse_than_the_verdict_of_its_span_counts(outcome, wors
 
 
 def test_a_failed_metric_that_a_passed_span_names_counts():
-    run = action(0, **{"delta.checks.failed": ["rows"]})
+    run = action(0, **{"deltaspan.checks.failed": ["rows"]})
 
     assert [each.outcome for each in causal_tree([run]).unproven] == ["fail"]
 
@@ -106,7 +106,7 @@ def test_each_check_that_is_not_a_pass_says_why_below_its_run():
 
 
 def test_a_run_says_what_it_claims():
-    [line] = lines(action(0, outcome="fail", **{"delta.action.claim": "success"}))
+    [line] = lines(action(0, outcome="fail", **{"deltaspan.action.claim": "success"}))
 
     assert line == f"✗ action0 fail (claims success) in shop, 0.0 ms, {tag(0)}"
 
@@ -114,7 +114,7 @@ def test_a_run_says_what_it_claims():
 def test_without_events_the_states_on_the_span_say_why_a_check_failed():
     states = {"expected_delta": 1, "actual_delta": 0, "pre_state": 3, "post_state": 3}
     attributes = {f"delta.{name}.rows": value for name, value in states.items()}
-    run = action(0, outcome="fail", **{"delta.checks.failed": ["rows"]}, **attributes)
+    run = action(0, outcome="fail", **{"deltaspan.checks.failed": ["rows"]}, **attributes)
 
     assert lines(run)[1:] == ["   fail: rows: expected 1, but it was 0 (3 → 3)"]
 
@@ -144,7 +144,7 @@ def test_very_many_checks_are_not_all_shown():
     assert drawn[-1] == "   and 4 more checks that are not a pass"
 
 
-@pytest.mark.parametrize("event", [{}, {"delta.check.metric": 7}, {"delta.check.metric": None}])
+@pytest.mark.parametrize("event", [{}, {"deltaspan.check.metric": 7}, {"deltaspan.check.metric": None}])
 def test_an_event_that_names_no_metric_is_no_check(event):
     [run] = causal_tree([checked(action(0), event)])
 
@@ -152,7 +152,11 @@ def test_an_event_that_names_no_metric_is_no_check(event):
 
 
 def test_an_event_with_nonsense_in_it_is_a_check_that_says_little():
-    event = {"delta.check.metric": "rows", "delta.check.outcome": ["fail"], "delta.check.explanation": 7}
+    event = {
+        "deltaspan.check.metric": "rows",
+        "deltaspan.check.outcome": ["fail"],
+        "deltaspan.check.explanation": 7,
+    }
     [run] = causal_tree([checked(action(0), event)])
 
     assert (run.checks[0].outcome, run.checks[0].explanation) == (None, "")
@@ -160,16 +164,16 @@ def test_an_event_with_nonsense_in_it_is_a_check_that_says_little():
 
 def test_events_are_read_from_otlp():
     event = {
-        "name": "delta.check",
+        "name": "deltaspan.check",
         "attributes": [
-            {"key": "delta.check.metric", "value": {"stringValue": "rows"}},
-            {"key": "delta.check.pre_state", "value": {"intValue": "3"}},
+            {"key": "deltaspan.check.metric", "value": {"stringValue": "rows"}},
+            {"key": "deltaspan.check.pre_state", "value": {"intValue": "3"}},
         ],
     }
     span = {"traceId": TRACE, "spanId": span_id(0), "events": [{"name": "exception"}, event, "nonsense"]}
     [read] = spans_in({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
 
-    assert read.checks == ({"delta.check.metric": "rows", "delta.check.pre_state": 3},)
+    assert read.checks == ({"deltaspan.check.metric": "rows", "deltaspan.check.pre_state": 3},)
 
 
 def test_what_a_real_run_sent_says_why(recorded):

@@ -179,7 +179,7 @@ def test_here_it_is_neither_verified_nor_abandoned(recorded, rows):
         drain()
 
     assert reports == []
-    assert recorded.points("delta.action.duration") == []
+    assert recorded.points("deltaspan.action.duration") == []
 
 
 def test_here_it_contends_with_nobody_any_more(rows):
@@ -239,7 +239,7 @@ def test_disabled_where_it_is_verified_it_is_skipped(environ, rows):
 
 def test_it_keeps_its_tag_its_parent_and_its_root(rows):
     check = change("rows", rows.count).by(1)
-    with adopt({"baggage": f"delta.causal_tag.id={TAG},delta.causal_tag.root_id={ROOT}"}):
+    with adopt({"baggage": f"deltaspan.causal_tag.id={TAG},deltaspan.causal_tag.root_id={ROOT}"}):
         w = opened(check)
     report = Window.from_json(w.to_json(), check).verify()
 
@@ -260,10 +260,10 @@ def test_the_verdict_is_on_a_child_of_the_half_that_captured(recorded, rows):
     assert [span.name for span in recorded.spans] == ["verify load"] * 2
     assert verified.parent.span_id == captured.context.span_id
     assert verified.context.trace_id == captured.context.trace_id
-    assert attributes(captured)["delta.causal_tag.id"] == attributes(verified)["delta.causal_tag.id"]
-    assert attributes(captured)["delta.window.handed_over"] is True
-    assert "delta.action.outcome" not in attributes(captured)
-    assert attributes(verified)["delta.action.outcome"] == "pass"
+    assert attributes(captured)["deltaspan.causal_tag.id"] == attributes(verified)["deltaspan.causal_tag.id"]
+    assert attributes(captured)["deltaspan.window.handed_over"] is True
+    assert "deltaspan.action.outcome" not in attributes(captured)
+    assert attributes(verified)["deltaspan.action.outcome"] == "pass"
 
 
 def test_the_trace_that_is_current_where_it_is_loaded_is_linked(recorded, rows):
@@ -409,7 +409,7 @@ def test_report_and_event_tell_the_age(recorded, rows, clock):
 
     assert report["rows"].baseline_age_ms == pytest.approx(100_000, abs=10_000)
     assert report["rows"].to_dict()["baseline_age_ms"] == report["rows"].baseline_age_ms
-    assert event.attributes["delta.check.baseline_age_ms"] == report["rows"].baseline_age_ms
+    assert event.attributes["deltaspan.check.baseline_age_ms"] == report["rows"].baseline_age_ms
 
 
 def test_a_window_that_was_not_handed_over_tells_no_age(recorded, rows):
@@ -418,7 +418,7 @@ def test_a_window_that_was_not_handed_over_tells_no_age(recorded, rows):
 
     assert w.report["rows"].baseline_age_ms is None
     assert "baseline_age_ms" not in w.report["rows"].to_dict()
-    assert "delta.check.baseline_age_ms" not in recorded.event.attributes
+    assert "deltaspan.check.baseline_age_ms" not in recorded.event.attributes
 
 
 def test_the_time_of_the_action_counts_from_the_baseline(rows, clock):
