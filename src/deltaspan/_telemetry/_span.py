@@ -12,6 +12,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode, format_span_id, format_trace_id
 
 from deltaspan import semconv
+from deltaspan._process import on_reset
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error
 from deltaspan.causal_tag import CausalTag
@@ -73,6 +74,7 @@ def framework_tool_span(action: str, context: Context) -> Span | None:
 
 _enriched: Final[WeakSet[Span]] = WeakSet()
 """The spans of frameworks that have the verdict of a run."""
+on_reset(_enriched.clear)
 
 _DIALECTS: Final = (
     (semconv.GEN_AI_OPERATION_NAME, semconv.SPAN_EXECUTE_TOOL, semconv.GEN_AI_TOOL_NAME),

@@ -245,7 +245,9 @@ def test_every_series_that_is_asked_for_is_recorded():
 def test_every_name_of_ours_is_one_that_we_send():
     plain = " ".join(re.sub(r"\b\w+:\w+:\w+\b", "", text) for text in asked())
 
-    assert set(re.findall(r"\bdelta_\w+", plain)) <= METRICS | LABELS
+    named = set(re.findall(r"\b(?:deltaspan|gen_ai)_\w+", plain))
+    assert named
+    assert named <= METRICS | LABELS
 
 
 def test_every_label_in_a_legend_a_link_or_a_table_is_one_that_we_send():
@@ -270,17 +272,19 @@ def test_every_attribute_in_a_search_or_a_sentence_is_one_that_we_set():
     ours = {value for name, value in vars(semconv).items() if isinstance(value, str) and name.isupper()}
     prefixes = {name.rstrip(".") for name in ours}
 
-    named = {name for text in texts(DASHBOARDS) for name in re.findall(r"\bdelta\.[a-z_.]*[a-z]", text)}
+    named = {name for text in texts(DASHBOARDS) for name in re.findall(r"\bdeltaspan\.[a-z_.]*[a-z]", text)}
     assert named
     assert named <= prefixes
 
 
 def test_every_outcome_and_reason_exists():
     text = " ".join([*asked(), *texts(DASHBOARDS)])
-    outcomes = set(re.findall(r'delta[._](?:check|action)[._]outcome="?(\w+)', text))
+    outcomes = set(re.findall(r'deltaspan[._](?:check|action)[._]outcome="?(\w+)', text))
     reasons = set(re.findall(r"\b(?:\w+_(?:failed|timeout)|contended|abandoned)\b", text))
 
+    assert outcomes
     assert outcomes <= set(get_args(Outcome))
+    assert reasons
     assert reasons <= set(get_args(Reason))
 
 
@@ -339,7 +343,7 @@ def scraped():
     order()
     with window("restock", observe("rows", lambda: 0)):
         pass
-    ours = ("delta_", "gen_ai_")
+    ours = ("deltaspan_", "gen_ai_")
     yield [each for each in REGISTRY.collect() if isinstance(each, Metric) and each.name.startswith(ours)]
     provider.shutdown()
 
