@@ -181,8 +181,8 @@ def _runs() -> list[object]:
         ),
         found(
             "Latest runs without a verdict",
-            "Runs of this action whose worst outcome is inconclusive; deltaspan.check.inconclusive_metrics on "
-            "the span names the checks. The deltaspan.check.result events contain the reason and the "
+            "Runs of this action whose worst outcome is inconclusive; deltaspan.check.inconclusive_metrics "
+            "on the span names the checks. The deltaspan.check.result events contain the reason and the "
             "exception. Click the trace name to show the run below.",
             f"{OF_THIS_ACTION} deltaspan.action.outcome=inconclusive",
             link="trace",

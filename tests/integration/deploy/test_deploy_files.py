@@ -290,7 +290,7 @@ def test_every_delta_name_in_deploy_and_grafana_is_one_that_deltaspan_sends():
         }
         unknown |= {
             (path.name, found)
-            for found in re.findall(r"\bdelta_(?:checks|action|verification)\w*", text)
+            for found in re.findall(r"\bdeltaspan_(?:checks?|action|verification)\w*", text)
             if not found.startswith(tuple(metrics)) and found.replace("_", ".", 2) not in names
         }
 
