@@ -102,8 +102,8 @@ def test_a_failing_action_says_on_its_span_what_it_did_not_change(jaeger, demo):
             "deltaspan.action.name": "clone_flow",
             "deltaspan.action.outcome": "fail",
             "deltaspan.causal_tag.root_id": tag,
-            "deltaspan.checks.total": 2,
-            "deltaspan.checks.failed": ["active_flows"],
+            "deltaspan.check.count": 2,
+            "deltaspan.check.failed_metrics": ["active_flows"],
             "deltaspan.pre_state.active_flows": 3,
             "deltaspan.post_state.active_flows": 3,
             "deltaspan.expected_delta.active_flows": 1,
@@ -123,16 +123,12 @@ def test_each_check_is_an_event_with_its_verdict(jaeger, demo):
     failed, passed = trace.span("execute_tool clone_flow").events
     fields = dict(failed.fields)
 
-    assert (failed.name, passed.name) == ("deltaspan.check", "deltaspan.check")
-    assert isinstance(fields.pop("deltaspan.check.probe_ms"), float)
+    assert (failed.name, passed.name) == ("deltaspan.check.result", "deltaspan.check.result")
+    assert isinstance(fields.pop("deltaspan.check.probe.duration"), float)
     assert exact(fields) == exact(
         {
-            "deltaspan.check.name": "active_flows_delta",
             "deltaspan.check.metric": "active_flows",
             "deltaspan.check.outcome": "fail",
-            "deltaspan.check.passed": False,
-            "deltaspan.check.pre_state": 3,
-            "deltaspan.check.post_state": 3,
             "deltaspan.check.expected_delta": 1,
             "deltaspan.check.actual_delta": 0,
             "deltaspan.check.attribution": "window",
@@ -141,19 +137,21 @@ def test_each_check_is_an_event_with_its_verdict(jaeger, demo):
             ),
         }
     )
-    assert (passed.fields["deltaspan.check.metric"], passed.fields["deltaspan.check.passed"]) == (
+    assert (passed.fields["deltaspan.check.metric"], passed.fields["deltaspan.check.outcome"]) == (
         "users",
-        True,
+        "pass",
     )
 
 
 def test_an_inconclusive_check_arrives_with_its_reason(jaeger, demo):
     traces = jaeger.find_traces(demo, tags={"deltaspan.action.outcome": "inconclusive"}, at_least=2)
 
-    events = [event.fields for trace in traces for span in trace.spans for event in span.events]
+    spans = [span for trace in traces for span in trace.spans]
+    events = [event.fields for span in spans for event in span.events]
     undecided = [event for event in events if event["deltaspan.check.outcome"] == "inconclusive"]
     assert [event["deltaspan.check.reason"] for event in undecided] == ["contended", "contended"]
-    assert [event["deltaspan.check.passed"] for event in undecided] == [False, False]
+    named = [metric for span in spans for metric in span.tags["deltaspan.check.inconclusive_metrics"]]
+    assert named == [event["deltaspan.check.metric"] for event in undecided]
 
 
 def states(span, metric):
