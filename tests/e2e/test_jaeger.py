@@ -86,7 +86,9 @@ def test_a_failing_action_says_on_its_span_what_it_did_not_change(jaeger, demo):
     span = trace.span("execute_tool clone_flow")
     tags = dict(span.tags)
     tag = tags.pop("deltaspan.causal_tag.id")
+    seconds = tags.pop("deltaspan.verification.duration")
 
+    assert 0 < seconds < 10
     assert str(UUID(tag)) == tag
     assert (span.scope, span.kind, span.parent_id) == ("deltaspan", 1, "")
     assert (span.status, span.status_message) == (
@@ -97,6 +99,8 @@ def test_a_failing_action_says_on_its_span_what_it_did_not_change(jaeger, demo):
         {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": "clone_flow",
+            "gen_ai.tool.type": "function",
+            "gen_ai.tool.description": "Copy a flow without a commit. It is lost when the session closes.",
             "code.function.name": "tools.clone_flow",
             "error.type": "delta_check_failed",
             "deltaspan.action.name": "clone_flow",
@@ -120,7 +124,7 @@ def test_each_check_is_an_event_with_its_verdict(jaeger, demo):
     [trace] = jaeger.find_traces(
         demo, tags={"deltaspan.action.outcome": "fail", "gen_ai.tool.name": "clone_flow"}
     )
-    failed, passed = trace.span("execute_tool clone_flow").events
+    passed, failed = trace.span("execute_tool clone_flow").events  # the last is the one that limits keep
     fields = dict(failed.fields)
 
     assert (failed.name, passed.name) == ("deltaspan.check.result", "deltaspan.check.result")
