@@ -24,6 +24,11 @@ import json
 from scenes import SCENES
 print(json.dumps([(act.tool.__name__, act.verdicts) for scene in SCENES for act in scene.acts]))
 """
+OF_URLLIB3 = "ignore:unclosed <socket.socket:ResourceWarning"
+"""The finalizer that closes idle connections of urllib3 2 does not run in a function that `atexit` calls late.
+
+A process that has exported before it ends, as one on a busy machine has, leaves such a connection.
+"""
 SHORT = ("honest", "liar", "once", "boaster", "unsure", "slow")
 """The roles that do something and are gone."""
 LONG = ("steady", "idle")
@@ -93,7 +98,7 @@ def started(collector: Collector, role: str, service: str, **variables: str) -> 
             OTEL_RESOURCE_ATTRIBUTES="service.namespace=agents",
             OTEL_SERVICE_NAME=service,
             PYTHONIOENCODING="utf-8",
-            PYTHONWARNINGS="error",
+            PYTHONWARNINGS=f"error,{OF_URLLIB3}",
             **variables,
         ),
         stdin=subprocess.PIPE,
