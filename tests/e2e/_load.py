@@ -25,9 +25,9 @@ from scenes import SCENES
 print(json.dumps([(act.tool.__name__, act.verdicts) for scene in SCENES for act in scene.acts]))
 """
 OF_URLLIB3 = "ignore:unclosed <socket.socket:ResourceWarning"
-"""The finalizer that closes idle connections of urllib3 2 does not run in a function that `atexit` calls late.
+"""The warning of a process on a busy machine, which exports once before it ends.
 
-A process that has exported before it ends, as one on a busy machine has, leaves such a connection.
+urllib3 2 closes idle connections by a finalizer. Finalizers no longer run when the telemetry is shut down.
 """
 SHORT = ("honest", "liar", "once", "boaster", "unsure", "slow")
 """The roles that do something and are gone."""
