@@ -18,7 +18,7 @@ from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_typ
 from deltaspan.causal_tag import CausalTag
 
 _NANOSECONDS: Final = 1_000_000_000
-MOST_DETAILED_CHECKS: Final = 16
+MAX_DETAILED_CHECKS: Final = 16
 """With more checks than this the details are in the events only. A span holds 128 attributes and drops the
 oldest, which are its identity."""
 
@@ -166,7 +166,7 @@ def record_verdict(
 
 def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:
     details: dict[str, Any] = {}
-    if len(checks) > MOST_DETAILED_CHECKS:
+    if len(checks) > MAX_DETAILED_CHECKS:
         return details
     for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
         metric = check.metric
