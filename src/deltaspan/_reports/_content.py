@@ -101,11 +101,11 @@ def hide_content(report: CheckReport, *, claims_change: bool, has_computed_opera
 
 
 def _has_safe_note(verdict: Verdict) -> bool:
-    fault = verdict.fault
+    raised = verdict.raised
     return (
         verdict.reason is not None
         and REASONS[verdict.reason].is_unreadable
-        and (fault is None or isinstance(fault.error, _SAFE_ERRORS))
+        and (raised is None or isinstance(raised.error, _SAFE_ERRORS))
     )
 
 

@@ -107,7 +107,7 @@ class ChangeWords(Check[S_co]):
         movement = expectation.movement
         if isinstance(movement, SomeChange):
             movement = AnyMovement()
-        _check_admits_none(movement, f"{self!r} cannot be followed by .{words}", state)
+        _check_admits_no_change(movement, f"{self!r} cannot be followed by .{words}", state)
         end = freeze_operand(self.metric, "ending_at", state)
         return self._with(replace(expectation, end=end, movement=movement, is_idempotent=True), words)
 
@@ -202,7 +202,7 @@ class ChangeWords(Check[S_co]):
                 f"one of them"
             )
         if expectation.is_idempotent:
-            _check_admits_none(movement, f"{self!r} cannot be followed by .{words}", expectation.end)
+            _check_admits_no_change(movement, f"{self!r} cannot be followed by .{words}", expectation.end)
         return self._with(replace(expectation, movement=movement), words)
 
     def _with(self: C, expectation: ChangeExpectation, words: str) -> C:
@@ -326,7 +326,7 @@ def _contradictory_ends(check: object, words: str) -> DefinitionValueError:
     )
 
 
-def _check_admits_none(movement: Movement, refusal: str, end: object) -> None:
+def _check_admits_no_change(movement: Movement, refusal: str, end: object) -> None:
     """Check that a movement may be none, as `ending_at` requires.
 
     The end may have been there before the action.
@@ -334,7 +334,7 @@ def _check_admits_none(movement: Movement, refusal: str, end: object) -> None:
     Raises:
         DefinitionValueError: the movement demands a change.
     """
-    if movement.admits_none:
+    if movement.admits_no_change:
         return
     raise DefinitionValueError(
         f"{refusal}: one word demands a change, but the other holds without one; "

@@ -83,7 +83,7 @@ class Movement(ABC):
         return self.extent
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         """True if an unchanged state may satisfy the movement.
 
         Computed operands may have any value.
@@ -122,7 +122,7 @@ class Movement(ABC):
         """Describe the change, to follow the name of the state."""
         return delta.words() if delta.changed else "did not change"
 
-    def fault(self, delta: Delta, states: States) -> str | None:
+    def describe_deviation(self, delta: Delta, states: States) -> str | None:
         """Describe the deviation, to follow "but it", or return None.
 
         It is called only with a delta that was judged already. It asks no predicate again.
