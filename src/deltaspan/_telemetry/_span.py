@@ -19,12 +19,18 @@ from deltaspan.causal_tag import CausalTag
 
 _NANOSECONDS: Final = 1_000_000_000
 MAX_DETAILED_CHECKS: Final = 16
-"""With more checks than this the details are in the events only. A span holds 128 attributes and drops the
-oldest, which are its identity."""
+"""The most checks whose states and deltas are on the span. With more they are in the events only, because a
+span holds 128 attributes and drops the oldest, which are its identity."""
 
 
 def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict[str, str | int]:
-    """Return the attributes that identify a run: its action, tag and attempt."""
+    """Return the attributes of a run from its start: action, tag and attempt.
+
+    Args:
+        action: the attributes that `ActionNames` has of the action.
+        tag: the causal tag of the run.
+        attempt: the number of the run, from 1.
+    """
     attributes: dict[str, str | int] = {
         **action,
         semconv.CAUSAL_TAG_ID: tag.id,

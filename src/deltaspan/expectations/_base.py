@@ -78,7 +78,7 @@ class Movement(ABC):
     def expected(self) -> object:
         """The value that a report shows as `expected_delta`.
 
-        It is None if the movement adds nothing to a start and an end.
+        If it is None, the report shows the start and the end that the check demands.
         """
         return self.extent
 
@@ -86,7 +86,7 @@ class Movement(ABC):
     def admits_no_change(self) -> bool:
         """True if an unchanged state may satisfy the movement.
 
-        Computed operands may have any value.
+        It is also true while an operand is not computed yet, because its value may allow that.
         """
         return False
 
@@ -125,7 +125,7 @@ class Movement(ABC):
     def describe_deviation(self, delta: Delta, states: States) -> str | None:
         """Describe the deviation, to follow "but it", or return None.
 
-        It is called only with a delta that was judged already. It asks no predicate again.
+        It is called only with a delta that was judged already. It calls no predicate a second time.
         """
         return None if self.holds(delta, states) else self.happened(delta)
 
