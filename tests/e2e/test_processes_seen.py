@@ -119,7 +119,7 @@ def test_an_action_is_found_in_its_process_by_its_tag_with_what_it_did_inside(ja
 
     here = [span for span in found.spans if span.service == run.services[step - 1]]
     names = [span.name for span in here if span.tags.get("deltaspan.causal_tag.id") == tag]
-    of_the_run = "verify begin" if step == 1 else "execute_tool serve"  # the first step is a window
+    of_the_run = "verify begin" if step == 1 else "execute_tool serve"  # called by an action, so no tool
     assert {of_the_run, "transaction", "INSERT rows"} <= set(names)
 
 
