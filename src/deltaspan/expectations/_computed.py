@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from deltaspan._state.render import show
-from deltaspan._state.snapshot import MAX_NODES, freeze
+from deltaspan._state.snapshot import MAX_NODES, freeze, rebuild
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._operands import Computed, OperandValues
 from deltaspan.expectations._patterns import Pattern, has_pattern, is_own_pattern
@@ -113,7 +113,7 @@ def _freeze_member(value: object) -> object:
 def _freeze_value(value: object) -> object:
     if callable(value):
         raise DefinitionTypeError(f"it computed {show(value)}, which is a callable; return the value itself")
-    frozen = freeze(value)
+    frozen = rebuild(freeze(value))
     if has_pattern(value):
         raise DefinitionTypeError(
             "it computed a value that holds a pattern, which would be compared as a value; a pattern is a "

@@ -1,0 +1,57 @@
+"""The types whose equality and hash are those of the language, and not code of a user.
+
+A class may say that its values equal whatever they are compared with. Only what C code and the standard
+library compare is compared by content.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from types import WrapperDescriptorType
+from typing import Any, Final
+
+_bases_of: Final = type.__dict__["__mro__"].__get__
+_module_of: Final = type.__dict__["__module__"].__get__
+_qualified_name_of: Final = type.__dict__["__qualname__"].__get__
+
+_METHODS: Final = ("__eq__", "__ne__", "__hash__")
+_ABSENT: Final = object()
+
+_MODULES: Final = frozenset({"enum", "fractions", "ipaddress", "pathlib", "uuid"})
+"""The modules of the standard library whose classes compare in Python code, by content."""
+
+
+def is_named_class(kind: type, name: str) -> bool:
+    """Return whether a class is the one that its module has by this name.
+
+    Any class may give itself the name of another.
+
+    Args:
+        kind: the class.
+        name: the qualified name within its module.
+    """
+    found: Any = sys.modules.get(str(_module_of(kind)))
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is kind
+
+
+@lru_cache(maxsize=1024)
+def has_plain_equality(kind: type) -> bool:
+    """Return whether the language or its library alone compares and hashes the values of a type."""
+    return all(_is_plain(kind, method) for method in _METHODS)
+
+
+def _is_plain(kind: type, method: str) -> bool:
+    for base in _bases_of(kind):
+        found = base.__dict__.get(method, _ABSENT)
+        if found is _ABSENT:
+            continue
+        if type(found) is WrapperDescriptorType:
+            return bool(found.__name__ == method)  # one method under the name of another would lie
+        if found is None:
+            return True
+        module = str(_module_of(base)).partition(".")[0]
+        return module in _MODULES and is_named_class(base, _qualified_name_of(base))
+    return True
