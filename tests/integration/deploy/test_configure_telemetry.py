@@ -39,7 +39,8 @@ def test_the_verdict_arrives_with_its_types():
     attributes = attributes_of(received.spans[0])
 
     assert {
-        name: attributes[f"delta.{name}"] for name in ("action.outcome", "post_state.flows", "checks.total")
+        name: attributes[f"deltaspan.{name}"]
+        for name in ("action.outcome", "post_state.flows", "checks.total")
     } == {"action.outcome": "pass", "post_state.flows": 1, "checks.total": 1}
 
 
@@ -172,7 +173,7 @@ os.wait()
         program = Program(body, **environ(endpoint)).end()
 
     assert (program.err, received.span_names) == ("", ["execute_tool create_flow"])
-    assert program.seconds < 5
+    assert program.seconds < 60
 
 
 @pytest.mark.parametrize("signal_name", ["TRACES", "METRICS", "LOGS"])
