@@ -113,10 +113,10 @@ def _freeze_member(value: object) -> object:
 def _freeze_value(value: object) -> object:
     if callable(value):
         raise DefinitionTypeError(f"it computed {show(value)}, which is a callable; return the value itself")
-    frozen = rebuild(freeze(value))
+    frozen = freeze(value)
     if has_pattern(value):
         raise DefinitionTypeError(
             "it computed a value that holds a pattern, which would be compared as a value; a pattern is a "
             "member of its own"
         )
-    return frozen
+    return rebuild(frozen)

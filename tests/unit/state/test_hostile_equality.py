@@ -164,3 +164,45 @@ def test_two_keys_of_one_content_are_refused():
 
     with pytest.raises(Unfreezable, match="several keys of one content"):
         freeze({Name("a"): 1, Name("a"): 2})
+
+
+class Unlike(str, Enum):
+    """A key that writes itself as another one."""
+
+    KEY = "other"
+
+    def __str__(self):
+        return "a"
+
+
+class Written:
+    """An object that writes itself as a key."""
+
+    def __str__(self):
+        return "a"
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("key", [Unlike.KEY, Written()], ids=["Enum", "object"])
+def test_a_key_that_writes_itself_as_another_one_is_not_that_key(key):
+    orders, top = {"o1": {}}, {}
+    with window(
+        "add", change("orders", lambda: orders).only("o1/a"), change("top", lambda: top).adding("a")
+    ) as w:
+        orders["o1"][key] = 1
+        top[key] = 1
+    assert [check.outcome for check in w.report] == ["fail", "fail"]
+
+
+def test_an_object_that_shows_another_namespace_than_it_has_is_refused():
+    class Hiding:
+        def __init__(self):
+            self.value = 1
+
+        @property
+        def __dict__(self):
+            return {"value": 1}
+
+    with pytest.raises(Unfreezable, match="opaque"):
+        freeze(Hiding())

@@ -16,10 +16,9 @@ _module_of: Final = type.__dict__["__module__"].__get__
 _qualified_name_of: Final = type.__dict__["__qualname__"].__get__
 
 _METHODS: Final = ("__eq__", "__ne__", "__hash__")
-_ABSENT: Final = object()
 
 _MODULES: Final = frozenset({"enum", "fractions", "ipaddress", "pathlib", "uuid"})
-"""The modules of the standard library whose classes compare in Python code, by content."""
+"""The modules of the standard library whose classes compare and write themselves in Python code."""
 
 
 def is_named_class(kind: type, name: str) -> bool:
@@ -43,15 +42,21 @@ def has_plain_equality(kind: type) -> bool:
     return all(_is_plain(kind, method) for method in _METHODS)
 
 
+@lru_cache(maxsize=1024)
+def has_plain_text(kind: type) -> bool:
+    """Return whether the language or its library alone writes the text of a type's values."""
+    return _is_plain(kind, "__str__") and _is_plain(kind, "__repr__")
+
+
 def _is_plain(kind: type, method: str) -> bool:
-    for base in _bases_of(kind):
-        found = base.__dict__.get(method, _ABSENT)
-        if found is _ABSENT:
-            continue
-        if type(found) is WrapperDescriptorType:
-            return bool(found.__name__ == method)  # one method under the name of another would lie
-        if found is None:
-            return True
-        module = str(_module_of(base)).partition(".")[0]
-        return module in _MODULES and is_named_class(base, _qualified_name_of(base))
-    return True
+    bases = _bases_of(kind)
+    found = next((base.__dict__[method] for base in bases if method in base.__dict__), None)
+    if found is None or (type(found) is WrapperDescriptorType and found.__name__ == method):
+        return True  # one method under the name of another would lie
+    # An enumeration has the methods of its base in its own namespace.
+    return any(base.__dict__.get(method) is found and _is_standard(base) for base in bases)
+
+
+def _is_standard(kind: type) -> bool:
+    module = str(_module_of(kind)).partition(".")[0]
+    return module in _MODULES and is_named_class(kind, _qualified_name_of(kind))
