@@ -575,11 +575,11 @@ class Run:
             with self._ended_if_interrupted(ended_at, error):
                 self._read_post_states(error)
                 self._retire()
-            self._let_caller_go_on(ended_at)
+            self._let_caller_go_on(ended_at, error)
             with self._telemetry.reading():
                 defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
         else:
-            self._let_caller_go_on(ended_at)
+            self._let_caller_go_on(ended_at, error)
             with self._telemetry.reading():
                 defer_async(self._read_and_poll_async(error, ended_at))
 
@@ -588,7 +588,7 @@ class Run:
         with self._ended_if_interrupted(ended_at, error):
             await self._read_post_states_async()
             self._retire()
-        self._let_caller_go_on(ended_at)
+        self._let_caller_go_on(ended_at, error)
         with self._telemetry.reading():
             if self._plan.first_async_metric is None:
                 defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
@@ -603,9 +603,9 @@ class Run:
             self._release_and_end(error, ended_at)
             raise
 
-    def _let_caller_go_on(self, ended_at: float) -> None:
+    def _let_caller_go_on(self, ended_at: float, error: BaseException | None) -> None:
         self._telemetry.leave()
-        self._telemetry.defer(ended_at)
+        self._telemetry.defer(ended_at, error)
         self._cannot_raise = True
         self._state = _DEFERRED
 

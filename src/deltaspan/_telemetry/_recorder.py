@@ -36,6 +36,7 @@ from deltaspan._telemetry._span import (
     framework_tool_span,
     identity_of,
     ids_of,
+    record_error,
     record_verdict,
     wall_time_of,
 )
@@ -106,6 +107,7 @@ class RunTelemetry:
         "_identity",
         "_inner_context",
         "_instruments",
+        "_is_deferred",
         "_is_silent",
         "_is_tool",
         "_links",
@@ -137,7 +139,7 @@ class RunTelemetry:
         self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
-        self._has_begun = self._ends_now = False
+        self._has_begun = self._ends_now = self._is_deferred = False
         self._framework_span: Span | None = None
         self._identity: Mapping[str, str | int] = {}
         self._inner_context: Context | None = (
@@ -298,15 +300,16 @@ class RunTelemetry:
         if self._owns_span:
             self._span.end()
 
-    def defer(self, ended_at: float) -> None:
+    def defer(self, ended_at: float, error: BaseException | None) -> None:
         """End the span of the action, and start one below it for the verdict.
 
         Args:
             ended_at: when the action ended, by `time.perf_counter`.
+            error: the exception that the action raised, or None.
         """
-        guarded("deferring telemetry", self._defer, ended_at)
+        guarded("deferring telemetry", self._defer, ended_at, error)
 
-    def _defer(self, ended_at: float) -> None:
+    def _defer(self, ended_at: float, error: BaseException | None) -> None:
         if self._instruments is None:
             return
         self._identity = identity_of(self._names.action_attributes, self.tag, self.attempt)
@@ -314,9 +317,16 @@ class RunTelemetry:
             self._names.verify_span_name, self.context, SpanKind.INTERNAL, self._identity
         )
         self._span.set_attribute(semconv.VERIFICATION_DEFERRED, True)
+        if error is not None:
+            # The span of the verdict does not repeat what the span of the action says.
+            renderer = renderer_for(settings())
+            if self._owns_span:
+                record_error(self._span, renderer, error)
+            if is_exported(self._span):
+                self._record_exception(self._instruments, error, has_content=renderer.is_full)
         if self._owns_span:
             self._span.end(wall_time_of(ended_at))
-        self._span, self._owns_span, self._ends_now = verifying, True, True
+        self._span, self._owns_span, self._ends_now, self._is_deferred = verifying, True, True, True
         self.context = set_span_in_context(verifying, self.context)
 
     def record(self, report: ActionReport, error: BaseException | None) -> None:
@@ -360,7 +370,7 @@ class RunTelemetry:
                 has_action_duration=not self._is_tool or settings().action_duration == "all",
             )
         finally:
-            self._record_checks(recorders, report, error)
+            self._record_checks(recorders, report, None if self._is_deferred else error)
 
     def _end(self, ended_at: float) -> None:
         self._span.end(None if self._ends_now else wall_time_of(ended_at))

@@ -12,8 +12,9 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode, format_span_id, format_trace_id
 
 from deltaspan import semconv
+from deltaspan._guard import qualified_name
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error, type_name
 from deltaspan.causal_tag import CausalTag
 
 _NANOSECONDS: Final = 1_000_000_000
@@ -160,6 +161,21 @@ def record_verdict(
         span.set_attributes({**identity, **verdict})
     if error_type is not None and _status_is_unset(span):
         span.set_status(Status(StatusCode.ERROR, renderer.status(report, error)))
+
+
+def record_error(span: Span, renderer: ValueRenderer, error: BaseException) -> None:
+    """Set the error of an action on its span, if its verdict goes to another span.
+
+    Args:
+        span: the span of the action.
+        renderer: renders the status.
+        error: the exception that the action raised.
+    """
+    if not is_error(error):
+        return
+    span.set_attribute(semconv.ERROR_TYPE, type_name(qualified_name(type(error))))
+    if _status_is_unset(span):
+        span.set_status(Status(StatusCode.ERROR, renderer.message(error)))
 
 
 def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:

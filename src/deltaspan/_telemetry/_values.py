@@ -91,8 +91,10 @@ class ValueRenderer:
             if self.is_full:
                 return self.text(report.explanation)
             return "; ".join(_verdict(check) for check in report.failed)
-        if error is None:
-            return ""
+        return "" if error is None else self.message(error)
+
+    def message(self, error: BaseException) -> str:
+        """Return the message of an exception. It is empty if content does not leave."""
         return self.text(safe_str(error, "")) if self.is_full else ""
 
 
