@@ -34,7 +34,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from deltaspan import change, expects, window
 from deltaspan._process import reset
 from deltaspan._telemetry import Instruments, install
-from deltaspan.semconv import ACTION_NAME
+from deltaspan.semconv import ACTION_NAME, GEN_AI_TOOL_NAME
 
 BATCH = 512
 RESOURCE = Resource.create(
@@ -74,7 +74,7 @@ def series(metrics: Any) -> int:
     for resource in metrics.resource_metrics:
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
-                if not metric.name.startswith(("delta.", "gen_ai.")):
+                if not metric.name.startswith(("deltaspan.", "gen_ai.")):
                     continue  # some SDKs count themselves
                 total += len(metric.sum.data_points)
                 total += sum(len(p.bucket_counts) + 2 for p in metric.histogram.data_points)
@@ -140,7 +140,8 @@ def fix_chance(metrics: Any) -> None:
                     ]
                     point.sum = point.count * 0.0005 * chosen.uniform(0.9, 1.1)
                     point.min, point.max = (chosen.uniform(0.0002, 0.0004), chosen.uniform(0.0011, 0.0014))
-                    [action] = [a.value.string_value for a in point.attributes if a.key == ACTION_NAME]
+                    names = (ACTION_NAME, GEN_AI_TOOL_NAME)
+                    [action] = [a.value.string_value for a in point.attributes if a.key in names]
                     last_spans.setdefault(action, (chosen.randbytes(16), chosen.randbytes(8)))
                     fix_exemplar(point, chosen, last_spans[action])
                     for exemplar in point.exemplars:

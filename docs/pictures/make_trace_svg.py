@@ -82,7 +82,7 @@ def opened(span: Mapping[str, Any]) -> Iterator[Text]:
     )
     yield Text.assemble("  ", (span["status"]["message"], "red"), "\n")
     for name, value in attributes(span).items():
-        if name.startswith(("delta.", "error.", "gen_ai.tool")):
+        if name.startswith(("deltaspan.", "error.", "gen_ai.tool")):
             yield Text.assemble(f"    {name:<40}", (value, colour(name, value)))
     for event in span["events"]:
         said = attributes(event)

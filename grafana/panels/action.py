@@ -33,9 +33,9 @@ def dashboard() -> Dashboard:
             16,
             spans(
                 "Run $trace",
-                "Open the span of the action. deltaspan.pre_state and deltaspan.post_state are the states that "
-                "the probes read, deltaspan.expected_delta is the declaration, and deltaspan.actual_delta is "
-                "the change. The deltaspan.check events explain each check.",
+                "Open the span of the action. deltaspan.pre_state and deltaspan.post_state are the states "
+                "that the probes read, deltaspan.expected_delta is the declaration, and "
+                "deltaspan.actual_delta is the change. The deltaspan.check events explain each check.",
                 "trace",
             ),
         ),

@@ -157,7 +157,7 @@ def test_an_inconclusive_check_arrives_with_its_reason(jaeger, demo):
 
 
 def states(span, metric):
-    return [span.tags[f"delta.{which}.{metric}"] for which in ("pre_state", "post_state", "actual_delta")]
+    return [span.tags[f"deltaspan.{which}.{metric}"] for which in ("pre_state", "post_state", "actual_delta")]
 
 
 def test_numbers_booleans_and_strings_keep_their_types(every_kind):

@@ -123,7 +123,7 @@ class Trace:
     def __init__(self, spans: Iterable[Any], facts: Facts) -> None:
         self.facts = facts
         self._records = [Record("span", span.name, values_of(span), span) for span in spans]
-        self._by_id = {each.span.span_id: each for each in self._records}
+        self._by_id = {each.span.span_id: each for each in self._records if each.span.span_id}
 
     def action_of(self, record: Record) -> Any:
         """Return the name of the action of a record, or of the span that an event is on."""
@@ -137,12 +137,14 @@ class Trace:
     def is_second_span(self, record: Record) -> bool:
         """Return whether a span carries the verdict on a run that has a span of its own."""
         parent = self._by_id.get(record.span.parent_span_id)
-        return parent is not None and _tag_of(parent) == _tag_of(record)
+        return parent is not None and parent.span is not record.span and _tag_of(parent) == _tag_of(record)
 
     def has_second_span(self, record: Record) -> bool:
         """Return whether another span carries the verdict on the run of a span."""
         return any(
-            each.span.parent_span_id == record.span.span_id and _tag_of(each) == _tag_of(record)
+            each.span is not record.span
+            and each.span.parent_span_id == record.span.span_id
+            and _tag_of(each) == _tag_of(record)
             for each in self._records
         )
 

@@ -13,6 +13,7 @@ from opentelemetry.trace import Span, Status, StatusCode, format_span_id, format
 
 from deltaspan import semconv
 from deltaspan._guard import qualified_name
+from deltaspan._process import on_reset
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error, type_name
 from deltaspan.causal_tag import CausalTag
@@ -74,6 +75,7 @@ def framework_tool_span(action: str, context: Context) -> Span | None:
 
 _enriched: Final[WeakSet[Span]] = WeakSet()
 """The spans of frameworks that have the verdict of a run."""
+on_reset(_enriched.clear)
 
 _DIALECTS: Final = (
     (semconv.GEN_AI_OPERATION_NAME, semconv.SPAN_EXECUTE_TOOL, semconv.GEN_AI_TOOL_NAME),

@@ -53,7 +53,7 @@ class Predicate:
 
     @property
     def is_of_entry(self) -> bool:
-        """Whether it is asked about one entry, rather than about a whole delta."""
+        """True if it is asked about one entry, not about a whole delta."""
         return bool(self.word)
 
     @property

@@ -39,7 +39,8 @@ def test_the_verdict_arrives_with_its_types():
     attributes = attributes_of(received.spans[0])
 
     assert {
-        name: attributes[f"delta.{name}"] for name in ("action.outcome", "post_state.flows", "checks.total")
+        name: attributes[f"deltaspan.{name}"]
+        for name in ("action.outcome", "post_state.flows", "checks.total")
     } == {"action.outcome": "pass", "post_state.flows": 1, "checks.total": 1}
 
 

@@ -273,7 +273,7 @@ def test_every_delta_name_in_deploy_and_grafana_is_one_that_deltaspan_sends():
     names = {value for name, value in vars(semconv).items() if name.isupper() and isinstance(value, str)}
     prefixes = tuple(value for name, value in vars(semconv).items() if name.endswith("_PREFIX"))
     values = [value for name, value in vars(semconv).items() if name.startswith("METRIC_")]
-    metrics = {value.replace(".", "_") for value in values if str(value).startswith("delta.")}
+    metrics = {value.replace(".", "_") for value in values if str(value).startswith("deltaspan.")}
     files = [
         path
         for folder in (DEPLOY, ROOT / "grafana")
@@ -285,7 +285,7 @@ def test_every_delta_name_in_deploy_and_grafana_is_one_that_deltaspan_sends():
         text = path.read_text()
         unknown |= {
             (path.name, found)
-            for found in re.findall(r"\bdelta\.[a-z_]+(?:\.[a-z_]+)*", text)
+            for found in re.findall(r"\bdeltaspan\.[a-z_]+(?:\.[a-z_]+)*", text)
             if found not in names and not f"{found}.".startswith(prefixes)
         }
         unknown |= {

@@ -139,7 +139,7 @@ def test_every_recorded_series_in_a_rule_is_recorded():
 
 
 def test_every_outcome_reason_origin_and_claim_in_a_rule_exists():
-    named = r'delta_(?:check|action)_(outcome|reason|origin|claim)[=!]~?"([^"]*)"'
+    named = r'deltaspan_(?:check|action)_(outcome|reason|origin|claim)[=!]~?"([^"]*)"'
     matched = re.findall(named, " ".join(expressions()))
 
     assert matched

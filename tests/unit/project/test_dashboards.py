@@ -270,7 +270,7 @@ def test_every_attribute_in_a_search_or_a_sentence_is_one_that_we_set():
     ours = {value for name, value in vars(semconv).items() if isinstance(value, str) and name.isupper()}
     prefixes = {name.rstrip(".") for name in ours}
 
-    named = {name for text in texts(DASHBOARDS) for name in re.findall(r"\bdelta\.[a-z_.]*[a-z]", text)}
+    named = {name for text in texts(DASHBOARDS) for name in re.findall(r"\bdeltaspan\.[a-z_.]*[a-z]", text)}
     assert named
     assert named <= prefixes
 
@@ -339,7 +339,7 @@ def scraped():
     order()
     with window("restock", observe("rows", lambda: 0)):
         pass
-    ours = ("delta_", "gen_ai_")
+    ours = ("deltaspan_", "gen_ai_")
     yield [each for each in REGISTRY.collect() if isinstance(each, Metric) and each.name.startswith(ours)]
     provider.shutdown()
 

@@ -24,6 +24,7 @@ from support.reports import reports_of
 from support.waiting import cancel
 
 SECRET = "s3cr3t"  # noqa: S105  # planted, to be searched for
+HELD = "it was so already before the action"
 
 
 class Vault:
@@ -294,8 +295,8 @@ def test_the_verdict_is_reached_on_the_true_states(says, outcome, sentence):
 @pytest.mark.parametrize(
     ("says", "outcome", "sentence"),
     [
-        (lambda check: check.ending_at(100), "pass", "did not change, as expected"),
-        (lambda check: check.by(lambda: 0), "pass", "did not change, as expected"),
+        (lambda check: check.ending_at(100), "pass", f"did not change, as expected; {HELD}"),
+        (lambda check: check.by(lambda: 0), "pass", f"did not change, as expected; {HELD}"),
         (lambda check: check.by(1), "fail", "did not change as expected"),
     ],
 )
@@ -308,7 +309,7 @@ def test_a_state_that_did_not_change_is_not_said_to_have_changed(says, outcome, 
 
 
 @pytest.mark.parametrize(
-    ("trace", "sentence"), [(0, "did not change, as expected"), (1, "changed, but not as expected")]
+    ("trace", "sentence"), [(0, f"did not change, as expected; {HELD}"), (1, "changed, but not as expected")]
 )
 def test_a_redacted_report_says_whether_a_failed_action_left_a_trace(trace, sentence):
     state = [100]

@@ -55,7 +55,9 @@ def test_the_frameworks_span_gets_identity_and_verdict(recorded):
         create_flow()
     attributes = recorded.span.attributes
 
-    assert {name: attributes[name] for name in attributes if not name.startswith(("gen_ai", "delta.p"))} == {
+    assert {
+        name: attributes[name] for name in attributes if not name.startswith(("gen_ai", "deltaspan.p"))
+    } == {
         "deltaspan.action.name": "create_flow",
         "deltaspan.causal_tag.id": reports[0].causal_tag,
         "deltaspan.causal_tag.root_id": reports[0].causal_tag,
@@ -111,7 +113,7 @@ def test_a_server_span_of_the_framework_stays_without_an_error(recorded):
         lie()
 
     assert recorded.span.status.status_code is StatusCode.UNSET
-    assert {name for name in recorded.span.attributes if not name.startswith("delta.")} == set(attributes)
+    assert {name for name in recorded.span.attributes if not name.startswith("deltaspan.")} == set(attributes)
     assert recorded.span.attributes["deltaspan.action.outcome"] == "fail"
 
 
@@ -158,7 +160,7 @@ def test_a_span_of_something_else_is_left_alone(recorded, tool, operation):
         create_flow()
 
     assert scopes(recorded) == ["deltaspan", "a framework"]
-    assert [name for name in recorded.spans[1].attributes if name.startswith("delta.")] == []
+    assert [name for name in recorded.spans[1].attributes if name.startswith("deltaspan.")] == []
 
 
 def test_a_window_never_enriches(recorded):

@@ -192,7 +192,7 @@ def test_each_metric_has_its_own_attributes(recorded):
     attributes = recorded.span.attributes
 
     assert [
-        attributes[f"delta.{what}.{metric}"]
+        attributes[f"deltaspan.{what}.{metric}"]
         for metric in ("ratio", "open", "names")
         for what in ("pre_state", "post_state")
     ] == [1.5, 2.0, True, True, '["a","b","c"]', '["a","b","c","d"]']

@@ -113,7 +113,7 @@ def test_a_run_says_what_it_claims():
 
 def test_without_events_the_states_on_the_span_say_why_a_check_failed():
     states = {"expected_delta": 1, "actual_delta": 0, "pre_state": 3, "post_state": 3}
-    attributes = {f"delta.{name}.rows": value for name, value in states.items()}
+    attributes = {f"deltaspan.{name}.rows": value for name, value in states.items()}
     run = action(0, outcome="fail", **{"deltaspan.checks.failed": ["rows"]}, **attributes)
 
     assert lines(run)[1:] == ["   fail: rows: expected 1, but it was 0 (3 → 3)"]
