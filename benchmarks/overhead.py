@@ -102,7 +102,7 @@ class HandWritten:
                 outcome = "fail"
             if recording:
                 span.add_event(
-                    "deltaspan.check",
+                    "deltaspan.check.result",
                     {
                         "deltaspan.check.name": f"{metric}_delta",
                         "deltaspan.check.metric": metric,
@@ -117,7 +117,7 @@ class HandWritten:
                         "deltaspan.check.explanation": (
                             f"{metric} changed by {delta}, as expected ({pre} → {post})"
                         ),
-                        "deltaspan.check.probe_ms": seconds,
+                        "deltaspan.check.probe.duration": seconds,
                     },
                 )
                 attributes[f"deltaspan.pre_state.{metric}"] = pre
@@ -140,8 +140,8 @@ class HandWritten:
         if recording:
             attributes |= {
                 "deltaspan.action.outcome": outcome,
-                "deltaspan.checks.total": self.checks,
-                "deltaspan.checks.failed": failed,
+                "deltaspan.check.count": self.checks,
+                "deltaspan.check.failed_metrics": failed,
             }
             span.set_attributes(attributes)
         span.end()

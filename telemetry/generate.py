@@ -111,7 +111,7 @@ def _attributes(attributes: Sequence[Entry]) -> Iterator[str]:
     for attribute in attributes:
         key, name, kind = attribute["key"], constant(attribute["key"]), type_of(attribute)
         if is_template(attribute):
-            key, name, kind = f"{key}.", f"{name}_PREFIX", f"{kind}, followed by the metric"
+            key, name, kind = f"{key}.", f"{name}_PREFIX", f"{kind}, followed by the key of the metric"
         yield f'{name}: Final = "{key}"'
         yield from textwrap.wrap(f'"""{kind}; {attribute["brief"]}"""', 106)
         for member, value in attribute.get("values", {}).items():
@@ -213,7 +213,7 @@ def _table(signal: Entry, known: Mapping[str, Entry]) -> str:
     rows = ["| attribute | type | requirement | meaning |", "| --- | --- | --- | --- |"]
     for ref in signal["attributes"]:
         attribute = known[ref["ref"]]
-        key = f"{attribute['key']}.<metric>" if is_template(attribute) else attribute["key"]
+        key = f"{attribute['key']}.<key>" if is_template(attribute) else attribute["key"]
         meaning = " ".join(text for text in (attribute["brief"], attribute.get("note")) if text)
         rows.append(f"| `{key}` | {type_of(attribute)} | {_level(ref['requirement_level'])} | {meaning} |")
     return "\n".join(rows)

@@ -41,7 +41,7 @@ If `full` is set explicitly, the content that ready-made probes read leaves too.
 MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters. 1024 by default, at least 16."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
-"""`span` (default), `log` or `both`: the signals that carry the `deltaspan.check` event."""
+"""`span` (default), `log` or `both`: the signals that carry the `deltaspan.check.result` event."""
 EVENTS: Final = "DELTASPAN_EVENTS"
 """`check` (default), `evaluation`, or both with a comma between: the events that a check leaves as."""
 ACTION_DURATION: Final = "DELTASPAN_ACTION_DURATION"

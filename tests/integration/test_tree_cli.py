@@ -79,7 +79,7 @@ def written(tmp_path):
 
 
 def test_a_failed_check_of_a_passed_action_shows_in_the_status(written):
-    done = tree(written(action(0, **{"deltaspan.checks.failed": '["rows"]'})))
+    done = tree(written(action(0, **{"deltaspan.check.failed_metrics": '["rows"]'})))
 
     assert (done.returncode, done.stdout[:20]) == (1, "✗ action0 fail: rows")
 

@@ -16,6 +16,7 @@ import yaml
 TELEMETRY = Path(__file__).parents[2] / "telemetry"
 SCOPE = "deltaspan"
 PREFIX = "deltaspan."
+MOST_DETAILED_CHECKS = 16
 INTERNAL, ERROR = 1, 2
 """The numbers that OTLP has for the kind of a span and the code of a status."""
 
@@ -112,6 +113,16 @@ def values_of(holder: Any) -> dict[str, Any]:
     return {pair.key: pair.value for pair in holder.attributes}
 
 
+def condition_of(level: Any) -> str | None:
+    """Return the condition of a requirement level, or None.
+
+    What is recommended under a condition is held against it as well: deltaspan does what it recommends.
+    """
+    if isinstance(level, str):
+        return None
+    return level.get("conditionally_required") or level.get("recommended")
+
+
 class Trace:
     """The received spans, and the facts that a test states.
 
@@ -175,7 +186,7 @@ class Trace:
         metric = str(record.get("deltaspan.check.metric"))
         if not any(key.startswith("deltaspan.expected_delta.") for key in values_of(record.span)):
             return None  # too many checks for their states to be on the span
-        return any(key.removeprefix(prefix) in (metric, key_of(metric)) for key in on_span)
+        return f"{prefix}{key_of(metric)}" in on_span
 
 
 def _tag_of(record: Record) -> Any:
@@ -184,7 +195,8 @@ def _tag_of(record: Record) -> Any:
 
 def key_of(metric: str) -> str:
     """Return the metric as the last part of an attribute's name."""
-    return re.sub(r"[^a-z0-9_]", "_", metric.lower())
+    key = re.sub(r"[^a-z0-9_]", "_", metric.lower())
+    return key if key[0].isalpha() else f"m_{key}"
 
 
 # Conditions -------------------------------------------------------------------------------------------------
@@ -207,6 +219,31 @@ def _is_nested(record: Record, trace: Trace) -> bool:
 
 def _carries_verdict(record: Record, trace: Trace) -> bool:
     return not (record.get("deltaspan.verification.deferred") or record.get("deltaspan.window.handed_over"))
+
+
+def _has_failed(record: Record, trace: Trace) -> bool:
+    return bool(record.get("deltaspan.action.outcome") == "fail")
+
+
+def _has_inconclusive(record: Record, trace: Trace) -> bool | None:
+    outcome = record.get("deltaspan.action.outcome")
+    return None if outcome == "fail" else bool(outcome == "inconclusive")
+
+
+def _has_few_checks(record: Record, trace: Trace) -> bool:
+    count = record.get("deltaspan.check.count")
+    return count is not None and count <= MOST_DETAILED_CHECKS
+
+
+def _may_have_details(record: Record, trace: Trace) -> bool | None:
+    return None if _has_few_checks(record, trace) else False
+
+
+def _event_has_states(record: Record, trace: Trace) -> bool | None:
+    if record.signal == "log":
+        return True if record.get("deltaspan.check.outcome") in ("pass", "fail") else None
+    count = Record("", "", values_of(record.span)).get("deltaspan.check.count")
+    return None if count is not None and count > MOST_DETAILED_CHECKS else False
 
 
 def _claims(record: Record, trace: Trace) -> bool:
@@ -291,6 +328,12 @@ CONDITIONS: dict[str, Condition] = {
     "if this span carries the verdict": _carries_verdict,
     "if the action says whether it succeeded": _claims,
     "if the action was cancelled or exited": _ended,
+    "if a check failed": _has_failed,
+    "if a check is inconclusive": _has_inconclusive,
+    "if the run has at most 16 checks": _has_few_checks,
+    "if the run has at most 16 checks and the state was read": _may_have_details,
+    "if the run has at most 16 checks and both states were read": _may_have_details,
+    "on a log record, or if the run has more than 16 checks; the span has it otherwise": _event_has_states,
     "if the verdict is reached after the action has returned, on the span of the action": _is_deferred,
     "if the window was handed over": _is_handed_over,
     "on our span, if the action raised an error or a check failed": _is_error,
@@ -305,7 +348,7 @@ CONDITIONS: dict[str, Condition] = {
     "if the check holds a lock": _metric_in("locked"),
     "if another process captured the baseline": _metric_in("captured_elsewhere"),
     "if a probe, an expected value or a predicate raised": _something_raised,
-    "on a log event": lambda record, trace: record.signal == "log",
+    "on a log record; the span has it otherwise": lambda record, trace: record.signal == "log",
     "for a tool": lambda record, trace: record.name.startswith("gen_ai."),
 }
 """The conditions of the model. Each returns whether it holds, or None if the telemetry does not tell."""
@@ -346,7 +389,7 @@ class Registry:
         """Return every condition that the model states."""
         signals = (*self.spans.values(), *self.events.values(), *self.metrics.values())
         levels = [ref["requirement_level"] for signal in signals for ref in signal["attributes"]]
-        return {level["conditionally_required"] for level in levels if isinstance(level, dict)}
+        return {text for level in levels if (text := condition_of(level))}
 
     def names(self) -> set[tuple[str, str]]:
         """Return every attribute of the model, after the name of its signal."""
@@ -530,7 +573,7 @@ def _of_level(record: Record, ref: str, level: Any, trace: Trace) -> Iterator[st
     if level == "required":
         if not is_present:
             yield f"{record}: {ref} is missing"
-    elif isinstance(level, dict) and (text := level.get("conditionally_required")):
+    elif text := condition_of(level):
         condition = CONDITIONS.get(text)
         if condition is None:
             yield f"{record}: the condition {text!r} of {ref} has no rule"

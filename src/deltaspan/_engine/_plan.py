@@ -14,6 +14,7 @@ from deltaspan._callables import ArgumentReader, Bound, bind, check_no_shadowing
 from deltaspan._config import settings
 from deltaspan._engine._reads import ReadLimit
 from deltaspan._guard import class_name
+from deltaspan._state.render import attribute_key
 from deltaspan._state.snapshot import freeze
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import (
@@ -335,18 +336,25 @@ def _validate_checks(action: str, checks: Sequence[Any]) -> None:
         raise DefinitionValueError(
             f"action {action!r} has no check; write at least one change(), unchanged() or observe()"
         )
-    seen: set[str] = set()
+    by_key: dict[str, str] = {}
     for check in checks:
         if not isinstance(check, Check):
             raise DefinitionTypeError(
                 f"action {action!r} expects checks such as change('flows', count).by(1), not {check!r}"
             )
-        if check.metric in seen:
+        key = attribute_key(check.metric)
+        other = by_key.get(key)
+        if other == check.metric:
             raise DefinitionValueError(
                 f"action {action!r} names the metric {check.metric!r} twice: "
                 f"combine the words in one check, or give the second a name of its own"
             )
-        seen.add(check.metric)
+        if other is not None:
+            raise DefinitionValueError(
+                f"action {action!r} has the metrics {other!r} and {check.metric!r}, and both have the key "
+                f"{key!r} in the names of attributes; rename one of them"
+            )
+        by_key[key] = check.metric
 
 
 def _check_no_deferred_lock(action: str, checks: Sequence[Check[Any]], options: Options) -> None:

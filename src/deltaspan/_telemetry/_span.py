@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from time import perf_counter, time_ns
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from opentelemetry import trace
@@ -15,13 +16,15 @@ from deltaspan import semconv
 from deltaspan._guard import qualified_name
 from deltaspan._process import on_reset
 from deltaspan._reports import ActionReport
+from deltaspan._state.render import attribute_key
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error, type_name
 from deltaspan.causal_tag import CausalTag
+from deltaspan.typing import Outcome
 
 _NANOSECONDS: Final = 1_000_000_000
 MOST_DETAILED_CHECKS: Final = 16
-"""With more checks than this the details are in the events only. A span holds 128 attributes and drops the
-oldest, which are its identity."""
+"""With more checks than this the states and deltas are in the events only. A span holds 128 attributes and
+drops the oldest, which are its identity."""
 
 
 def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict[str, str | int]:
@@ -145,10 +148,13 @@ def record_verdict(
         is_own: whether the span is ours. Status and error of a framework's span are the framework's.
     """
     verdict: dict[str, Any] = {
-        semconv.CHECKS_TOTAL: len(checks),
-        semconv.CHECKS_FAILED: [each.check.metric for each in checks if each.check.verdict.outcome == "fail"],
+        semconv.CHECK_COUNT: len(checks),
         semconv.VERIFICATION_DURATION: report.verification_seconds,
     }
+    if failed := _metrics_that(checks, "fail"):
+        verdict[semconv.CHECK_FAILED_METRICS] = failed
+    if inconclusive := _metrics_that(checks, "inconclusive"):
+        verdict[semconv.CHECK_INCONCLUSIVE_METRICS] = inconclusive
     if report.claim is not None:
         verdict[semconv.ACTION_CLAIM] = report.claim
     if (ended := _ending_of(error)) is not None:
@@ -185,15 +191,39 @@ def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:
     if len(checks) > MOST_DETAILED_CHECKS:
         return details
     for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
-        metric = check.metric
+        names = _names_of_details(check.metric)
         if pre_state is not None:
-            details[semconv.PRE_STATE_PREFIX + metric] = pre_state
+            details[names.pre_state] = pre_state
         if post_state is not None:
-            details[semconv.POST_STATE_PREFIX + metric] = post_state
-        details[semconv.EXPECTED_DELTA_PREFIX + metric] = expected_delta
+            details[names.post_state] = post_state
+        details[names.expected_delta] = expected_delta
         if actual_delta is not None:
-            details[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
+            details[names.actual_delta] = actual_delta
     return details
+
+
+class _DetailNames(NamedTuple):
+    """The names of the attributes for the states and deltas of one metric."""
+
+    pre_state: str
+    post_state: str
+    expected_delta: str
+    actual_delta: str
+
+
+@lru_cache(maxsize=1024)
+def _names_of_details(metric: str) -> _DetailNames:
+    key = attribute_key(metric)
+    return _DetailNames(
+        semconv.PRE_STATE_PREFIX + key,
+        semconv.POST_STATE_PREFIX + key,
+        semconv.EXPECTED_DELTA_PREFIX + key,
+        semconv.ACTUAL_DELTA_PREFIX + key,
+    )
+
+
+def _metrics_that(checks: Sequence[RenderedCheck], outcome: Outcome) -> list[str]:
+    return [each.check.metric for each in checks if each.check.verdict.outcome == outcome]
 
 
 def _ending_of(error: BaseException | None) -> str | None:

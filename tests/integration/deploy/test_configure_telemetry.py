@@ -29,7 +29,7 @@ def test_traces_metrics_and_logs_arrive_at_exit(protocol):
         "gen_ai.execute_tool.duration",
         "deltaspan.verification.duration",
     }
-    assert received.log_names == ["deltaspan.check"]
+    assert received.log_names == ["deltaspan.check.result"]
     assert received.protocol == protocol.partition("/")[0]
 
 
@@ -61,7 +61,7 @@ def test_each_signal_may_have_its_own_protocol():
         Program(ONE_ACTION, **variables).end()
 
     assert (by_grpc.span_names, by_grpc.log_names) == (["execute_tool create_flow"], [])
-    assert (by_http.span_names, by_http.log_names) == ([], ["deltaspan.check"])
+    assert (by_http.span_names, by_http.log_names) == ([], ["deltaspan.check.result"])
 
 
 def test_only_the_transport_in_use_is_loaded():
@@ -139,7 +139,10 @@ def test_what_is_waiting_can_be_flushed_by_hand():
     with http_receiver() as (endpoint, received):
         Program(body, **environ(endpoint)).end()
 
-    assert (received.span_names, received.log_names) == (["execute_tool create_flow"], ["deltaspan.check"])
+    assert (received.span_names, received.log_names) == (
+        ["execute_tool create_flow"],
+        ["deltaspan.check.result"],
+    )
     assert "deltaspan.checks" in received.metric_names
 
 
@@ -307,7 +310,7 @@ def test_a_sampler_is_read_from_the_environment():
     with http_receiver() as (endpoint, received):
         Program(ONE_ACTION, **environ(endpoint, OTEL_TRACES_SAMPLER="always_off")).end()
 
-    assert (received.span_names, received.log_names) == ([], ["deltaspan.check"])
+    assert (received.span_names, received.log_names) == ([], ["deltaspan.check.result"])
 
 
 # Baggage ----------------------------------------------------------------------------------------------------

@@ -208,7 +208,9 @@ def test_each_action_is_a_root_span_with_the_outcome_of_its_delta(spans):
 
 
 def test_each_check_is_one_event_of_its_span(spans):
-    checks = [[event for event in span["events"] if event["name"] == "deltaspan.check"] for span in spans]
+    checks = [
+        [event for event in span["events"] if event["name"] == "deltaspan.check.result"] for span in spans
+    ]
     assert [len(events) for events in checks] == [2] * len(RUNS)
     found = Counter(
         (attributes(event)["deltaspan.check.metric"], attributes(event)["deltaspan.check.outcome"])

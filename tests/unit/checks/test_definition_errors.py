@@ -160,6 +160,24 @@ def test_a_metric_named_twice_is_refused():
     )
 
 
+@pytest.mark.parametrize(("first", "second"), [("Users", "users"), ("a.b", "a-b"), ("a_b", "A.B")])
+def test_two_metrics_with_one_key_in_the_names_of_attributes_are_refused(first, second):
+    decorate = expects(unchanged(first, len), observe(second, len))
+
+    kind, text = refusal(decorate, lambda obj: None)
+
+    assert kind is ValueError
+    assert text == (
+        f"action '<lambda>' has the metrics {first!r} and {second!r}, and both have the key "
+        f"{first.lower().replace('.', '_')!r} in the names of attributes; rename one of them"
+    )
+
+
+def test_a_window_refuses_two_metrics_with_one_key_too():
+    with pytest.raises(ValueError, match="both have the key 'rows' in the names of attributes"):
+        window("w", observe("rows", list), observe("Rows", list)).open()
+
+
 def test_an_action_without_a_check_is_refused():
     assert refusal(expects(), act) == (
         ValueError,

@@ -76,7 +76,7 @@ def test_the_verdict_is_on_a_span_below_that_of_the_action(rows, recorded):
     assert "deltaspan.verification.deferred" not in verify.attributes
     assert verify.attributes["deltaspan.action.outcome"] == "fail"
     assert verify.attributes["deltaspan.causal_tag.id"] == action.attributes["deltaspan.causal_tag.id"]
-    assert [event.name for event in verify.events] == ["deltaspan.check"]
+    assert [event.name for event in verify.events] == ["deltaspan.check.result"]
     assert "deltaspan.action.outcome" not in action.attributes
 
 

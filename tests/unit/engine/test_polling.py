@@ -75,8 +75,8 @@ def test_attempts_and_settle_time_are_on_the_event(recorded):
     expects(change("done", queue.read).by(1).eventually(60, every=0.005))(queue.act)()
     attributes = recorded.event.attributes
 
-    assert attributes["deltaspan.check.attempts"] == 2
-    assert attributes["deltaspan.check.settle_ms"] >= 5
+    assert attributes["deltaspan.check.attempt.count"] == 2
+    assert attributes["deltaspan.check.settle.duration"] >= 0.005
 
 
 def test_the_cost_of_every_read_is_counted():

@@ -80,7 +80,7 @@ def test_a_hook_runs_while_the_span_is_current_and_open(recorded, deferred):
     expects(change("n", lambda: 0).by(1), deferred=deferred, on_report=hook)(lambda: None)()
     assert _deferred.drain(10)
 
-    assert [event.name for event in recorded.spans[-1].events] == ["deltaspan.check", "scored"]
+    assert [event.name for event in recorded.spans[-1].events] == ["deltaspan.check.result", "scored"]
 
 
 def test_the_requests_of_a_hook_carry_no_tag(recorded):

@@ -132,7 +132,7 @@ def test_a_summary_is_kind_and_size(recorded, environ):
     with window("w", observe("a", lambda: {1, 2}), observe("b", lambda: 7), observe("c", lambda: "four")):
         pass
 
-    assert [event.attributes["deltaspan.check.pre_state"] for event in recorded.events] == [
+    assert [recorded.span.attributes[f"deltaspan.pre_state.{metric}"] for metric in "abc"] == [
         "set of 2",
         "int",
         "str of 4",
@@ -169,7 +169,7 @@ def test_a_state_is_bounded_by_1024_characters(recorded):
         pass
 
     assert longest(recorded) <= 1024
-    assert recorded.event.attributes["deltaspan.check.pre_state"].endswith("more]")
+    assert recorded.span.attributes["deltaspan.pre_state.rows"].endswith("more]")
 
 
 def test_the_bound_is_set_by_the_environment(recorded, environ):
@@ -177,7 +177,7 @@ def test_the_bound_is_set_by_the_environment(recorded, environ):
     with window("w", observe("rows", lambda: list(range(100_000)))):
         pass
 
-    assert len(recorded.event.attributes["deltaspan.check.pre_state"]) <= 40
+    assert len(recorded.span.attributes["deltaspan.pre_state.rows"]) <= 40
 
 
 def test_the_deltas_are_bounded_too(recorded):

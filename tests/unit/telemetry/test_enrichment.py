@@ -62,9 +62,8 @@ def test_the_frameworks_span_gets_identity_and_verdict(recorded):
         "deltaspan.causal_tag.id": reports[0].causal_tag,
         "deltaspan.causal_tag.root_id": reports[0].causal_tag,
         "deltaspan.action.outcome": "pass",
-        "deltaspan.checks.total": 1,
+        "deltaspan.check.count": 1,
         "deltaspan.verification.duration": reports[0].verification_seconds,
-        "deltaspan.checks.failed": (),
         "deltaspan.expected_delta.flows": 1,
         "deltaspan.actual_delta.flows": 1,
     }
@@ -81,7 +80,7 @@ def test_the_frameworks_span_gets_the_event(recorded):
     with framework_span(recorded):
         create_flow()
 
-    assert recorded.event.name == "deltaspan.check"
+    assert recorded.event.name == "deltaspan.check.result"
 
 
 def test_the_frameworks_span_is_not_ended_by_us(recorded):
@@ -99,7 +98,7 @@ def test_the_error_and_the_status_of_the_frameworks_span_are_its_own(recorded, a
 
     assert recorded.span.status.status_code is StatusCode.OK
     assert "error.type" not in recorded.span.attributes
-    assert [event.name for event in recorded.events] == ["deltaspan.check"]
+    assert [event.name for event in recorded.events] == ["deltaspan.check.result"]
     assert recorded.logs == []
 
 

@@ -67,7 +67,7 @@ def test_a_verdict_is_an_evaluation_of_its_span(recorded, action, severity, more
         recorded.span.context.trace_id,
         recorded.span.context.span_id,
     )
-    assert [event.name for event in recorded.span.events] == ["deltaspan.check"]
+    assert [event.name for event in recorded.span.events] == ["deltaspan.check.result"]
 
 
 def test_an_inconclusive_evaluation_without_an_exception_has_the_reason(recorded):
@@ -111,7 +111,10 @@ def test_of_an_unsampled_action_only_what_is_against_it_is_an_evaluation(record)
     create_flow()
     lie()
 
-    assert [each.event_name for each in recorded.logs] == ["deltaspan.check", "gen_ai.evaluation.result"]
+    assert [each.event_name for each in recorded.logs] == [
+        "deltaspan.check.result",
+        "gen_ai.evaluation.result",
+    ]
     assert recorded.logs[1].attributes["gen_ai.evaluation.score.label"] == "fail"
 
 
@@ -128,7 +131,10 @@ def test_the_bridge_adds_an_evaluation_to_its_span(record):
     lie()
     *_, event = recorded.span.events
 
-    assert [each.name for each in recorded.span.events] == ["deltaspan.check", "gen_ai.evaluation.result"]
+    assert [each.name for each in recorded.span.events] == [
+        "deltaspan.check.result",
+        "gen_ai.evaluation.result",
+    ]
     assert event.attributes["gen_ai.evaluation.score.label"] == "fail"
     assert event.timestamp <= time_ns()
 

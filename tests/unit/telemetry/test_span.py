@@ -170,8 +170,7 @@ def test_a_passing_run_ends_with_the_whole_verdict(recorded):
         **identity(report.causal_tag),
         "deltaspan.verification.duration": report.verification_seconds,
         "deltaspan.action.outcome": "pass",
-        "deltaspan.checks.total": 1,
-        "deltaspan.checks.failed": (),
+        "deltaspan.check.count": 1,
         "deltaspan.pre_state.active_flows": 3,
         "deltaspan.post_state.active_flows": 4,
         "deltaspan.expected_delta.active_flows": 1,
@@ -223,7 +222,34 @@ def test_failed_checks_are_listed_in_the_order_declared(recorded):
     action()
     attributes = recorded.span.attributes
 
-    assert (attributes["deltaspan.checks.total"], attributes["deltaspan.checks.failed"]) == (3, ("z", "a"))
+    assert (attributes["deltaspan.check.count"], attributes["deltaspan.check.failed_metrics"]) == (
+        3,
+        ("z", "a"),
+    )
+
+
+def test_inconclusive_checks_are_listed_in_the_order_declared(recorded):
+    @expects(change("z", broken).by(1), unchanged("ok", count), change("a", broken).by(2))
+    def action():
+        return None
+
+    action()
+    attributes = recorded.span.attributes
+
+    assert attributes["deltaspan.check.inconclusive_metrics"] == ("z", "a")
+    assert "deltaspan.check.failed_metrics" not in attributes
+
+
+@pytest.mark.parametrize(
+    ("metric", "key"),
+    [("Users", "users"), ("a.b", "a_b"), ("active-flows", "active_flows"), ("5xx", "m_5xx"), ("_x", "m__x")],
+)
+def test_the_key_of_a_metric_is_lower_case_without_dots_and_hyphens(recorded, metric, key):
+    expects(unchanged(metric, count))(lambda: None)()
+    details = ("pre_state", "post_state", "expected_delta", "actual_delta")
+
+    assert {f"deltaspan.{detail}.{key}" for detail in details} <= recorded.span.attributes.keys()
+    assert recorded.event.attributes["deltaspan.check.metric"] == metric
 
 
 def test_the_outcome_is_the_worst_of_the_checks(recorded):

@@ -21,7 +21,7 @@ ATTRIBUTES = st.fixed_dictionaries(
         "deltaspan.causal_tag.id": TAGS,
         "deltaspan.causal_tag.parent_id": TAGS,
         "deltaspan.causal_tag.root_id": TAGS,
-        "deltaspan.checks.failed": st.sampled_from(["", "[[", ["rows"], [7, "rows"]]),
+        "deltaspan.check.failed_metrics": st.sampled_from(["", "[[", ["rows"], [7, "rows"]]),
     }
 )
 
@@ -111,7 +111,7 @@ def test_no_span_hides_a_failure_of_another(spans):
     runs = [span for span in spans if span.is_action]
     verdicts = {span.tag for span in runs if span.attributes.get("deltaspan.action.outcome")}
     failed = {span.tag for span in runs if span.attributes.get("deltaspan.action.outcome") == "fail"}
-    named = {span.tag for span in runs if "rows" in span.attributes.get("deltaspan.checks.failed", ())}
+    named = {span.tag for span in runs if "rows" in span.attributes.get("deltaspan.check.failed_metrics", ())}
 
     assert {run.tag for run in causal_tree(spans) if run.outcome == "fail"} == failed | (named & verdicts)
 

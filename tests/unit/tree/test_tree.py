@@ -40,7 +40,7 @@ def test_a_parent_whose_clock_is_behind_is_still_the_parent():
 def test_a_run_says_what_its_span_says():
     span = action(
         1, 0, root=0, outcome="fail", service="web", start=5, end=2_000_000_005,
-        **{"deltaspan.checks.failed": ["rows", "users"], "deltaspan.action.attempt": 2},
+        **{"deltaspan.check.failed_metrics": ["rows", "users"], "deltaspan.action.attempt": 2},
     )  # fmt: skip
     [_, run] = causal_tree([action(0), span])
 
@@ -51,7 +51,7 @@ def test_a_run_says_what_its_span_says():
 
 
 def test_failed_metrics_are_read_from_a_store_that_has_no_lists():
-    [run] = causal_tree([action(0, outcome="fail", **{"deltaspan.checks.failed": '["rows"]'})])
+    [run] = causal_tree([action(0, outcome="fail", **{"deltaspan.check.failed_metrics": '["rows"]'})])
 
     assert run.failed == ("rows",)
 
@@ -153,7 +153,7 @@ def lines(*spans):
 def test_it_shows_who_caused_what_and_what_came_of_it():
     assert lines(
         action(0, service="agent"),
-        action(1, 0, outcome="fail", **{"deltaspan.checks.failed": ["rows", "users"]}),
+        action(1, 0, outcome="fail", **{"deltaspan.check.failed_metrics": ["rows", "users"]}),
         action(2, 1, outcome="inconclusive"),
         action(3, 1, outcome=None),
         action(4, 0, outcome="observed", end=1_500_004),

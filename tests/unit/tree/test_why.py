@@ -63,7 +63,7 @@ def test_a_check_that_is_worse_than_the_verdict_of_its_span_counts(outcome, wors
 
 
 def test_a_failed_metric_that_a_passed_span_names_counts():
-    run = action(0, **{"deltaspan.checks.failed": ["rows"]})
+    run = action(0, **{"deltaspan.check.failed_metrics": ["rows"]})
 
     assert [each.outcome for each in causal_tree([run]).unproven] == ["fail"]
 
@@ -114,9 +114,31 @@ def test_a_run_says_what_it_claims():
 def test_without_events_the_states_on_the_span_say_why_a_check_failed():
     states = {"expected_delta": 1, "actual_delta": 0, "pre_state": 3, "post_state": 3}
     attributes = {f"deltaspan.{name}.rows": value for name, value in states.items()}
-    run = action(0, outcome="fail", **{"deltaspan.checks.failed": ["rows"]}, **attributes)
+    run = action(0, outcome="fail", **{"deltaspan.check.failed_metrics": ["rows"]}, **attributes)
 
     assert lines(run)[1:] == ["   fail: rows: expected 1, but it was 0 (3 → 3)"]
+
+
+def test_without_events_the_span_names_what_is_inconclusive():
+    attributes = {
+        "deltaspan.check.inconclusive_metrics": ["Active.rows"],
+        "deltaspan.expected_delta.active_rows": 1,
+        "deltaspan.expected_delta.users": 1,
+    }
+
+    [run] = causal_tree([action(0, outcome="inconclusive", **attributes)])
+    assert [(check.metric, check.outcome) for check in run.checks] == [
+        ("Active.rows", "inconclusive"),
+        ("users", None),
+    ]
+
+
+def test_the_states_of_a_check_are_those_of_its_span():
+    states = {"deltaspan.pre_state.active_rows": 3, "deltaspan.post_state.active_rows": 4}
+    span = action(0, **{"deltaspan.expected_delta.active_rows": 1}, **states)
+
+    [run] = causal_tree([checked(span, check("Active.rows", "pass"))])
+    assert [(each.metric, each.pre_state, each.post_state) for each in run.checks] == [("Active.rows", 3, 4)]
 
 
 def test_of_two_verdicts_on_one_metric_the_worse_counts():
@@ -164,7 +186,7 @@ def test_an_event_with_nonsense_in_it_is_a_check_that_says_little():
 
 def test_events_are_read_from_otlp():
     event = {
-        "name": "deltaspan.check",
+        "name": "deltaspan.check.result",
         "attributes": [
             {"key": "deltaspan.check.metric", "value": {"stringValue": "rows"}},
             {"key": "deltaspan.check.pre_state", "value": {"intValue": "3"}},
