@@ -455,6 +455,22 @@ def reads_in_spans(tracer):
     return functions("act")
 
 
+@case()
+def shows_its_call(tracer):
+    rows = []
+
+    @expects(change("rows", lambda: len(rows)).by(1), capture_arguments=True)
+    def act(password, kind):
+        """Do it."""
+        rows.append(kind)
+        return {"kind": kind}
+
+    call = {"gen_ai.agent.name": "a", "gen_ai.conversation.id": "c", "gen_ai.tool.call.id": "i"}
+    with tracer.start_as_current_span("invoke_agent a", attributes=call):
+        act("secret", "new")
+    return functions("act", opted_in=("gen_ai.tool.call.arguments", "gen_ai.tool.call.result"))
+
+
 # Spans of frameworks ----------------------------------------------------------------------------------------
 
 DIALECTS = {
@@ -525,6 +541,11 @@ NEVER = {
     ("verify", "gen_ai.tool.name"),
     ("verify", "gen_ai.tool.type"),
     ("verify", "gen_ai.tool.description"),
+    ("verify", "gen_ai.tool.call.id"),
+    ("verify", "gen_ai.tool.call.arguments"),
+    ("verify", "gen_ai.tool.call.result"),
+    ("verify", "gen_ai.agent.name"),
+    ("verify", "gen_ai.conversation.id"),
     ("deltaspan.action.exception", "gen_ai.tool.name"),
 }
 

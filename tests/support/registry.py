@@ -57,6 +57,7 @@ class Facts:
         locked: metrics whose checks hold a lock.
         tagged: metrics on tagged rows.
         captured_elsewhere: metrics whose baseline another process captured.
+        opted_in: attributes that the settings or a definition ask for.
         foreign: the attributes that a framework sets on its own span, by the name of the span.
     """
 
@@ -68,6 +69,7 @@ class Facts:
     locked: frozenset[str] = frozenset()
     tagged: frozenset[str] = frozenset()
     captured_elsewhere: frozenset[str] = frozenset()
+    opted_in: frozenset[str] = frozenset()
     foreign: Mapping[str, Iterable[str]] = field(default_factory=dict)
 
 
@@ -573,6 +575,9 @@ def _of_level(record: Record, ref: str, level: Any, trace: Trace) -> Iterator[st
     if level == "required":
         if not is_present:
             yield f"{record}: {ref} is missing"
+    elif level == "opt_in":
+        if is_present and ref not in trace.facts.opted_in:
+            yield f"{record}: {ref} is there, but nobody asked for it"
     elif text := condition_of(level):
         condition = CONDITIONS.get(text)
         if condition is None:

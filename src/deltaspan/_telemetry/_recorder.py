@@ -33,6 +33,7 @@ from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_cut_tags, notice_lost_baggage
 from deltaspan._telemetry._span import (
+    enclosing_call,
     framework_tool_span,
     identity_of,
     ids_of,
@@ -41,7 +42,8 @@ from deltaspan._telemetry._span import (
     wall_time_of,
 )
 from deltaspan._telemetry._suppression import SUPPRESSED, is_suppressed
-from deltaspan._telemetry._values import RenderedCheck, error_type_of, is_error, renderer_for
+from deltaspan._telemetry._tool_content import ToolContent
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error, renderer_for
 from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
@@ -96,6 +98,7 @@ class RunTelemetry:
         attempt: which run of the action below its parent it is, from 1.
         tag: the run's causal tag.
         context: the OpenTelemetry context that the action runs in.
+        content: the arguments and the result that leave. None unless they are asked for.
         open_read_span: opens a span for a read of a metric. None unless the settings ask for such spans.
     """
 
@@ -117,6 +120,7 @@ class RunTelemetry:
         "_span",
         "_token",
         "attempt",
+        "content",
         "context",
         "open_read_span",
         "tag",
@@ -151,6 +155,7 @@ class RunTelemetry:
             context_with(self.tag, outer, _INSIDE) if self._is_tool else context_with(self.tag, outer)
         )
         self._is_silent = is_suppressed(outer)
+        self.content: ToolContent | None = None
         # Probes and locks are the verifier's. In this context their requests get no span and carry no tag.
         self._reading = self._entered = context_of_verifier(self.tag, outer, SUPPRESSED)
         self.open_read_span: Callable[[str], AbstractContextManager[Any]] | None = None
@@ -261,6 +266,8 @@ class RunTelemetry:
         else:
             own = names.identity if self._is_tool else names.helper_identity
             self._identity = identity_of(own, self.tag, self.attempt)
+            if self._is_tool:
+                self._identity = {**self._identity, **enclosing_call(self.context)}
             # The context has the tag's baggage, so that baggage processors stamp this span with it.
             self._span = recorders.tracer.start_span(
                 names.span_name if self._is_tool else names.verify_span_name,
@@ -317,6 +324,7 @@ class RunTelemetry:
             self._names.verify_span_name, self.context, SpanKind.INTERNAL, self._identity
         )
         self._span.set_attribute(semconv.VERIFICATION_DEFERRED, True)
+        self._set_content(renderer_for(settings()))
         if error is not None:
             # The span of the verdict does not repeat what the span of the action says.
             renderer = renderer_for(settings())
@@ -385,6 +393,8 @@ class RunTelemetry:
         try:
             if is_recording:
                 renderer = renderer_for(config)
+                if not self._is_deferred:
+                    self._set_content(renderer)
                 checks = [renderer.render(check) for check in report.checks]
                 is_own = self._span is not self._framework_span
                 record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
@@ -400,6 +410,11 @@ class RunTelemetry:
             finally:
                 if error is not None and (logged or evaluated or is_exported(self._span)):
                     self._record_exception(recorders, error, has_content=renderer_for(config).is_full)
+
+    def _set_content(self, renderer: ValueRenderer) -> None:
+        # A framework decides what its own span shows.
+        if self.content is not None and self._is_tool and self._framework_span is None:
+            self._span.set_attributes(self.content.attributes(renderer))
 
     def _record_exception(self, recorders: Instruments, error: BaseException, *, has_content: bool) -> None:
         if self._framework_span is not None or not is_error(error):

@@ -54,6 +54,23 @@ def wall_time_of(instant: float) -> int:
     return time_ns() - int((perf_counter() - instant) * _NANOSECONDS)
 
 
+def enclosing_call(context: Context) -> dict[str, str]:
+    """Return what the enclosing span says of the agent, the conversation and the call of the tool.
+
+    A span of deltaspan passes on the agent and the conversation. Its call is another one.
+    """
+    span = trace.get_current_span(context)
+    if not span.is_recording():
+        return {}
+    attributes = getattr(_readable(span), "attributes", None) or {}
+    names = _OF_AGENT if semconv.ACTION_NAME in attributes else _OF_CALL
+    return {name: str(attributes[name]) for name in names if name in attributes}
+
+
+_OF_AGENT: Final = (semconv.GEN_AI_AGENT_NAME, semconv.GEN_AI_CONVERSATION_ID)
+_OF_CALL: Final = (*_OF_AGENT, semconv.GEN_AI_TOOL_CALL_ID)
+
+
 def framework_tool_span(action: str, context: Context) -> Span | None:
     """Return the current span if an agent framework started it for this tool.
 

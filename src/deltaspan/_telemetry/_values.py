@@ -81,6 +81,10 @@ class ValueRenderer:
             return write(state, self._max_chars)
         return _kind_of(state) if self._is_summary else _NOT_CAPTURED
 
+    def value(self, value: object) -> Any:
+        """Return a snapshot that is not a state, shortened to the configured length."""
+        return wire(value, self._max_chars)
+
     def text(self, text: str) -> str:
         """Return a text, shortened to the configured length."""
         return str(wire(text, self._max_chars))

@@ -133,6 +133,7 @@ def test_a_span_that_keeps_to_the_registry_is_not_refused(telemetry):
         ({"deltaspan.unknown": 1}, "deltaspan.unknown is not declared"),
         ({"gen_ai.unknown": 1}, "gen_ai.unknown is not declared"),
         ({"unknown": 1}, "unknown is not declared"),
+        ({"gen_ai.tool.call.arguments": "{}"}, "gen_ai.tool.call.arguments is there, but nobody asked"),
         ({"deltaspan.expected_delta": 1}, "deltaspan.expected_delta is not declared"),
         ({"deltaspan.expected_delta.Rows": 1}, "deltaspan.expected_delta.Rows is not declared"),
         ({"deltaspan.expected_delta.a.b": 1}, "deltaspan.expected_delta.a.b is not declared"),
