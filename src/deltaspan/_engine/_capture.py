@@ -1,4 +1,4 @@
-"""Which arguments of an action leave in telemetry."""
+"""The arguments and the result of an action that leave in telemetry."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def wall_time_of(instant: float) -> int:
 
 
 def enclosing_call(context: Context) -> dict[str, str]:
-    """Return what the enclosing span says of the agent, the conversation and the call of the tool.
+    """Return agent, conversation and call of the enclosing span.
 
     A span of deltaspan passes on the agent and the conversation. Its call is another one.
     """
@@ -189,7 +189,7 @@ def record_verdict(
 
 
 def record_error(span: Span, renderer: ValueRenderer, error: BaseException) -> None:
-    """Set the error of an action on its span, if its verdict goes to another span.
+    """Set the error of an action whose verdict goes to another span.
 
     Args:
         span: the span of the action.

@@ -63,7 +63,7 @@ class ToolContent:
             self._result = REDACTED if self._redacts_result else _masked(_copy(result))
 
     def attributes(self, renderer: ValueRenderer) -> dict[str, Any]:
-        """Return the attributes of the tool's span. There are none if states do not leave in full."""
+        """Return the attributes of the span. There are none without full states."""
         if not renderer.is_full:
             return {}
         attributes = {semconv.GEN_AI_TOOL_CALL_ARGUMENTS: renderer.value(self._arguments)}
@@ -73,7 +73,7 @@ class ToolContent:
 
 
 def _copy(value: Any) -> Any:
-    """Return a snapshot of a value, or the name of its class if there is none of it."""
+    """Return a snapshot of a value, or else the name of its class."""
     try:
         return freeze(value)
     except BaseException as error:
