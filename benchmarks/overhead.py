@@ -96,22 +96,17 @@ class HandWritten:
         for i, (pre, post) in enumerate(zip(before, after, strict=True)):
             metric = f"m{i}"
             delta = post - pre
-            passed = delta == 1
-            if not passed:
+            if delta != 1:
                 failed.append(metric)
                 outcome = "fail"
             if recording:
                 span.add_event(
                     "deltaspan.check.result",
                     {
-                        "deltaspan.check.name": f"{metric}_delta",
                         "deltaspan.check.metric": metric,
                         "deltaspan.check.outcome": outcome,
-                        "deltaspan.check.passed": passed,
                         "deltaspan.check.expected_delta": 1,
                         "deltaspan.check.actual_delta": delta,
-                        "deltaspan.check.pre_state": pre,
-                        "deltaspan.check.post_state": post,
                         "deltaspan.check.attribution": "window",
                         "deltaspan.check.origin": "this_action",
                         "deltaspan.check.explanation": (
@@ -141,8 +136,9 @@ class HandWritten:
             attributes |= {
                 "deltaspan.action.outcome": outcome,
                 "deltaspan.check.count": self.checks,
-                "deltaspan.check.failed_metrics": failed,
             }
+            if failed:
+                attributes["deltaspan.check.failed_metrics"] = failed
             span.set_attributes(attributes)
         span.end()
         context.detach(token)

@@ -150,8 +150,11 @@ The instrumentation scope is `deltaspan`, with the version of the package.
 Names that begin with `{prefix}` belong to deltaspan; the others follow OpenTelemetry's semantic conventions.
 All of them are in development: a release may change them, and its changelog says so.
 
-This page is generated from `telemetry/model`. Change the model, then run `make reference`.
-"""
+`<key>` is the metric in lower case, with `_` for `.` and `-`.
+If it does not begin with a letter, `m_` stands before it.
+An attribute that is conditionally required is there whenever its condition holds.
+
+This page is generated from `telemetry/model`. Change the model, then run `make reference`."""
 
 
 def reference(model: Mapping[str, list[Entry]]) -> str:
@@ -221,9 +224,9 @@ def _table(signal: Entry, known: Mapping[str, Entry]) -> str:
 
 def _level(level: str | Mapping[str, str]) -> str:
     if isinstance(level, str):
-        return level.replace("_", "-")
-    ((_, condition),) = level.items()
-    return condition
+        return level.replace("_", " ")
+    ((name, condition),) = level.items()
+    return f"{name.replace('_', ' ')}: {condition}"
 
 
 def main(arguments: Sequence[str]) -> int:

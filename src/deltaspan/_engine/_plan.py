@@ -292,7 +292,7 @@ def make_plan(
 
     Raises:
         DefinitionTypeError: something is not a check, or names a parameter that does not exist.
-        DefinitionValueError: a metric is named twice, a name is ambiguous, or there is no check at all.
+        DefinitionValueError: two metrics have one key, a name is ambiguous, or there is no check at all.
     """
     if not isinstance(action, str) or not action:
         raise DefinitionValueError(f"an action needs a name, not {action!r}")

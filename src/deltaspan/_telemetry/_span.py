@@ -168,10 +168,8 @@ def record_verdict(
         semconv.CHECK_COUNT: len(checks),
         semconv.VERIFICATION_DURATION: report.verification_seconds,
     }
-    if failed := _metrics_that(checks, "fail"):
-        verdict[semconv.CHECK_FAILED_METRICS] = failed
-    if inconclusive := _metrics_that(checks, "inconclusive"):
-        verdict[semconv.CHECK_INCONCLUSIVE_METRICS] = inconclusive
+    if report.outcome in ("fail", "inconclusive"):
+        verdict |= _unproven_metrics(checks)
     if report.claim is not None:
         verdict[semconv.ACTION_CLAIM] = report.claim
     if (ended := _ending_of(error)) is not None:
@@ -239,8 +237,16 @@ def _names_of_details(metric: str) -> _DetailNames:
     )
 
 
-def _metrics_that(checks: Sequence[RenderedCheck], outcome: Outcome) -> list[str]:
-    return [each.check.metric for each in checks if each.check.verdict.outcome == outcome]
+def _unproven_metrics(checks: Sequence[RenderedCheck]) -> dict[str, list[str]]:
+    names: tuple[tuple[str, Outcome], ...] = (
+        (semconv.CHECK_FAILED_METRICS, "fail"),
+        (semconv.CHECK_INCONCLUSIVE_METRICS, "inconclusive"),
+    )
+    listed = {
+        name: [each.check.metric for each in checks if each.check.verdict.outcome == outcome]
+        for name, outcome in names
+    }
+    return {name: metrics for name, metrics in listed.items() if metrics}
 
 
 def _ending_of(error: BaseException | None) -> str | None:

@@ -40,8 +40,8 @@ def test_the_verdict_arrives_with_its_types():
 
     assert {
         name: attributes[f"deltaspan.{name}"]
-        for name in ("action.outcome", "post_state.flows", "checks.total")
-    } == {"action.outcome": "pass", "post_state.flows": 1, "checks.total": 1}
+        for name in ("action.outcome", "post_state.flows", "check.count")
+    } == {"action.outcome": "pass", "post_state.flows": 1, "check.count": 1}
 
 
 def test_without_a_protocol_it_is_http():
