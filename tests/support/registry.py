@@ -16,7 +16,7 @@ import yaml
 TELEMETRY = Path(__file__).parents[2] / "telemetry"
 SCOPE = "deltaspan"
 PREFIX = "deltaspan."
-MOST_DETAILED_CHECKS = 16
+MAX_DETAILED_CHECKS = 16
 INTERNAL, ERROR = 1, 2
 """The numbers that OTLP has for the kind of a span and the code of a status."""
 
@@ -234,7 +234,7 @@ def _has_inconclusive(record: Record, trace: Trace) -> bool | None:
 
 def _has_few_checks(record: Record, trace: Trace) -> bool:
     count = record.get("deltaspan.check.count")
-    return count is not None and count <= MOST_DETAILED_CHECKS
+    return count is not None and count <= MAX_DETAILED_CHECKS
 
 
 def _may_have_details(record: Record, trace: Trace) -> bool | None:
@@ -245,7 +245,7 @@ def _event_has_states(record: Record, trace: Trace) -> bool | None:
     if record.signal == "log":
         return True if record.get("deltaspan.check.outcome") in ("pass", "fail") else None
     count = Record("", "", values_of(record.span)).get("deltaspan.check.count")
-    return None if count is not None and count > MOST_DETAILED_CHECKS else False
+    return None if count is not None and count > MAX_DETAILED_CHECKS else False
 
 
 def _claims(record: Record, trace: Trace) -> bool:
@@ -335,7 +335,7 @@ CONDITIONS: dict[str, Condition] = {
     "if the run has at most 16 checks": _has_few_checks,
     "if the run has at most 16 checks and the state was read": _may_have_details,
     "if the run has at most 16 checks and both states were read": _may_have_details,
-    "on a log record, or if the run has more than 16 checks; the span has it otherwise": _event_has_states,
+    "on a log record, or on a span event if the run has more than 16 checks": _event_has_states,
     "if the verdict is reached after the action has returned, on the span of the action": _is_deferred,
     "if the window was handed over": _is_handed_over,
     "on our span, if the action raised an error or a check failed": _is_error,
@@ -350,7 +350,7 @@ CONDITIONS: dict[str, Condition] = {
     "if the check holds a lock": _metric_in("locked"),
     "if another process captured the baseline": _metric_in("captured_elsewhere"),
     "if a probe, an expected value or a predicate raised": _something_raised,
-    "on a log record; the span has it otherwise": lambda record, trace: record.signal == "log",
+    "on a log record, because a span event has it on its span": lambda record, trace: record.signal == "log",
     "for a tool": lambda record, trace: record.name.startswith("gen_ai."),
 }
 """The conditions of the model. Each returns whether it holds, or None if the telemetry does not tell."""

@@ -377,7 +377,7 @@ CONDITIONAL = {
         {"deltaspan.check.pre_state": 1, "deltaspan.check.post_state": 1},
         {},
     ),
-    "on a log record; the span has it otherwise": ({}, {}),
+    "on a log record, because a span event has it on its span": ({}, {}),
 }
 (RESULT,) = (name for name in REGISTRY.events if name.startswith("deltaspan.check"))
 
