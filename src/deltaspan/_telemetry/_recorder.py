@@ -53,6 +53,7 @@ from deltaspan.causal_tag import (
     context_with,
     context_without,
     continue_trace,
+    detach_here,
     effective_context,
     headers_of,
     mint,
@@ -212,9 +213,7 @@ class RunTelemetry:
         if token is None:
             return
         current, entered = get_current(), self._entered
-        try:
-            token.var.reset(token)  # OpenTelemetry's `detach` would log an error in another context
-        except ValueError:
+        if not detach_here(token):
             return
         if current is not entered and entered is not self._reading:
             self._keep(current)
@@ -437,7 +436,7 @@ def _attached(context: Context) -> Iterator[None]:
     try:
         yield
     finally:
-        token.var.reset(token)
+        detach_here(token)
 
 
 @contextmanager
