@@ -14,7 +14,7 @@ from deltaspan import semconv
 from deltaspan._config import Settings
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label
-from deltaspan._telemetry._span import MOST_DETAILED_CHECKS
+from deltaspan._telemetry._span import MAX_DETAILED_CHECKS
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan._verdicts import Timing
 from deltaspan.typing import Claim, Outcome
@@ -40,7 +40,7 @@ def add_span_events(
         claim: the success or failure that the action reports, or None.
     """
     # Attributes of the span have the states, unless there are too many checks. A state may be large.
-    has_states = len(checks) > MOST_DETAILED_CHECKS
+    has_states = len(checks) > MAX_DETAILED_CHECKS
     for check in checks:
         attributes = _attributes(check, renderer, claim)
         if has_states:
