@@ -266,7 +266,7 @@ PLAIN = [
 ]
 
 
-def test_what_looks_like_a_credential_is_hidden_and_nothing_else(collector, jaeger, sender):
+def test_credentials_are_hidden_and_nothing_else(collector, jaeger, sender):
     agent = sender(collector)
     texts = {f"text.{number}": text for number, text in enumerate([*HIDDEN, *PLAIN])}
     agent.send("fail", **texts)
@@ -277,7 +277,7 @@ def test_what_looks_like_a_credential_is_hidden_and_nothing_else(collector, jaeg
     assert stored == HIDDEN | {text: text for text in PLAIN}
 
 
-def test_what_a_check_of_a_secret_metric_has_read_is_dropped_and_its_verdict_stays(collector, jaeger, sender):
+def test_states_of_a_secret_metric_are_dropped_and_the_verdict_stays(collector, jaeger, sender):
     agent = sender(collector)
     span = agent._tracer.start_span("execute_tool rotate", attributes={semconv.ACTION_OUTCOME: "fail"})
     span.set_attribute(semconv.CHECKS_FAILED, ["users", "db.password"])
@@ -338,7 +338,7 @@ def test_verdicts_that_were_acknowledged_survive_a_killed_collector(sender, tmp_
     assert [len(trace.spans) for trace in traces] == [1] * 200
 
 
-def test_a_killed_jaeger_has_stored_what_it_acknowledged_and_gets_the_rest_when_it_is_back(
+def test_a_killed_jaeger_keeps_acknowledged_spans_and_receives_the_rest_after_a_restart(
     sender, tmp_path_factory
 ):
     with StoringJaeger(tmp_path_factory.mktemp("jaeger")) as jaeger:

@@ -62,7 +62,7 @@ def test_the_doctor_says_which_signals_a_jaeger_alone_does_not_take(jaeger, prot
     assert all("Jaeger alone accepts traces only" in line for line in wrong)
 
 
-def test_a_jaeger_alone_that_is_sent_traces_alone_is_well_with_a_note_of_what_is_lost(jaeger):
+def test_a_jaeger_that_receives_only_traces_passes_with_a_note_on_the_missing_metrics(jaeger):
     status, lines = doctor(
         jaeger.http_endpoint, "http/protobuf", OTEL_METRICS_EXPORTER="none", OTEL_LOGS_EXPORTER="none"
     )

@@ -164,7 +164,7 @@ def built(overlay):
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_what_is_built_has_no_field_that_kubernetes_or_the_operator_does_not_know(overlay):
+def test_built_resources_have_only_fields_that_kubernetes_or_the_operator_knows(overlay):
     for resource in built(overlay):
         if resource["kind"] in OURS:
             jsonschema.Draft202012Validator(OURS[resource["kind"]]).validate(resource)
@@ -173,7 +173,7 @@ def test_what_is_built_has_no_field_that_kubernetes_or_the_operator_does_not_kno
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_what_is_built_is_in_one_namespace_and_fits_into_it(overlay):
+def test_built_resources_share_one_namespace_and_stay_below_the_size_limit(overlay):
     resources = built(overlay)
     namespaces = {each["metadata"].get("namespace") for each in resources if each["kind"] != "Namespace"}
     largest = max(len(json.dumps(each)) for each in resources)
@@ -183,7 +183,7 @@ def test_what_is_built_is_in_one_namespace_and_fits_into_it(overlay):
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_what_is_read_and_mounted_is_built_under_the_name_that_is_asked_for(overlay):
+def test_every_config_map_that_a_pod_uses_is_built_under_that_name(overlay):
     resources = built(overlay)
     made = {each["metadata"]["name"] for each in resources if each["kind"] == "ConfigMap"}
     pods = [

@@ -222,7 +222,7 @@ def test_a_filter_that_the_server_refuses_is_told_in_its_words(orders):
     assert "$nope" in said(mongodb.documents(orders, {"a": {"$nope": 1}}))
 
 
-def test_what_is_too_much_or_has_no_key_of_its_own_is_told(orders):
+def test_too_many_documents_and_keys_that_are_not_unique_are_reported(orders):
     orders.insert_many([{"_id": 1, "n": 1}, {"_id": 2, "n": 1}, {"_id": 3}])
 
     assert said(mongodb.documents(orders, limit=2)).endswith(

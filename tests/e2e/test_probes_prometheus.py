@@ -122,7 +122,7 @@ def test_series_are_told_apart_by_their_labels(url, job, shop):
     assert (report.outcome, dict(report.pre_state)) == ("pass", {'{shop="tea"}': 2, '{shop="coffee"}': 5})
 
 
-def test_what_is_pushed_after_a_while_is_waited_for(url, job, shop):
+def test_eventually_waits_for_metrics_that_are_pushed_later(url, job, shop):
     running = shop(every=500)
     taken(running, 1)
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}')
@@ -136,7 +136,7 @@ def test_what_is_pushed_after_a_while_is_waited_for(url, job, shop):
 
 
 @pytest.mark.parametrize("name", ["tea", 'tea" or vector(9) or x{y="', "back\\slash", "two\nlines", "$money"])
-def test_a_field_is_the_argument_of_the_action_whatever_it_holds(url, job, shop, name):
+def test_a_field_is_replaced_by_the_argument_even_if_it_contains_promql(url, job, shop, name):
     running = shop()
     running.take(1, name)
     running.take(1, "other")
@@ -183,7 +183,7 @@ def test_a_counter_goes_on_when_its_process_begins_anew_under_the_same_name(url,
     assert [(check.outcome, check.actual_delta) for check in reports[0]] == [("pass", 2), ("pass", -3)]
 
 
-def test_what_was_counted_up_to_a_reset_is_counted_too(url, job, shop):
+def test_increments_before_a_counter_reset_are_counted_too(url, job, shop):
     before = taken(shop("one"), 5)
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}')
 

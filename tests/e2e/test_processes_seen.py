@@ -113,7 +113,7 @@ def test_the_whole_run_is_found_from_any_process_by_its_root(jaeger, run, spans,
 
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize("when", ["at_once", "later"])
-def test_an_action_is_found_in_its_process_by_its_tag_with_what_it_did_inside(jaeger, run, when, step):
+def test_an_action_and_its_inner_spans_are_found_by_its_tag(jaeger, run, when, step):
     tag = getattr(run, when)[step]
     [found] = jaeger.find_traces(run.services[step - 1], tags={"deltaspan.causal_tag.id": tag})
 
@@ -181,7 +181,7 @@ def test_the_command_finds_it_by_service_and_time(run, url):
     assert [one["tag"] for one in json.loads(done.stdout)["runs"]] == [*run.at_once, *run.later[1:]]
 
 
-def test_one_trace_alone_shows_that_what_caused_it_is_elsewhere(run, spans, url):
+def test_a_single_trace_reports_its_action_as_an_orphan_of_another_trace(run, spans, url):
     [trace_id] = {span.trace_id for span in spans if span.tags["deltaspan.causal_tag.id"] == run.later[1]}
     done = tree_command("--jaeger", url, "--trace", trace_id, "--json")
 

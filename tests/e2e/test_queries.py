@@ -54,7 +54,7 @@ def test_promtool_accepts_the_rules(promtool, path):
 
 
 @pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: path.name)
-def test_the_rules_do_what_their_tests_say(promtool, path):
+def test_the_rules_pass_their_promtool_tests(promtool, path):
     status, output = promtool("test", "rules", str(path))
 
     assert status == 0, output

@@ -85,7 +85,7 @@ def answers(prometheus, name):
     return until(lambda: [found for found in prometheus.query(EXPRESSIONS[name]) if found[1] > 0])
 
 
-def test_what_a_collector_refuses_loses_and_queues_is_seen(collector, prometheus):
+def test_refused_lost_and_queued_items_of_a_collector_are_measured(collector, prometheus):
     fill(collector)
     count_a_check(collector)
 

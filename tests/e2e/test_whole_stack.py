@@ -145,7 +145,7 @@ def test_the_overview_tells_the_share_of_passes_and_the_number_of_failures(panel
     assert panel("overview", "Checks failed") == [{(): failed}]
 
 
-def test_the_overview_lists_which_checks_failed_how_often_and_in_what_share(panel, load):
+def test_the_overview_lists_failed_checks_with_their_counts_and_shares(panel, load):
     failed, judged = load.verdicts("fail", by=3), load.verdicts("pass", "fail", by=3)
 
     counts, shares = panel("overview", "Checks that failed", by=BY_CHECK)
@@ -186,7 +186,7 @@ def test_an_action_has_the_numbers_of_its_own(panel, load):
     assert panel("action", "Checks passed", **of_action) == [{(): pytest.approx(1 - failed / judged)}]
 
 
-def test_what_verifying_costs_is_what_the_reports_say_that_it_took(panel, load):
+def test_the_verification_cost_panel_agrees_with_the_reports(panel, load):
     job = "|".join(f"agents/{service}" for service in load.runs)
     seconds = {}
     for service, runs in load.runs.items():
@@ -279,7 +279,7 @@ def test_an_alert_is_resolved_once_nothing_more_fails(whole, load, role, receive
 # Everything -------------------------------------------------------------------------------------------------
 
 
-def test_every_alert_was_raised_by_what_it_is_there_for_and_none_of_a_stack_that_is_well(whole, load):
+def test_every_agent_alert_fires_for_its_cause_and_no_alert_fires_on_a_healthy_stack(whole, load):
     of_agents = [group for group in groups() if group["name"] != "deltaspan-stack"]
     alerts = [rule for group in of_agents for rule in group["rules"] if "alert" in rule]
     expected = {(rule["alert"], rule["labels"].get("long", "")) for rule in alerts} | {("DeltaWatchdog", "")}

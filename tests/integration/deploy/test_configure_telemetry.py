@@ -134,7 +134,7 @@ def test_a_second_call_leaves_the_first_alone():
     assert received.span_names == ["execute_tool create_flow"]
 
 
-def test_what_is_waiting_can_be_flushed_by_hand():
+def test_flush_sends_pending_telemetry():
     body = ONE_ACTION + "telemetry.flush(); os._exit(0)"
     with http_receiver() as (endpoint, received):
         Program(body, **environ(endpoint)).end()
@@ -152,7 +152,7 @@ def test_after_a_shutdown_by_hand_the_exit_is_quiet():
     assert received.span_names == ["execute_tool create_flow"]
 
 
-def test_what_is_waiting_is_sent_when_the_program_fails():
+def test_pending_telemetry_is_sent_if_the_program_fails():
     with http_receiver() as (endpoint, received):
         program = Program(ONE_ACTION + "raise SystemExit(3)", **environ(endpoint)).end()
 
@@ -264,7 +264,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("variables", "sentence"), REFUSED)
-def test_what_is_not_known_is_refused_with_its_name(variables, sentence):
+def test_an_unknown_setting_is_refused_by_name(variables, sentence):
     body = """
         from opentelemetry import trace
         try:
@@ -345,14 +345,14 @@ def inside():
 
 
 @pytest.mark.parametrize("signal", [1, 2], ids=["span", "log record"])
-def test_what_happens_in_an_action_carries_tag_and_root(inside, signal):
+def test_signals_inside_an_action_carry_its_tag_and_root(inside, signal):
     tag = inside[0].out.strip()
 
     assert [inside[signal][key] for key in KEYS] == [tag, tag]
 
 
 @pytest.mark.parametrize("signal", [1, 2], ids=["span", "log record"])
-def test_what_happens_outside_carries_none(signal):
+def test_signals_outside_an_action_carry_no_tag(signal):
     assert run("work()")[signal].keys() & set(KEYS) == set()
 
 

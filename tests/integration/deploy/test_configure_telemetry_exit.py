@@ -71,7 +71,7 @@ def test_sigterm_ends_an_async_program_too():
     assert (program.status, received.span_names) == (143, ["execute_tool wait"])
 
 
-def test_a_second_sigterm_does_not_lose_what_is_being_sent():
+def test_a_second_sigterm_does_not_interrupt_the_last_export():
     with black_hole() as (endpoint, _):
         program = Program(WAITING, **environ(endpoint))
         assert program.line() == "ready"

@@ -106,7 +106,7 @@ def test_volumes_of_images_without_the_folder_are_given_to_their_user(services):
         assert services[name]["depends_on"] == {"owner": {"condition": "service_completed_successfully"}}
 
 
-def test_what_the_servers_write_is_on_a_volume(services):
+def test_every_server_writes_to_a_volume(services):
     folders = {name: [mount["target"] for mount in mounts(services[name], "volume")] for name in SERVICES}
 
     assert folders["collector"] == ["/var/lib/otelcol"]
@@ -253,7 +253,7 @@ def test_a_span_links_to_grafana_where_compose_puts_it():
     assert link["key"] == semconv.ACTION_NAME
 
 
-def test_what_redaction_does_not_look_at_are_names_and_numbers_and_never_what_was_read():
+def test_redaction_ignores_only_names_and_numbers_and_never_a_state():
     ignored = set(load("collector", "config.yaml")["processors"]["redaction"]["ignored_keys"])
     read = {
         semconv.CHECK_PRE_STATE,

@@ -379,7 +379,7 @@ def test_a_name_and_port_for_grpc_that_are_said_to_be_insecure_are_taken_so(doct
     assert status == 0
 
 
-def test_the_sample_in_the_documentation_is_what_the_doctor_says(doctor, collector, monkeypatch):
+def test_the_sample_output_in_the_documentation_is_current(doctor, collector, monkeypatch):
     # As for one who installed without the extra.
     monkeypatch.setitem(sys.modules, "opentelemetry.processor.baggage", None)
     _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, OTEL_SERVICE_NAME="")

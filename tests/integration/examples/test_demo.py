@@ -148,7 +148,7 @@ def test_exits_with_status_0_and_complains_of_nothing(demo):
         "delta   ✗ FAIL  Bo's clone_tagged_flow: expected active_flows to change by 1, but it changed by 0",
     ],
 )
-def test_prints_what_the_delta_says(demo, line):
+def test_prints_the_verdict_of_each_scene(demo, line):
     assert f"\n{line}" in demo.stdout
 
 
@@ -251,7 +251,9 @@ def test_the_service_is_the_demo_unless_the_environment_says_otherwise(demo, fol
 
 
 @pytest.mark.parametrize("refused", [(), ("/v1/metrics",)], ids=["takes all", "takes no metrics, as Jaeger"])
-def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_what_failed(tmp_path, collector, refused):
+def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_failed_actions(
+    tmp_path, collector, refused
+):
     collector.refused = refused
     demo = run_demo(
         tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, DELTASPAN_JAEGER_URL="http://jaeger.test/"
@@ -284,7 +286,7 @@ def test_says_so_when_deltaspan_is_disabled(tmp_path):
     assert "deltaspan is disabled (DELTASPAN_ENABLED): there is nothing to show" in demo.stderr
 
 
-def test_exits_with_status_1_and_a_sentence_when_a_verdict_is_not_what_it_should_be(tmp_path):
+def test_exits_with_status_1_and_a_sentence_if_a_verdict_is_unexpected(tmp_path):
     # A tool that is honest after all: the scene that should catch it does not.
     changed = tmp_path / "demo"
     changed.mkdir()
