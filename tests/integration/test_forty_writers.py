@@ -123,7 +123,7 @@ def test_with_the_tag_the_honest_pass_and_the_two_others_fail_in_every_round(rou
     assert outcomes(rounds, metric) == {HONEST: {passed}, LIAR: {failed}, TWICE: {failed}}
 
 
-def test_each_report_tells_what_is_its_own_and_what_the_others_did(rounds):
+def test_each_report_separates_its_own_rows_from_those_of_others(rounds):
     found = {
         (times, report["flow"].actual_delta, report["flow"].others, report["flow"].untagged)
         for reports in rounds

@@ -270,7 +270,7 @@ def test_a_commit_that_was_not_pushed_is_not(clone):
     assert pushing(clone, pretend).outcome == "fail"
 
 
-def test_a_forced_push_fails_naming_what_it_removed(clone):
+def test_a_forced_push_fails_and_names_the_removed_commit(clone):
     def force():
         clone("commit", "--quiet", "--amend", "--allow-empty", "-m", "Otherwise")
         clone("push", "--quiet", "--force", "origin", "main")
@@ -282,7 +282,7 @@ def test_a_forced_push_fails_naming_what_it_removed(clone):
     assert f"but it also removed '{lost}', which was not declared" in report.explanation
 
 
-def test_what_somebody_else_pushed_is_inconclusive_where_it_was_not_fetched(clone, origin, tmp_path):
+def test_a_push_by_somebody_else_is_inconclusive_if_it_was_not_fetched(clone, origin, tmp_path):
     def elsewhere():
         origin("clone", "--quiet", ".", str(tmp_path / "other"))
         push(Repository(tmp_path / "other"))

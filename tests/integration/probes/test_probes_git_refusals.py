@@ -112,7 +112,7 @@ def test_a_repository_above_is_not_read_in_its_place(repo):
         assert "not a git repository" in said(probe)
 
 
-def test_a_repository_above_is_not_read_either_where_its_path_holds_what_separates_paths(tmp_path):
+def test_a_parent_repository_is_not_read_even_if_its_path_contains_a_colon(tmp_path):
     above = Repository(tmp_path / "run 15:35" / "repo")
     above.commit(a="1")
     (above.path / "below").mkdir()
@@ -193,7 +193,7 @@ def test_without_git_it_says_what_to_install(repo, tmp_path, monkeypatch):
     )
 
 
-def test_what_is_too_large_names_what_is_cheaper(repo, monkeypatch):
+def test_a_state_that_is_too_large_names_a_cheaper_probe(repo, monkeypatch):
     repo.commit(b="2")
     monkeypatch.setattr(_command, "MAX_RECORDS", 1)
 
@@ -204,7 +204,7 @@ def test_what_is_too_large_names_what_is_cheaper(repo, monkeypatch):
     assert git.commits(repo.path)() == 2
 
 
-def test_a_git_that_does_not_end_is_stopped_with_what_it_started(repo, tmp_path, monkeypatch):
+def test_a_git_process_that_hangs_is_stopped_with_its_children(repo, tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
     script(folder / "git", "sleep 600 & sleep 600")
@@ -237,7 +237,7 @@ def test_no_password_of_a_remote_is_shown(repo):
         assert "unable to access" in text
 
 
-def test_a_check_on_what_cannot_be_read_is_inconclusive(tmp_path):
+def test_a_check_on_an_unreadable_repository_is_inconclusive(tmp_path):
     with window("fix", change("commits", git.commits(tmp_path)).by(1)) as w:
         pass
 

@@ -129,7 +129,7 @@ def test_a_key_that_changes_its_type_during_the_read_is_reported(client, monkeyp
     )
 
 
-def test_what_is_too_much_names_what_is_cheaper(client, monkeypatch):
+def test_a_state_that_is_too_large_names_a_cheaper_probe(client, monkeypatch):
     client.mset({"a": 1, "b": 2})
     client.rpush("list", *range(3))
     monkeypatch.setattr(_values, "MAX_VALUES", 4)

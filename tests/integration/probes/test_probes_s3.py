@@ -134,7 +134,7 @@ def test_the_same_content_in_parts_has_another_etag_and_the_same_digest(client, 
     assert s3.digest(client, bucket, "whole")() == f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def test_text_and_what_is_known_of_an_object(client, bucket):
+def test_text_and_head_of_an_object_are_read(client, bucket):
     client.put_object(
         Bucket=bucket, Key="a", Body="grün".encode(), ContentType="text/plain", Metadata={"causal-tag": "1-2"}
     )
@@ -218,7 +218,7 @@ async def test_an_async_action_is_checked(client, bucket):
     assert outcomes(reports) == ["pass"] * 3
 
 
-def test_what_the_action_wrote_besides_is_reported_by_key(client, bucket):
+def test_an_undeclared_change_of_the_action_is_reported_by_key(client, bucket):
     put(client, bucket, ham=b"1", egg=b"1")
     with window("fix", change("objects", s3.objects(client, bucket)).only("ham")) as w:
         put(client, bucket, ham=b"2", egg=b"22")
@@ -244,7 +244,7 @@ def test_a_server_that_is_not_there_is_reported_without_a_password():
     assert PASSWORD not in text
 
 
-def test_what_the_user_may_not_do_is_reported_in_the_words_of_s3(client, bucket):
+def test_a_denied_request_is_reported_in_the_words_of_s3(client, bucket):
     put(client, bucket, a=b"1")
     client.put_bucket_policy(
         Bucket=bucket,
@@ -258,7 +258,7 @@ def test_what_the_user_may_not_do_is_reported_in_the_words_of_s3(client, bucket)
         assert text.endswith(": Forbidden")
 
 
-def test_what_answers_but_is_not_s3_is_never_an_empty_bucket():
+def test_a_server_that_is_not_s3_is_never_read_as_an_empty_bucket():
     for body in (b"", b"<html><body>please log in</body></html>"):
         with answering(body) as port:
             client = connected(port)
@@ -289,7 +289,7 @@ def test_credentials_outside_of_headers_are_not_shown(port):
         assert SECRET not in text
 
 
-def test_what_is_too_much_names_what_is_cheaper(client, bucket, monkeypatch):
+def test_a_state_that_is_too_large_names_a_cheaper_probe(client, bucket, monkeypatch):
     put(client, bucket, a=b"\xff", b=b"1234")
     monkeypatch.setattr(s3, "_MAX_OBJECTS", 1)
     monkeypatch.setattr(s3, "_MAX_TEXT_BYTES", 3)

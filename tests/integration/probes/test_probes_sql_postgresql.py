@@ -129,7 +129,7 @@ def test_values_are_plain_and_freeze(engine):
     assert (str(row["price"]), str(row["key"])[-1], row["data"]["a"]) == ("1.50", "7", (1, None))
 
 
-def test_casts_literals_and_percent_signs_stay_what_they_are(engine):
+def test_casts_literals_and_percent_signs_are_kept_unchanged(engine):
     where = "tenant = :tenant::text AND id % 2 = 1 AND 'not :x' <> tenant AND tenant LIKE 'a%'"
 
     assert sql.rows(engine, "flows", where=where)(tenant="acme") == 1
@@ -185,7 +185,7 @@ def test_a_read_that_fails_inside_a_session_does_not_end_its_transaction(engine)
     assert sql.rows(engine, "flows")() == 4
 
 
-def test_what_follows_a_read_is_not_within_a_savepoint_of_the_probe(engine):
+def test_statements_after_a_read_are_not_inside_a_savepoint_of_the_probe(engine):
     with engine.begin() as connection:
         connection.execute(text("UPDATE flows SET tenant = 'new' WHERE id = 1"))
         sql.rows(connection, "flows")()
@@ -302,7 +302,7 @@ def test_the_state_is_a_digest_by_table_and_key(engine):
         ("SET TimeZone = 'Asia/Tokyo'; SET bytea_output = 'escape'; UPDATE things SET price = price", {}),
     ],
 )
-def test_whatever_is_done_to_a_table_shows_and_nothing_else(engine, statement, damage):
+def test_only_changes_of_the_data_or_the_schema_are_detected(engine, statement, damage):
     auto = engine.execution_options(isolation_level="AUTOCOMMIT")
     with window("act", unchanged("db", sql.database(engine))) as w, auto.connect() as connection:
         connection.exec_driver_sql(statement.replace("%", "%%"))
@@ -321,7 +321,7 @@ def test_a_column_that_comes_anew_with_another_default_shows(engine):
     assert len(w.report["db"].actual_delta["modified"]) == 3
 
 
-def test_what_is_truncated_twice_in_one_transaction_shows(engine):
+def test_a_second_truncate_in_one_transaction_is_detected(engine):
     with Session(engine) as session, session.begin():
         session.execute(text("TRUNCATE log"))
         session.execute(text("INSERT INTO log VALUES ('x')"))
@@ -426,7 +426,7 @@ def test_a_server_that_is_not_there_makes_the_check_inconclusive_and_no_password
     "dsn",
     ["host=localhost password=my s3cret", f"postgresql://ann:pw@s3cret@{HOST}:1/shop", "password='s3cret"],
 )
-def test_what_a_driver_misreads_of_a_dsn_is_hidden(dsn):
+def test_a_part_of_a_dsn_that_the_driver_misreads_is_hidden(dsn):
     import psycopg  # noqa: PLC0415  # installed for these tests alone
 
     assert said(sql.rows(lambda: psycopg.connect(dsn), "flows"))
@@ -444,7 +444,7 @@ PERSONAL = [
 
 @pytest.mark.parametrize("who", PERSONAL)
 @pytest.mark.parametrize("kind", ["int", "date", "json"])
-def test_what_a_database_quotes_of_a_parameter_is_hidden(engine, who, kind):
+def test_a_parameter_value_in_a_database_error_is_hidden(engine, who, kind):
     words = said(sql.scalar(engine, f"SELECT CAST(:who AS {kind})"), who=who)
 
     assert f"invalid input syntax for type {kind}" in words
@@ -453,7 +453,7 @@ def test_what_a_database_quotes_of_a_parameter_is_hidden(engine, who, kind):
 
 @pytest.mark.parametrize("who", PERSONAL)
 @pytest.mark.parametrize("value", [":who", "CAST(:who AS text)"])
-async def test_what_asyncpg_quotes_of_a_parameter_is_hidden(later, who, value):
+async def test_a_parameter_value_in_an_asyncpg_error_is_hidden(later, who, value):
     with pytest.raises(ProbeError, match="invalid input") as caught:
         await sql.scalar(later, f"SELECT CAST({value} AS int)")(who=who)
 
@@ -513,7 +513,7 @@ def test_an_engine_of_one_connection_for_all_is_rejected():
         ("at", "'2026-11-30 12:00+01'", "'2026-11-30 11:00+00'"),
     ],
 )
-def test_what_the_driver_returns_alike_is_alike_in_records_as_is_documented(engine, column, before, after):
+def test_values_that_the_driver_returns_as_equal_are_equal_in_records(engine, column, before, after):
     run(engine, f"UPDATE things SET {column} = {before}")  # noqa: S608
     records = sql.records(engine, "things", columns=[column])
     with window(

@@ -77,7 +77,7 @@ def test_a_value_that_is_not_text_has_a_digest(monkeypatch):
 
 
 @pytest.mark.parametrize("values", ["PATH", [3]])
-def test_what_is_not_a_list_of_names_is_rejected(values):
+def test_a_value_that_is_not_a_list_of_names_is_rejected(values):
     with pytest.raises(DefinitionTypeError, match="takes a list of names"):
         system.environment(values)
 

@@ -175,7 +175,7 @@ async def test_an_async_client_keeps_the_tag_too(url, trusting):
 
 
 @BOTH
-def test_what_is_done_after_a_stranger_was_called_has_its_tag(url, get, trusting):
+def test_a_request_after_one_to_an_untrusted_host_carries_the_tag(url, get, trusting):
     trusting("127.0.0.1")
 
     def call():

@@ -78,7 +78,7 @@ def trailers(git):
 
 
 @pytest.mark.parametrize("how", [("-m", "Change it"), ("--edit", "-m", "Change it", "-m", "Because.")])
-def test_the_hook_stamps_what_a_shell_commits_in_an_action(hooked, how):
+def test_the_hook_stamps_commits_of_a_shell_inside_an_action(hooked, how):
     seen = []
 
     def shell():
@@ -167,7 +167,7 @@ MESSAGES = {
 
 @pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)
 @pytest.mark.parametrize("way", WAYS)
-def test_the_stamp_is_found_whatever_the_message_says(git, tmp_path, way, message):
+def test_the_stamp_is_found_in_any_commit_message(git, tmp_path, way, message):
     assert way(git, tmp_path, message) == causal_tag_of("HEAD", tmp_path)
 
 

@@ -105,12 +105,12 @@ def test_an_honest_worker_passes(honest):
     assert honest.report["checks"][0]["explanation"] == "orders changed by 2, as expected (1 → 3)"
 
 
-def test_a_lying_worker_fails_by_what_it_said_itself(lying):
+def test_a_lying_worker_fails_by_its_own_report(lying):
     assert lying.report["outcome"] == "fail"
     assert lying.report["checks"][0]["explanation"] == (
         "expected orders to change by 2, but it changed by 0 (1 → 1)"
     )
 
 
-def test_what_was_made_is_stamped_with_the_tag_of_the_act(honest):
+def test_created_rows_are_stamped_with_the_tag_of_the_worker(honest):
     assert honest.tags == [None, *[honest.spans["worker"]["attributes"]["deltaspan.causal_tag.id"]] * 2]
