@@ -155,7 +155,7 @@ def test_folders_beside_each_other_are_apart(overlap, left, right):
     assert reasons(lambda: act(left), lambda: act(right)) == [None, None]
 
 
-def test_a_folder_contends_with_one_below_it_whatever_its_other_arguments_are_written_like(overlap):
+def test_a_folder_contends_with_one_below_it_if_its_other_arguments_are_equal_as_text(overlap):
     act = by_tenant_and_project(overlap)
 
     assert reasons(lambda: act("7", "/srv/a"), lambda: act(7, Path("/srv/a/b"))) == ["contended"] * 2
@@ -225,7 +225,7 @@ def test_an_argument_whose_method_raises_contends_with_every_window_of_its_metri
         ) in report["flows"].explanation
 
 
-def test_two_arguments_whose_methods_raise_contend_whatever_other_arguments_are(overlap):
+def test_two_arguments_whose_methods_raise_contend_even_if_other_arguments_differ(overlap):
     act = by_tenant_and_project(overlap)
 
     assert reasons(lambda: act("acme", Broken()), lambda: act("other", Broken())) == ["contended"] * 2

@@ -387,7 +387,7 @@ def test_a_collection_that_cannot_be_told_has_no_text(argument):
 @pytest.mark.parametrize(
     "names", [["__eq__"], ["__hash__"], ["__str__"], ["__eq__", "__hash__", "__str__"]], ids=str
 )
-def test_an_argument_whose_methods_raise_may_be_any_place_whatever_else_is_known(names):
+def test_an_argument_whose_methods_raise_may_be_any_place(names):
     assert text_of(raising(*names)) is None
     assert place_of(raising(*names)) == Doubt(
         "cannot be told and may be any, because a method of it raised RuntimeError", is_broken=True

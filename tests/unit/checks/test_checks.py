@@ -329,7 +329,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), REFUSED.values(), ids=REFUSED)
-def test_what_contradicts_itself_is_refused_naming_both(call, kind, text):
+def test_contradictory_modifiers_are_refused_and_both_are_named(call, kind, text):
     with pytest.raises(DeltaspanError) as caught:
         call()
 

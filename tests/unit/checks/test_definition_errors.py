@@ -30,7 +30,7 @@ def refusal(call, *args, **kwargs):
     return kinds[0], str(caught.value)
 
 
-def test_an_unknown_name_is_refused_with_what_exists_and_the_nearest_match():
+def test_an_unknown_name_is_refused_with_the_known_names_and_the_nearest_match():
     decorate = expects(change("rows", lambda tennant: 3))
 
     assert refusal(decorate, act) == (
@@ -42,7 +42,7 @@ def test_an_unknown_name_is_refused_with_what_exists_and_the_nearest_match():
     )
 
 
-def test_an_unknown_name_without_a_near_one_is_refused_with_what_exists():
+def test_an_unknown_name_without_a_near_match_is_refused_with_the_known_names():
     decorate = expects(change("rows", lambda zzz: 3))
 
     assert refusal(decorate, act) == (
@@ -55,7 +55,7 @@ def test_an_unknown_name_without_a_near_one_is_refused_with_what_exists():
 
 
 @pytest.mark.parametrize("word", ["result", "pre_state"])
-def test_a_probe_may_not_name_what_is_known_only_later(word):
+def test_a_probe_may_not_name_a_value_that_exists_only_after_the_action(word):
     probe = {"result": lambda result: 3, "pre_state": lambda pre_state: 3}[word]
 
     assert refusal(expects(change("rows", probe)), act) == (
@@ -182,7 +182,7 @@ def test_a_window_that_was_given_a_check_for_its_name_is_refused():
     assert refusal(window, ROWS) == (ValueError, f"an action needs a name, not {ROWS!r}")
 
 
-def test_forgetting_the_parentheses_is_refused_with_what_to_write():
+def test_a_decorator_without_parentheses_is_refused_with_advice():
     assert refusal(expects, act) == (
         TypeError,
         (

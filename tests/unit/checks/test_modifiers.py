@@ -101,7 +101,7 @@ def test_an_action_that_did_not_raise_is_judged_as_ever():
     assert opened.report["rows"].explanation == "rows changed by 1, as expected (0 → 1)"
 
 
-def test_what_is_ignored_is_no_trace():
+def test_a_change_of_an_ignored_member_is_not_a_trace_of_a_failed_action():
     doc = {"rows": 1, "seen": 1}
 
     def act():
@@ -199,7 +199,7 @@ def test_no_trace_is_no_matter_of_rivals():
 
 
 @pytest.mark.parametrize("wrong", ["warn", None, True])
-def test_what_becomes_of_contention_is_one_of_two_words(wrong):
+def test_on_contention_accepts_only_inconclusive_or_ignore(wrong):
     with pytest.raises(DefinitionValueError, match="is not one of inconclusive, ignore"):
         expects(change("rows", count_rows), on_contention=wrong)
     with pytest.raises(DefinitionValueError, match="is not one of inconclusive, ignore"):

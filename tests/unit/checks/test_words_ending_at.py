@@ -131,7 +131,7 @@ COMBINED = {
 
 
 @pytest.mark.parametrize("words", COMBINED.values(), ids=COMBINED)
-def test_it_stands_beside_what_an_unchanged_state_may_satisfy(words):
+def test_it_is_idempotent_beside_words_that_an_unchanged_state_may_satisfy(words):
     assert words(CHANGE).expectation.is_idempotent
 
 

@@ -112,7 +112,7 @@ def test_amounts_by_key_that_are_computed_as_none_claim_that_nothing_changes():
     )
 
 
-def test_what_is_computed_as_nothing_may_leave_members_out():
+def test_an_amount_computed_as_empty_allows_ignored_members():
     words = lambda c: c.by(lambda result: {}).ignoring("at")  # noqa: E731
 
     assert run(words, lambda state: state.update(at=2), {"a": 1, "at": 1}).outcome == "pass"
@@ -217,11 +217,11 @@ def test_text_names_no_top_level_key_of_another_kind(text):
 
 
 @pytest.mark.parametrize("text", ["1", "1*", "?"])
-def test_text_does_not_name_what_lies_below_a_key_of_another_kind(text):
+def test_a_text_pattern_does_not_match_below_a_key_of_another_type(text):
     assert verdict(CHANGE.modifying(text), {1: {"a": 1}}, {1: {"a": 2}})[0] == "fail"
 
 
-def test_two_stars_are_every_key_of_whatever_kind():
+def test_two_stars_match_keys_of_every_type():
     assert verdict(CHANGE.adding("**"), {}, {1: 1, None: 1, "a": 1})[0] == "pass"
 
 

@@ -97,11 +97,11 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "outcome"), OUTCOMES.values(), ids=OUTCOMES)
-def test_what_is_ignored_is_left_out_and_only_keeps_within_its_members(check, pre, post, outcome):
+def test_ignoring_leaves_members_out_and_only_limits_changes_to_its_members(check, pre, post, outcome):
     assert verdict(check, pre, post)[0] == outcome
 
 
-def test_the_sentences_name_what_lies_outside_and_what_is_ignored():
+def test_the_sentences_name_members_outside_only_and_ignored_members():
     assert [
         verdict(CHANGE.only("a"), {"a": 1, "b": 1}, {"a": 2}),
         verdict(CHANGE.only("a"), {"a": 1}, {"a": 1, "c": 1, "d": 1}),
@@ -204,7 +204,7 @@ texts = st.text("ab/~01[]-\n", max_size=8)
 @example("a/**", "a")
 @example("[b-a]a", "[b-a]a")
 @example("", "")
-def test_a_pattern_matches_what_its_regular_expression_does(pattern, text):
+def test_a_pattern_matches_the_same_texts_as_its_regular_expression(pattern, text):
     assert Glob(pattern).matches(text) == (re.fullmatch(expression(pattern), text, re.DOTALL) is not None)
 
 

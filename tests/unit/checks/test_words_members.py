@@ -180,12 +180,12 @@ INCOMPARABLE = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post"), PASSES.values(), ids=PASSES)
-def test_what_is_declared_and_nothing_else_passes(check, pre, post):
+def test_a_change_that_matches_its_declaration_passes(check, pre, post):
     assert verdict(check, pre, post)[0] == "pass"
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), FAILS.values(), ids=FAILS)
-def test_anything_else_fails_and_names_what_it_was(check, pre, post, sentence):
+def test_any_other_change_fails_and_is_named(check, pre, post, sentence):
     assert verdict(check, pre, post) == ("fail", sentence)
 
 
@@ -199,7 +199,7 @@ def test_states_that_the_word_does_not_fit_are_inconclusive_and_the_sentence_nam
     assert sentence is None or note == sentence
 
 
-def test_the_sentence_of_a_pass_says_what_happened():
+def test_the_sentence_of_a_pass_names_the_changes():
     assert verdict(CHANGE.adding("a").removing("b"), {"b"}, {"a"}) == (
         "pass",
         "x added 'a' and removed 'b', as expected ({'b'} → {'a'})",
@@ -316,7 +316,7 @@ def test_records_that_no_key_tells_apart_are_incomparable(rows, sentence):
     assert sentence in report.explanation
 
 
-def test_what_is_no_list_of_records_is_a_probe_that_failed():
+def test_a_keyed_read_that_is_not_a_list_of_records_fails_the_baseline():
     report = judged(unchanged("orders", keyed(lambda: {"id": 1}, "id")))
     assert report.reason == "baseline_failed"
     assert "keyed() reads rows, and the probe gave a dict" in report.explanation

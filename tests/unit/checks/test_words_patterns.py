@@ -335,7 +335,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("make", "kind", "text"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_pattern_is_refused_where_it_is_written(make, kind, text):
+def test_an_invalid_pattern_is_refused_at_definition(make, kind, text):
     with pytest.raises(kind) as caught:
         make()
 
@@ -390,7 +390,7 @@ def test_another_argument_names_another_member(words, effect, order_id):
     assert judged(words, {"o1": {"s": 1}, "o2": {"s": 1}}, effect, order_id).outcome == "fail"
 
 
-def test_unchanged_leaves_out_what_a_field_names():
+def test_unchanged_ignores_members_named_by_a_field():
     ignoring = lambda c: c.ignoring("{order_id}/**")  # noqa: E731
     effect = lambda s: s["o1"].update(s=2)  # noqa: E731
 
@@ -474,7 +474,7 @@ def test_an_argument_with_a_slash_names_the_part_of_a_key_that_has_it():
 
 
 @given(value=SPECIAL.filter(bool), keys=st.lists(SPECIAL, min_size=1, max_size=3))
-def test_an_argument_is_one_key_whatever_characters_it_has(value, keys):
+def test_an_argument_is_one_key_even_if_it_contains_special_characters(value, keys):
     made = Pattern("{a}/*", (("a", value),))
     found = Names([made], deep=False).of_path(Keys(keys))
 
@@ -486,7 +486,7 @@ def test_an_argument_is_one_key_whatever_characters_it_has(value, keys):
     assert Names([made], deep=False).of_path(Keys((value, "k"))) == {0}
 
 
-def test_the_sentence_shows_what_was_filled_in():
+def test_the_sentence_shows_the_arguments_filled_into_patterns():
     words = lambda c: c.only("{order_id}/*", "{note}*", "{note}/s")  # noqa: E731
     report = judged(words, {"a": 1}, update(a=2), "o*/1", "b[")
 
