@@ -18,14 +18,14 @@ def explained(check, before, after):
     return w.report["x"].explanation
 
 
-def test_two_short_states_follow_what_happened():
+def test_two_short_states_follow_the_change_in_the_sentence():
     assert explained(unchanged, {"a": 1}, {"a": 2}) == (
         "expected x to stay unchanged, but it modified 'a' (1 → 2) ({'a': 1} → {'a': 2})"
     )
 
 
 @pytest.mark.parametrize("check", [unchanged, change, observe])
-def test_large_documents_are_not_repeated_after_what_differs(check):
+def test_large_documents_are_not_repeated_after_their_differences(check):
     after = {**FILES, "src/module_7.py": "gone"}
 
     text = explained(check, FILES, after)
@@ -94,7 +94,7 @@ def test_states_of_an_unfit_kind_are_told_by_kind_and_size():
         ({**FILES, "src/module_7.py": "x"}, f"with 'src/module_7.py' at '{7:040x}' instead of 'x'"),
     ],
 )
-def test_a_large_end_is_told_by_what_differs_from_the_one_asked_for(end, found):
+def test_a_large_end_state_is_described_by_its_differences_from_the_expected_one(end, found):
     before = {**FILES, "old": 1}
 
     text = explained(lambda *said: change(*said).to(end), before, FILES)
@@ -103,7 +103,7 @@ def test_a_large_end_is_told_by_what_differs_from_the_one_asked_for(end, found):
     assert "module_9" not in text.partition(", but it ")[2]
 
 
-def test_a_large_end_leaves_out_what_is_ignored():
+def test_the_differences_of_a_large_end_state_leave_out_ignored_members():
     end = {**FILES, "at": 1, "new": 1}
 
     text = explained(lambda *said: change(*said).to(end).ignoring("at"), {}, {**FILES, "at": 2})
@@ -140,7 +140,7 @@ def test_a_number_that_names_a_member_is_not_taken_for_an_amount(before, after, 
     assert f"but it {said}" in explained(unchanged, before, after)
 
 
-def test_what_was_not_declared_is_named_with_its_noun():
+def test_an_undeclared_change_is_named_as_a_key_or_a_member():
     check = lambda *said: change(*said).adding("a")  # noqa: E731
 
     assert "but it also removed key 9, which was not declared" in explained(check, {9: 1}, {"a": 1})

@@ -236,7 +236,7 @@ def test_a_met_expectation_passes_and_says_so(check, pre, post, sentence):
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), FAILS.values(), ids=FAILS)
-def test_an_unmet_expectation_fails_and_says_what_happened(check, pre, post, sentence):
+def test_an_unmet_expectation_fails_and_names_the_change(check, pre, post, sentence):
     assert verdict(check, pre, post) == ("fail", sentence)
 
 

@@ -404,13 +404,13 @@ def test_a_value_replaces_its_field_literally(value):
 
 
 @pytest.mark.parametrize("text", ["{}", "{0}", "{a.b}", "{a[0]}", "{a!r}", "{a:>9}", "{a", "a}", "{a b}"])
-def test_what_is_more_or_less_than_a_name_is_rejected(text):
+def test_a_field_that_is_not_a_plain_name_is_rejected(text):
     with pytest.raises(DefinitionValueError, match="to write a brace, double it"):
         fields_of(text)
 
 
 @pytest.mark.parametrize("text", [None, 3, b"bytes", ["a"]])
-def test_what_is_neither_text_nor_a_path_is_rejected(text):
+def test_a_template_that_is_not_a_string_or_path_is_rejected(text):
     with pytest.raises(DefinitionTypeError, match="a template is a str or a path"):
         fields_of(text)
 

@@ -162,7 +162,7 @@ def test_looking_again_reads_anew(desk):
     assert w.report["open"].timing.attempts == desk.reads - 1
 
 
-def test_a_read_names_what_it_needs_and_each_part_passes_it_on():
+def test_a_combined_read_receives_the_arguments_that_it_names():
     counts = {"acme": {"open": 1}, "globex": {"open": 5}}
     seen = []
 
@@ -220,7 +220,7 @@ def test_a_part_that_is_missing_makes_its_own_check_inconclusive_alone(desk):
 
 
 @pytest.mark.parametrize("once", [iter, lambda rows: (row for row in rows), lambda rows: map(int, rows)])
-def test_what_can_be_walked_through_once_is_not_shared_as_if_it_were_empty(once):
+def test_an_iterator_is_refused_instead_of_being_shared_as_empty(once):
     rows = [1, 2]
     counts = combine(lambda: once(rows))
     size = counts[lambda walked: sum(1 for _ in walked)]
@@ -287,6 +287,6 @@ def test_a_part_of_a_wrong_kind_is_rejected(desk, wrong):
         combine(desk.count)[wrong]
 
 
-def test_a_snapshot_in_place_of_what_reads_it_is_rejected():
+def test_a_snapshot_in_place_of_a_function_is_rejected():
     with pytest.raises(DefinitionTypeError, match="pass the function, not its result"):
         combine({"open": 1})

@@ -145,7 +145,7 @@ def test_no_part_of_a_document_leaves(api, recorded, claim, pointer):
     assert not [each for each in everything_told(w, recorded, probe) if "canary" in each]
 
 
-def test_what_changed_is_named_by_key_and_path(database):
+def test_changed_content_is_named_by_key_and_path_only(database):
     engine, act = database
     with window("write", change("x", sql.records(engine, "notes")).modifying("7/body")) as w:
         act()
@@ -204,7 +204,7 @@ def scalar(engine):
 
 
 @pytest.mark.parametrize("asking", [columns, showing, scalar])
-def test_what_the_author_asks_for_is_shown(database, asking):
+def test_content_is_shown_if_the_author_requests_it(database, asking):
     engine, act = database
     with window("write", asking(engine)) as w:
         act()
@@ -220,7 +220,7 @@ def test_the_process_may_ask_for_all_of_it(database):
     assert AFTER in str(w.report)
 
 
-def test_a_block_that_says_otherwise_hides_what_the_process_shows(database):
+def test_an_override_hides_content_that_the_process_shows(database):
     engine, act = database
     with (
         override(capture_state="full"),
@@ -232,7 +232,7 @@ def test_a_block_that_says_otherwise_hides_what_the_process_shows(database):
     assert "canary" not in str(w.report)
 
 
-def test_what_a_function_of_ones_own_returns_is_shown():
+def test_values_of_an_unmarked_function_are_shown():
     rows = {1: BEFORE}
     with window("write", change("x", lambda: rows)) as w:
         rows[1] = AFTER
@@ -299,7 +299,7 @@ def test_the_report_of_an_action_that_raises_quotes_no_value(database, claim):
 
 @pytest.mark.parametrize("answer", [lambda: True, lambda result: refuse(result), lambda: False])
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_no_value_leaves_by_what_the_action_claims(database, recorded, claim, answer):
+def test_a_claim_reveals_no_content(database, recorded, claim, answer):
     engine, act = database
     probe = sql.records(engine, "notes")
     with window("write", claim(probe), claim=answer) as w:
@@ -310,7 +310,7 @@ def test_no_value_leaves_by_what_the_action_claims(database, recorded, claim, an
 
 
 @pytest.mark.parametrize("fails_at", [0, 1])
-def test_what_a_probe_of_content_raises_is_reported_by_its_class(recorded, fails_at):
+def test_an_exception_of_a_content_probe_is_reported_by_class_only(recorded, fails_at):
     reads = [dict, dict]
     reads[fails_at] = lambda: refuse(BEFORE)
     read = probe(content=True)(lambda: reads.pop(0)())
@@ -380,7 +380,7 @@ class Rows(list):
 
 
 @pytest.mark.parametrize("wrap", [lambda read: keyed(read, "id"), lambda read: combine(read)["rows"]])
-def test_what_is_made_of_content_is_content(recorded, wrap):
+def test_a_probe_derived_from_a_content_probe_is_a_content_probe(recorded, wrap):
     row = {"id": 1, "body": BEFORE}
     read = wrap(probe(content=True)(lambda: Rows([dict(row)])))
     with window("write", change("x", read)) as w:

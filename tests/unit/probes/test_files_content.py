@@ -49,7 +49,7 @@ def test_a_file_that_is_made_and_one_that_is_empty_are_two_states(tmp_path):
     assert w.report.passed
 
 
-def test_what_is_not_text_is_an_error(tmp_path):
+def test_a_file_in_another_encoding_is_an_error(tmp_path):
     (tmp_path / "a").write_bytes(b"caf\xe9")
     with pytest.raises(ProbeError, match="can't decode byte 0xe9"):
         text(tmp_path / "a")()
@@ -66,7 +66,7 @@ def test_a_text_over_its_limit_names_another_probe(tmp_path):
 
 @pytest.mark.parametrize("probe", [text, lines])
 @pytest.mark.parametrize("path", ["/dev/zero", "{pipe}", "{folder}"])
-def test_what_is_not_a_file_is_an_error_and_not_waited_for(tmp_path, probe, path):
+def test_a_path_that_is_not_a_regular_file_is_an_error_without_blocking(tmp_path, probe, path):
     os.mkfifo(tmp_path / "pipe")
     path = path.format(pipe=tmp_path / "pipe", folder=tmp_path)
     with pytest.raises(ProbeError, match=r"not a file|Is a directory"):
@@ -93,7 +93,7 @@ def judged(log, check, *added, **options):
     return w.report
 
 
-def test_lines_that_are_appended_are_what_is_added(log):
+def test_appended_lines_are_the_added_members(log):
     check = change("log", lines(log)).adding("three", "four")
 
     assert judged(log, check, "three", "four").passed
@@ -139,7 +139,7 @@ def test_bytes_that_are_not_utf_8_are_lines_all_the_same(log):
     assert w.report.passed
 
 
-def test_each_of_two_windows_that_overlap_sees_what_came_since_its_own_baseline(log):
+def test_each_of_two_overlapping_windows_sees_the_lines_since_its_own_baseline(log):
     probe = lines(log)
     outer = window("outer", observe("log", probe).showing())
     outer.capture_baseline()
@@ -248,7 +248,7 @@ def test_more_than_the_limit_is_inconclusive(log):
     assert "found more than 10 bytes appended: raise limit=" in report["log"].explanation
 
 
-def test_what_has_no_lines_is_an_error(tmp_path):
+def test_a_file_without_line_ends_is_an_error(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 70_000)
     with pytest.raises(ProbeError, match="no line end in the last 65536 bytes"):
         lines(tmp_path / "a")()

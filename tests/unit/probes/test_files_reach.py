@@ -54,7 +54,7 @@ def test_braces_that_name_no_parameter_are_rejected(root):
 
 
 @pytest.mark.parametrize("root", ["", None, 3, b"bytes"])
-def test_what_is_not_a_path_is_rejected(root):
+def test_a_root_that_is_not_a_path_is_rejected(root):
     with pytest.raises(DefinitionError, match=r"the path is empty|a path is a str"):
         tree(root)
 
@@ -219,7 +219,7 @@ def seen_by_git(root):
 @example(["a/a.log", "a.log"], ["*.log"], {"a": ["!a.log"]})
 @example(["keep/a/a"], ["[ab]"], {"a": [], "keep": ["!/a"]})
 @example(["a/a", "a/b"], ["a", "!/a"], {})
-def test_a_tree_shows_what_git_would_add(tmp_path_factory, paths, rules, nested):
+def test_a_tree_with_gitignore_contains_the_files_that_git_would_add(tmp_path_factory, paths, rules, nested):
     root = tmp_path_factory.mktemp("tree")
     files = dict.fromkeys(paths, "")
     files[".gitignore"] = "\n".join(rules)
@@ -238,7 +238,7 @@ def test_a_link_named_gitignore_is_not_followed(tmp_path):
     assert set(tree(tmp_path / "root", gitignore=True)()) == {".gitignore", "a"}
 
 
-def test_what_git_keeps_for_itself_is_left_out(tmp_path):
+def test_the_files_of_git_itself_are_left_out_with_gitignore(tmp_path):
     written(tmp_path, {".git/HEAD": "", "module/.git": "gitdir: ..", "a": ""})
 
     assert set(tree(tmp_path, gitignore=True)()) == {"a"}

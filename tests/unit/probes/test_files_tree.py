@@ -75,7 +75,7 @@ FILES = ["a", "b", "d/a", "d/e/a", "A", "é"]
     st.dictionaries(st.sampled_from(FILES), CONTENTS),
     st.lists(st.tuples(st.sampled_from(FILES), st.none() | CONTENTS)),
 )
-def test_the_delta_of_a_tree_is_what_was_done_to_it(tmp_path_factory, before, acts):
+def test_the_delta_of_a_tree_matches_the_changes_of_its_files(tmp_path_factory, before, acts):
     root = tmp_path_factory.mktemp("tree")
     state = dict(before)
 
@@ -170,7 +170,7 @@ def test_a_link_that_is_led_elsewhere_has_changed(tmp_path):
     assert w.report.passed
 
 
-def test_a_root_that_is_a_link_is_what_it_leads_to(tmp_path):
+def test_a_root_that_is_a_symlink_is_followed(tmp_path):
     make(tmp_path, "v1/a")
     (tmp_path / "current").symlink_to("v1")
 

@@ -144,7 +144,7 @@ def observe_plan(api, field):
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_what_is_missing_is_a_state_where_that_is_meant(api, status):
+def test_a_missing_resource_is_a_state_with_missing_ok(api, status):
     api.answer = lambda path, query: (status, {}, {})
 
     assert http.json(api.url, missing_ok=True)() is None
@@ -291,7 +291,7 @@ def test_a_link_to_the_next_page_is_found_however_it_is_written(api, link):
 @pytest.mark.parametrize(
     "link", ['</x>; rel="prev"; rel="next"', '</x>; title="rel=next"', "rel=next", "</x>"]
 )
-def test_what_is_not_a_link_to_a_next_page_ends_the_list(api, link):
+def test_a_link_header_without_a_next_page_ends_the_list(api, link):
     api.answer = lambda path, query: (200, {"Link": link}, [1, 2])
 
     assert http.count(f"{api.url}/items")() == 2
@@ -317,7 +317,7 @@ def test_a_next_page_on_another_host_is_not_asked_for(api):
     assert "the next page is on another host, elsewhere.invalid" in fault_of(http.count(api.url))
 
 
-def test_what_is_not_a_list_is_a_fault(api):
+def test_an_answer_that_is_not_a_list_is_an_error(api):
     assert "the value at '' is not a list; write an items= that points to the list" in fault_of(
         http.count(api.url)
     )
@@ -334,7 +334,7 @@ def test_no_redirect_is_followed(api):
     assert "t0ken" not in said
 
 
-def test_what_is_not_json_says_what_it_is(api):
+def test_an_answer_that_is_not_json_is_described(api):
     api.answer = lambda path, query: (200, {"Content-Type": "text/html"}, b"<html>")
 
     assert "the answer is not JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
@@ -346,7 +346,7 @@ def test_a_part_of_a_document_is_not_taken_for_all_of_it(api):
     assert "the server answered 206 Partial Content" in fault_of(http.json(api.url))
 
 
-def test_an_answer_over_the_limit_stops_and_says_what_is_cheaper(api):
+def test_an_answer_over_the_limit_is_an_error_with_advice(api):
     api.answer = lambda path, query: (200, {}, ["x"] * 1000)
 
     assert "more than 100 bytes: ask for a part of it, or for a number such as a total" in fault_of(
@@ -438,7 +438,7 @@ def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
     assert "302 Found to /login/***" in fault_of(http.json(f"{api.url}/x?size=20&key=s3%2Dcret5"))
 
 
-def test_a_word_for_what_is_wrong_at_definition():
+def test_a_wrong_option_is_refused_at_definition():
     with pytest.raises(
         DefinitionTypeError, match="timout= is not an option of an HTTP probe; the options are params"
     ):

@@ -40,7 +40,7 @@ def test_with_its_scheme_it_says_it_by_itself(read, url):
 
 
 @pytest.mark.parametrize("url", ["ftp://ann:s3cret@host/x?key=t0ken", "ann:s3cret@host/x"])
-def test_what_is_rejected_shows_no_password(url):
+def test_the_error_for_an_invalid_url_shows_no_password(url):
     with pytest.raises(DefinitionValueError, match="host/x' does not say") as caught:
         http.json(url)
 

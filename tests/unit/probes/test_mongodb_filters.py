@@ -78,7 +78,7 @@ class Euro:
     __repr__ = object.__repr__
 
 
-def test_a_value_that_the_codec_options_decode_is_reported_by_what_it_holds():
+def test_a_value_decoded_by_codec_options_is_compared_by_its_content():
     price = Euro(1)
     with window("pay", unchanged("price", lambda: to_python({"price": price}))) as w:
         price.cents = 2

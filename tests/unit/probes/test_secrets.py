@@ -31,7 +31,7 @@ def test_the_password_of_a_dsn_is_known_as_written_and_as_meant():
 
 
 @pytest.mark.parametrize("url", ["", "no url", "http://[broken", "redis://localhost:6379", "http://ann@host"])
-def test_what_has_no_password_has_no_secret(url):
+def test_a_url_without_a_password_has_no_secret(url):
     assert secrets_of(url) == frozenset()
 
 
@@ -153,7 +153,7 @@ def test_a_secret_does_not_show_its_half_where_a_text_is_cut(size):
     assert "s3" not in str(caught.value)
 
 
-def test_what_a_read_raises_comes_as_one_error_with_nothing_chained_to_it():
+def test_an_exception_of_a_read_becomes_one_probe_error_without_a_chain():
     probe = StateProbe(refused, f"rows('{DSN}')", secrets=secrets_of(DSN))
     with pytest.raises(ProbeError) as caught:
         probe()

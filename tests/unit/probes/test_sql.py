@@ -63,7 +63,7 @@ def test_rows_counts(source):
     assert sql.rows(source, "flows")() == 3
 
 
-def test_rows_takes_what_where_names_from_the_actions_arguments(source):
+def test_rows_fills_parameters_of_where_from_the_arguments_of_the_action(source):
     assert sql.rows(source, "flows", where="tenant = :tenant")(tenant="acme") == 2
 
 
@@ -155,7 +155,7 @@ def test_records_of_several_key_columns_are_known_by_a_tuple(engine):
     assert list(sql.records(engine, "order")()) == [("a", 1), ("b", 1)]
 
 
-def test_records_tell_what_was_added_removed_and_modified(engine):
+def test_records_detects_added_removed_and_modified_rows(engine):
     probe = sql.records(engine, "flows", columns=["tenant"])
     check = change("flows", probe).adding(4).removing(1).modifying("2/tenant")
     with window("act", check) as w, engine.begin() as connection:
@@ -219,7 +219,7 @@ def test_records_by_tag_are_a_tagged_probe(engine):
         ({"limit": 0}, "limit= is a number of rows, not 0"),
     ],
 )
-def test_what_contradicts_itself_is_rejected(engine, options, sentence):
+def test_contradictory_or_invalid_options_are_rejected(engine, options, sentence):
     with pytest.raises(DefinitionValueError, match=sentence):
         sql.records(engine, "flows", **options)
 
@@ -312,7 +312,7 @@ def test_large_binary_is_known_by_its_digest():
     assert to_python(b"\0" * 65) != to_python(b"\1" * 65)
 
 
-def test_a_key_hashes_whatever_it_is():
+def test_a_key_of_nested_collections_is_hashable():
     assert hash(row_key([[1, {"a": [2]}], {3}])) == hash(row_key([[1, {"a": [2]}], {3}]))
 
 
@@ -365,14 +365,14 @@ def test_a_dsn_in_an_error_shows_no_password():
     assert said(sql.rows(connect, "flows")) == "ConnectionError: invalid dsn: host=db password=*** user=ann"
 
 
-def test_what_opens_no_connection_says_so():
+def test_a_function_that_opens_no_connection_is_an_error():
     assert said(sql.rows(lambda: 3, "flows")) == (
         "the function must open a DB-API connection, but it returned 'int'"
     )
 
 
 @pytest.mark.parametrize("source", [3, "sqlite://", None, sqlite3.Connection])
-def test_what_is_not_a_source_is_rejected(source):
+def test_a_value_that_is_not_a_source_is_rejected(source):
     with pytest.raises(DefinitionTypeError, match="not a source; pass an engine"):
         sql.rows(source, "flows")
 
