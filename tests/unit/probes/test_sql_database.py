@@ -77,7 +77,7 @@ def test_a_deletion_in_another_table_than_the_actions_is_named(engine):
         ("DROP VIEW names", None),
     ],
 )
-def test_whatever_is_done_to_a_table_shows(engine, statement, damage):
+def test_every_change_of_a_table_is_detected(engine, statement, damage):
     expected = ("pass", {}) if damage is None else ("fail", damage)
 
     assert found(engine, sql.database(engine), statement) == expected
@@ -203,7 +203,7 @@ def sent(sql, dialect=None, **options):
         (r"x ~ '\:no'", ()),
     ],
 )
-def test_only_what_is_a_parameter_is_taken_for_one_and_nothing_else_is_touched(sql, names):
+def test_only_parameters_are_recognized_and_the_statement_stays_unchanged(sql, names):
     assert sent(sql) == (names, sql)
 
 

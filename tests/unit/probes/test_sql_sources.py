@@ -59,7 +59,7 @@ def outcome(w, metric="flows"):
 # Our own --------------------------------------------------------------------------------------------------
 
 
-def test_what_a_session_has_not_committed_is_not_taken_for_done(engine):
+def test_uncommitted_rows_of_a_session_are_not_counted(engine):
     with Session(engine) as session:
         with window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
             session.add(Flow(name="new"))
@@ -69,7 +69,7 @@ def test_what_a_session_has_not_committed_is_not_taken_for_done(engine):
     assert outcome(w) == ("fail", 0)
 
 
-def test_what_it_has_committed_is(engine):
+def test_committed_rows_of_a_session_are_counted(engine):
     with Session(engine) as session, window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
         session.add(Flow(name="new"))
         session.commit()
@@ -184,7 +184,7 @@ async def test_in_an_async_action_it_is_read_by_the_thread_of_the_action(memory)
     assert reports[0]["flows"].outcome == "pass"
 
 
-def test_what_is_open_on_that_connection_is_neither_counted_nor_ended(memory):
+def test_an_open_transaction_on_the_shared_connection_is_neither_counted_nor_ended(memory):
     with Session(memory) as session:
         with window("create", change("flows", sql.rows(memory, "flows")).by(1)) as w:
             session.add(Flow(name="new"))
@@ -209,7 +209,7 @@ def test_with_a_timeout_a_database_of_each_thread_is_rejected_and_a_shared_one_r
 # Inside the caller's --------------------------------------------------------------------------------------
 
 
-def test_inside_a_session_what_it_has_sent_is_seen_and_what_it_has_not_is_not_flushed(engine):
+def test_a_read_inside_a_session_sees_flushed_rows_and_flushes_no_pending_ones(engine):
     with Session(engine) as session:
         session.add(Flow(name="sent"))
         session.flush()
@@ -258,9 +258,7 @@ def test_inside_a_connection_of_a_driver_nothing_is_ended(path, engine):
         assert sql.rows(connection, "flows")() == 0
 
 
-def test_what_a_statement_writes_stays_in_the_callers_transaction_and_is_rejected_in_one_of_its_own(
-    path, engine
-):
+def test_a_writing_statement_runs_only_in_the_transaction_of_the_caller(path, engine):
     delete = "DELETE FROM flows RETURNING id"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(str(INSERT))
@@ -355,7 +353,7 @@ async def test_an_async_connection_of_a_driver_is_rejected(path):
             sql.rows(connection, "flows")
 
 
-def test_what_makes_sessions_is_read_as_its_engine_is(engine):
+def test_a_sessionmaker_is_read_like_its_engine(engine):
     sessions = sessionmaker(engine)
     with sessions() as session:
         session.add(Flow(name="pending"))
@@ -463,7 +461,7 @@ def test_a_session_does_not_scope_a_check_as_two_of_them_see_the_same_rows(engin
     assert [check.attribution for check in reports[0]] == ["window", "scoped"]
 
 
-def test_what_is_given_and_cannot_be_read_is_inconclusive():
+def test_an_argument_that_is_not_a_source_is_a_probe_error():
     probe = sql.rows(lambda session: session, "flows")
 
     with pytest.raises(ProbeError, match="'int' is not a source"):
@@ -501,14 +499,14 @@ def test_a_scoped_session_is_read_as_the_session_of_this_thread(engine):
     sessions.remove()
 
 
-async def test_what_makes_async_sessions_is_read_as_its_engine_is(engine, path):
+async def test_an_async_sessionmaker_is_read_like_its_engine(engine, path):
     there = create_async_engine(f"sqlite+aiosqlite:///{path}")
 
     assert await sql.rows(async_sessionmaker(there), Flow)() == 0
     await there.dispose()
 
 
-def test_what_makes_sessions_may_be_bound_later(engine):
+def test_a_sessionmaker_may_be_bound_after_the_definition(engine):
     sessions = sessionmaker()
     probe = sql.rows(sessions, Flow)
 

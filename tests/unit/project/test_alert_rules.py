@@ -111,7 +111,7 @@ def test_an_alert_has_a_test_with_data_in_which_it_stays_silent_and_one_without(
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - STACK))
-def test_an_alert_fires_on_what_is_pushed_and_on_what_is_scraped(name):
+def test_an_alert_fires_on_pushed_and_on_scraped_metrics(name):
     jobs = {
         each["exp_labels"]["job"]
         for case in cases()

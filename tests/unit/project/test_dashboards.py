@@ -48,7 +48,7 @@ def urls(board):
 
 
 @needs_the_sdk
-def test_the_dashboards_are_what_the_generator_writes(tmp_path):
+def test_the_stored_dashboards_equal_the_output_of_the_generator(tmp_path):
     subprocess.run([sys.executable, GENERATOR, tmp_path], check=True)
 
     written = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
@@ -80,7 +80,7 @@ def test_the_three_dashboards_have_the_uids_that_alerts_and_links_name():
 
 
 @ON_EACH
-def test_a_dashboard_says_what_it_is_for_and_refreshes(board):
+def test_a_dashboard_has_a_description_and_refreshes(board):
     assert board["description"].endswith(".")
     assert (board["refresh"], board["time"], board["tags"]) == (
         "1m",
@@ -130,11 +130,11 @@ def panel_columns(panel):
 
 
 @ON_EACH_PANEL
-def test_a_panel_without_data_says_what_that_means(board, panel):
+def test_a_panel_explains_missing_data(board, panel):
     assert panel["type"] == "traces" or panel["fieldConfig"]["defaults"]["noValue"]
 
 
-def test_only_what_is_closed_until_it_is_asked_for_may_be_empty():
+def test_no_panel_is_of_type_traces():
     # The traces panel has no text of its own for "nothing chosen".
     assert [
         panel["title"] for board in DASHBOARDS for panel in board["panels"] if panel["type"] == "traces"

@@ -114,7 +114,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)
-def test_every_public_module_says_what_it_exports(name):
+def test_every_public_module_has_exports_and_a_docstring(name):
     module = importlib.import_module(name)
 
     if name not in OF_NAMES_OR_MODULES_ALONE:

@@ -47,7 +47,7 @@ def test_a_reset_closes_the_windows_that_were_left_open():
     assert (open_windows(), tracked_runs()) == ({}, set())
 
 
-def test_a_reset_takes_back_what_configure_set():
+def test_a_reset_restores_the_default_settings():
     deltaspan.configure(max_state_chars=99)
 
     _process.reset()

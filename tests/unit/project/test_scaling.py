@@ -56,7 +56,7 @@ def test_every_measured_number_is_shown(benchmarks):
     assert f"| {measured.hiding_us} µs a span |" in text
 
 
-def test_what_is_assumed_of_sampling_is_what_the_manifests_say(benchmarks):
+def test_the_assumed_sampling_settings_equal_those_of_the_manifests(benchmarks):
     scaling, _ = benchmarks
     settings = generated()["settings"]
 
@@ -80,7 +80,7 @@ def test_sampling_at_the_head_leaves_the_series(benchmarks):
     assert head.series == all_of_it.series
 
 
-def test_what_failed_and_is_not_recorded_is_a_load_that_grows_with_failures(benchmarks):
+def test_unrecorded_failures_are_a_load_that_grows_with_the_failure_rate(benchmarks):
     scaling, _ = benchmarks
     all_of_it, head = scaling.LOADS["1 M"], scaling.LOADS["1 M, 1 % at the head"]
     worse = replace(head, assumed=replace(head.assumed, unproven=2 * head.assumed.unproven))

@@ -217,7 +217,7 @@ def test_nested_sequences_differ_exactly_when_they_are_not_equal(before, after):
 
 
 @given(sequences, sequences)
-def test_every_entry_says_what_is_really_there(before, after):
+def test_every_entry_of_a_delta_is_the_item_at_its_path(before, after):
     pre, post = freeze({"tx": before}), freeze({"tx": after})
     delta = difference(pre, post)
     for path, item in delta.added.items():
@@ -318,7 +318,7 @@ def test_of_tagged_rows_it_has_those_of_this_run_and_apart_from_them_the_rest():
 
 
 @pytest.mark.parametrize("name", ["added", "removed", "modified"])
-def test_what_a_predicate_receives_cannot_be_changed(name):
+def test_a_delta_given_to_a_predicate_is_immutable(name):
     delta = received({"a": 1}, {"a": 2})
     with pytest.raises(TypeError):
         getattr(delta, name)["b"] = 1
@@ -391,7 +391,7 @@ def disturb(value):
 
 
 @given(anything)
-def test_a_snapshot_never_changes_whatever_is_done_to_the_live_object(live):
+def test_a_snapshot_does_not_change_with_the_live_object(live):
     witness = freeze(copy.deepcopy(live))
     snapshot = freeze(live)
     disturb(live)

@@ -181,7 +181,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("value", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_has_no_exact_text_is_refused_saying_where(value, sentence):
+def test_a_value_without_an_exact_encoding_is_refused_with_its_path(value, sentence):
     with pytest.raises(Unwritable) as caught:
         encode(value)
 
@@ -203,6 +203,6 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("encoded", UNREADABLE.values(), ids=UNREADABLE)
-def test_what_was_never_written_is_refused(encoded):
+def test_a_document_that_encode_never_writes_is_refused(encoded):
     with pytest.raises(Unreadable):
         decode(encoded)

@@ -423,7 +423,7 @@ def generator():
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
-def test_what_is_not_state_is_refused_with_what_to_return_instead(value, sentence):
+def test_an_object_that_is_not_state_is_refused_with_an_alternative(value, sentence):
     assert refusal(value) == sentence
 
 
@@ -715,7 +715,7 @@ def test_a_path_equals_the_tuple_of_its_keys():
     assert Path(("orders", 3)) == ("orders", 3)
 
 
-def test_the_text_of_a_path_escapes_what_separates():
+def test_the_text_of_a_path_escapes_separators():
     assert Path(("a/b", "c~d", 3, None)).text == "a~1b/c~0d/3/None"
 
 

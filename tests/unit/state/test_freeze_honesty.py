@@ -145,11 +145,11 @@ def test_a_scalar_with_attributes_that_are_no_state_is_refused():
     )
 
 
-def test_a_member_of_an_enumeration_is_a_constant_whatever_its_attributes():
+def test_a_member_of_an_enumeration_is_a_constant_despite_its_attributes():
     assert freeze(Planet.EARTH) is Planet.EARTH
 
 
-def test_what_a_stat_result_says_by_name_alone_is_state(tmp_path):
+def test_attributes_of_a_stat_result_outside_the_tuple_are_state(tmp_path):
     assert freeze(tmp_path.stat())["st_mtime_ns"] == tmp_path.stat().st_mtime_ns
 
 
