@@ -282,7 +282,7 @@ def test_a_collection_within_itself_is_still_answered():
     assert len(show(state)) <= 120
 
 
-def test_plain_gives_only_what_json_has():
+def test_plain_returns_only_json_types():
     state = MappingProxyType(
         {
             "tags": frozenset({"b", "a"}),
@@ -387,7 +387,7 @@ def test_a_state_reads_in_a_sentence_as_in_python(state, expected):
         (b"x" * 1000, "b'xxxxxxxx… 992 more bytes'"),
     ],
 )
-def test_what_a_sentence_leaves_out_is_counted(state, expected):
+def test_items_that_a_sentence_leaves_out_are_counted(state, expected):
     assert show(state, 28) == expected
 
 

@@ -81,7 +81,7 @@ def test_an_inconclusive_evaluation_without_an_exception_has_the_reason(recorded
     assert "gen_ai.evaluation.score.value" not in record.attributes
 
 
-def test_what_makes_no_claim_is_no_evaluation(recorded):
+def test_an_observation_and_a_skipped_check_are_not_evaluations(recorded):
     with window("w", observe("flows", lambda: 3), change("rows", lambda: 3).sampled(0)):
         pass
 
@@ -106,7 +106,7 @@ def test_evaluations_alone_leave_no_check_event(recorded, environ):
     )
 
 
-def test_of_an_unsampled_action_only_what_is_against_it_is_an_evaluation(record):
+def test_only_failures_of_an_unsampled_action_are_evaluations(record):
     recorded = record(ALWAYS_OFF)
     create_flow()
     lie()

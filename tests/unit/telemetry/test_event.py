@@ -50,7 +50,7 @@ def without_cost(attributes):
     return {name: value for name, value in attributes.items() if name != "deltaspan.check.probe_ms"}
 
 
-def test_each_check_is_one_event_and_what_failed_is_last(recorded):
+def test_each_check_is_one_event_and_failed_checks_are_last(recorded):
     several()
 
     assert [(event.name, event.attributes["deltaspan.check.metric"]) for event in recorded.events] == [

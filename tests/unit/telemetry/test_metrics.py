@@ -296,7 +296,7 @@ def test_the_duration_of_verification_has_the_action_alone(recorded):
         ("deltaspan.verification.duration", BOUNDS_OF_VERIFICATION),
     ],
 )
-def test_durations_have_bounds_that_resolve_what_they_measure(recorded, environ, name, bounds):
+def test_duration_histograms_have_bounds_for_their_range(recorded, environ, name, bounds):
     environ(DELTASPAN_ACTION_DURATION="all")
     creating()()
     (point,) = recorded.points(name)

@@ -92,7 +92,7 @@ def test_a_change_of_settings_keeps_the_providers(recorded):
         ("tracer_provider", "tracer", TracerProvider, "the class TracerProvider"),
     ],
 )
-def test_what_is_not_a_provider_is_refused(recorded, name, kind, given, shown):
+def test_a_value_that_is_not_a_provider_is_refused(recorded, name, kind, given, shown):
     use(recorded)
     message = f"{name} takes a {kind} provider of OpenTelemetry, which has get_{kind}(), not {shown}"
     with pytest.raises(DefinitionTypeError, match=f"^{re.escape(message)}$"):

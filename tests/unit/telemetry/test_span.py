@@ -329,14 +329,14 @@ def test_an_action_inside_a_tool_is_one_if_it_says_so(recorded, tool, name):
     assert recorded.spans[0].name == name
 
 
-def test_what_is_not_a_tool_has_no_attributes_of_one(recorded):
+def test_an_action_that_is_not_a_tool_has_no_tool_attributes(recorded):
     expects(observe("n", count), tool=False)(helper)()
 
     assert (recorded.span.name, gen_ai(recorded.span)) == ("verify helper", [])
 
 
 @pytest.mark.parametrize("around", [lambda act: expects(observe("n", count), tool=False)(act)(), None])
-def test_an_action_inside_what_is_not_a_tool_is_a_tool(recorded, around):
+def test_an_action_inside_one_that_is_not_a_tool_is_a_tool(recorded, around):
     act = expects(observe("n", count))(helper)
     if around is None:
         with window("w", observe("n", count)):

@@ -360,7 +360,7 @@ def test_a_cancellation_and_an_exit_without_error_are_not_errors(recorded, error
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), SystemExit("no"), KeyboardInterrupt(), ValueError("no")])
-def test_what_is_an_error_is_not_said_to_have_ended(recorded, error):
+def test_an_action_that_raised_an_error_is_not_marked_as_ended(recorded, error):
     run(raising(error))
 
     assert recorded.span.status.status_code is StatusCode.ERROR

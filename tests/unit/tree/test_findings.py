@@ -208,11 +208,11 @@ def test_nothing_is_untagged_where_nothing_is_stamped():
     assert findings(action(0), other(6, under=0)) == []
 
 
-def test_what_stays_inside_a_process_need_not_be_stamped():
+def test_an_internal_span_need_not_be_stamped():
     assert findings(action(0), other(5, 0, under=0), other(6, under=0, kind="internal")) == []
 
 
-def test_a_database_span_is_an_effect_whatever_its_kind():
+def test_a_database_span_of_any_kind_is_an_effect():
     spans = action(0), other(5, 0), other(6, under=0, kind="internal", **{"db.system.name": "sqlite"})
 
     assert findings(*spans) == [("untagged_effects", tag(0), ())]
@@ -224,7 +224,7 @@ def test_untagged_effects_are_told_apart_by_service():
     assert findings(*spans) == [("untagged_effects", tag(0), ())] * 2
 
 
-def test_what_is_outside_every_run_need_not_be_stamped():
+def test_a_span_outside_every_run_need_not_be_stamped():
     assert findings(action(0), other(5, 0), other(6)) == []
 
 

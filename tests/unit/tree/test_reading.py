@@ -210,7 +210,7 @@ def test_files_of_exports_that_hold_no_span_are_no_error(reading):
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"]
 )
 @pytest.mark.parametrize("indent", [None, 2])
-def test_every_line_is_read_whatever_unicode_encoding_it_has(reading, encoding, indent):
+def test_lines_in_every_unicode_encoding_are_read(reading, encoding, indent):
     second = export(ONE | {"spanId": "d" * 16, "name": "schön"})
     text = json.dumps(second, indent=2) if indent else lines(export(ONE), second)
     found, complaints = reading(text.encode(encoding))
@@ -338,14 +338,14 @@ def test_a_jaeger_may_be_below_a_path(serving):
 
 
 @pytest.mark.parametrize("answer", [(200, "<html>"), (200, {}), (200, []), (404, "not here"), (500, "{")])
-def test_what_is_no_jaeger_is_told_so(serving, answer):
+def test_a_server_that_is_not_a_jaeger_is_an_error(serving, answer):
     server = serving(**{f"api_v3_traces_{TRACE}": answer})
 
     with pytest.raises(DeltaspanError, match=r"the server at http://.* is not a Jaeger with /api/v3"):
         read_jaeger(server.url, trace=TRACE)
 
 
-def test_what_a_jaeger_refuses_is_told_with_its_reason(serving):
+def test_a_refusal_of_jaeger_is_an_error_with_its_reason(serving):
     server = serving(
         api_v3_traces=(500, {"error": {"httpCode": 500, "message": "search depth\x1b must be less"}})
     )
@@ -356,7 +356,7 @@ def test_what_a_jaeger_refuses_is_told_with_its_reason(serving):
         read_jaeger(server.url, service="one")
 
 
-def test_what_the_search_refuses_is_told_with_its_reason(serving):
+def test_a_refusal_of_the_search_is_an_error_with_its_reason(serving):
     server = serving(api_traces=(400, {"data": None, "errors": [{"code": 400, "msg": "no such service"}]}))
 
     with pytest.raises(DeltaspanError, match="refused: no such service"):
@@ -405,6 +405,6 @@ def test_a_server_that_never_answers_is_left_after_the_timeout():
         ("http://localhost", {"root": "A"}, "'A' is not a causal tag"),
     ],
 )
-def test_what_a_jaeger_cannot_be_asked_is_refused(url, asked, sentence):
+def test_an_invalid_query_to_jaeger_is_refused(url, asked, sentence):
     with pytest.raises(DefinitionValueError, match=sentence):
         read_jaeger(url, **asked)

@@ -37,7 +37,7 @@ def test_a_parent_whose_clock_is_behind_is_still_the_parent():
     assert shape(causal_tree([action(0, start=100), action(1, 0, start=5)])) == [(0, 0), (1, 1)]
 
 
-def test_a_run_says_what_its_span_says():
+def test_a_run_has_the_values_of_its_span():
     span = action(
         1, 0, root=0, outcome="fail", service="web", start=5, end=2_000_000_005,
         **{"deltaspan.checks.failed": ["rows", "users"], "deltaspan.action.attempt": 2},
@@ -81,7 +81,7 @@ def test_a_run_that_has_no_verdict_yet_has_none():
     assert (tree.runs[0].outcome, tree.unproven) == (None, tree.runs)
 
 
-def test_a_stamped_span_is_an_effect_of_its_tag_in_whatever_trace():
+def test_a_stamped_span_in_any_trace_is_an_effect_of_its_tag():
     spans = [other(5, 0), other(6, 0, trace="b" * 32)]
     [run] = causal_tree([action(0), *spans])
 
@@ -94,7 +94,7 @@ def test_of_two_copies_of_a_span_the_one_that_ended_later_counts():
     assert causal_tree([early, late]) == causal_tree([late, early]) == causal_tree([late])
 
 
-def test_only_what_belongs_to_a_root_is_returned_when_one_is_named():
+def test_only_runs_of_a_root_are_returned_if_one_is_named():
     spans = [
         action(0, root=0),
         action(1, 0, root=0),
@@ -108,7 +108,7 @@ def test_only_what_belongs_to_a_root_is_returned_when_one_is_named():
     assert tree.findings == ()
 
 
-def test_what_a_root_caused_stays_with_it_whatever_root_it_names():
+def test_runs_that_name_another_root_stay_with_the_root_that_caused_them():
     tree = causal_tree([action(0, root=0), action(1, 0, root=9), action(2, 1, root=9)], root=tag(0))
 
     assert shape(tree) == [(0, 0), (1, 1), (2, 2)]
@@ -150,7 +150,7 @@ def lines(*spans):
     return str(causal_tree(spans)).splitlines()
 
 
-def test_it_shows_who_caused_what_and_what_came_of_it():
+def test_a_drawing_shows_causes_and_outcomes():
     assert lines(
         action(0, service="agent"),
         action(1, 0, outcome="fail", **{"deltaspan.checks.failed": ["rows", "users"]}),

@@ -105,7 +105,7 @@ def test_each_check_that_is_not_a_pass_says_why_below_its_run():
     ]
 
 
-def test_a_run_says_what_it_claims():
+def test_a_run_is_drawn_with_its_claim():
     [line] = lines(action(0, outcome="fail", **{"deltaspan.action.claim": "success"}))
 
     assert line == f"✗ action0 fail (claims success) in shop, 0.0 ms, {tag(0)}"
@@ -176,7 +176,7 @@ def test_events_are_read_from_otlp():
     assert read.checks == ({"deltaspan.check.metric": "rows", "deltaspan.check.pre_state": 3},)
 
 
-def test_what_a_real_run_sent_says_why(recorded):
+def test_a_recorded_run_has_its_checks_explanations_and_claim(recorded):
     @expects(change("rows", lambda: 3).by(1), observe("load", lambda: 0.5), claim=lambda result: result)
     def save():
         return True
@@ -233,7 +233,7 @@ def test_the_spans_above_an_outermost_run_are_drawn_once_for_all_their_runs():
     ]
 
 
-def test_an_agent_between_two_runs_is_drawn_and_what_carries_requests_is_not():
+def test_an_agent_between_two_runs_is_drawn_and_a_request_span_is_not():
     spans = [action(0), other(7, under=0, name="POST"), agent(8, under=7), action(1, 0, under=8)]
 
     assert names(*spans) == ["✓ action0 pass", "└─ ○ invoke_agent support", "   └─ ✓ action1 pass"]
@@ -267,7 +267,7 @@ def test_the_spans_above_a_run_are_in_its_json():
     assert [span["name"] for span in run["enclosing"]] == ["invoke_agent support"]
 
 
-def test_a_tree_of_one_root_keeps_what_encloses_it():
+def test_a_tree_of_one_root_keeps_the_agent_that_encloses_it():
     tree = causal_tree([agent(8), action(0, under=8, root=0), action(1, root=1)], root=tag(0))
 
     assert [line.partition(" in ")[0] for line in str(tree).splitlines()] == [
