@@ -1,4 +1,4 @@
-"""What the real collector keeps, hides and does not lose, with the configuration that ships."""
+"""Sampling, redaction and durable queues of the real collector, with the shipped configuration."""
 
 from __future__ import annotations
 
@@ -225,14 +225,14 @@ HIDDEN = {
     "sk_live_" + "a1B2" * 6: "****",
     "eyJhbGciOiJI.eyJzdWIiOiIx.hunter2": "****",
     "eyJhbGciOiJI.a1B2c3D4.e5F6.a7B8.hunter2": "****",
-    # What a delta and the sentence of a verdict say of a key that changed.
+    # A delta and a sentence that show a changed key.
     '{"modified":{"db/password":["rosebud","hun]ter2"],"n":[1,2]}}': '{"modified":{****,"n":[1,2]}}',
     r'{"inner": "{\"token\":[\"rosebud\",\"hunter2\"],\"n\":[1,2]}"}': r'{"inner": "{****,\"n\":[1,2]}"}',
     "it modified 'password' ('rosebud' → 'hunter2'), 'n' (1 → 2)": "it modified ****, 'n' (1 → 2)",
     "it modified 'db/password' (b'rosebud' → None), which": "it modified ****, which",
     "it modified 'password' ('rosebud' → 'hunt… 9 more chars": "it modified ****",
     '{"credential": {"user": "ann", "key": "hunter2"}, "n": 1}': '{****, "n": 1}',
-    # What quotes, bytes and a cut do to it.
+    # Credentials beside quotes, in bytes, and cut off.
     r'{"password":"hun\"ter2","n":1}': '{****,"n":1}',
     r'{"inner":"{\"password\":\"hun\\\"ter2\",\"n\":1}"}': r'{"inner":"{****,\"n\":1}"}',
     "{'password': b'hunter2', 'n': 1}": "{****, 'n': 1}",

@@ -1,4 +1,4 @@
-"""What `deltaspan doctor` says of the real collector, as it ships, and of a Jaeger alone."""
+"""`deltaspan doctor` against the real collector as shipped, and against Jaeger alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What verified actions send, over both transports, is found and read in a real Jaeger."""
+"""Spans of verified actions, sent over both transports and read from a real Jaeger."""
 
 from __future__ import annotations
 

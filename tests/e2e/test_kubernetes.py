@@ -1,4 +1,4 @@
-"""The gateway and the sampling tier of deploy/kubernetes, as configured there, run by the real collector."""
+"""The gateway and the sampling tier of deploy/kubernetes, run by the real collector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the MongoDB probes read over MongoDB's protocol, of a FerretDB, with clients of both kinds."""
+"""MongoDB probes against a real FerretDB, with synchronous and asynchronous clients."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ async def test_an_async_action_is_checked_with_a_client_of_either_kind(orders, p
             assert outcomes(reports) == ["pass", "pass"]
 
 
-# What is said -----------------------------------------------------------------------------------------------
+# Error texts ------------------------------------------------------------------------------------------------
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password():

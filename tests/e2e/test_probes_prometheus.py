@@ -1,4 +1,4 @@
-"""The probes of a Prometheus read a real one, into which processes push, and in which they are restarted."""
+"""Prometheus probes against a real server, with processes that push metrics and restart."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_a_counter_that_the_action_makes_counts_from_nothing(url, job, shop):
     assert (report.outcome, report.pre_state, report.post_state) == ("pass", 0, 1)
 
 
-# What the server says ---------------------------------------------------------------------------------------
+# Errors of the server ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

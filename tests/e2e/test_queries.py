@@ -1,4 +1,4 @@
-"""Prometheus' and Alertmanager's own tools accept the rules, their tests, the routes and all queries."""
+"""Rules, rule tests, routes and queries are accepted by promtool and amtool."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def amtool():
 
 
 def checked(promtool, queries, folder):
-    """Return what promtool says of queries, each as a rule."""
+    """Check queries with promtool, each as a rule, and return its output."""
     rules = [{"record": f"query:number:n{position}", "expr": query} for position, query in enumerate(queries)]
     file = folder / "queries.yml"
     file.write_text(json.dumps({"groups": [{"name": "dashboards", "rules": rules}]}))

@@ -1,4 +1,4 @@
-"""The rules about the stack itself, asked of a real Prometheus that scrapes a real collector in trouble."""
+"""Alert rules about the stack itself, on a real Prometheus that scrapes a failing collector."""
 
 from __future__ import annotations
 
