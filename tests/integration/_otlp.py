@@ -1,4 +1,4 @@
-"""OTLP receivers on loopback, over HTTP and gRPC, and collectors that nobody should have to wait for."""
+"""OTLP receivers on loopback, over HTTP and gRPC, and collectors that never answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REQUESTS = {
 
 
 class Received:
-    """What arrived, by protocol and signal."""
+    """Received requests, by protocol and signal."""
 
     def __init__(self):
         self.requests = []

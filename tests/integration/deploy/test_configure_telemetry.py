@@ -1,4 +1,4 @@
-"""`configure_telemetry` against real OTLP receivers: what arrives, under which name, and what is refused."""
+"""`configure_telemetry` against real OTLP receivers: signals, names and refused settings."""
 
 from __future__ import annotations
 

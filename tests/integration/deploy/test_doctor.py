@@ -1,4 +1,4 @@
-"""`deltaspan doctor`: says in words what would keep verdicts from arriving."""
+"""`deltaspan doctor`: the problems that would keep verdicts from arriving."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo, run as a newcomer runs it: what it prints, what it writes, and that it cannot be stuck."""
+"""The demo in a fresh process: its output, its files and its time limits."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The examples: the honest agent is believed, and each lie is named."""
+"""The examples: an honest agent passes, and each false claim fails by name."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_a_claim_with_the_matching_change_passes(printed):
     assert not any("fail" in call or "inconclusive" in call for call in honest)
 
 
-# How support is used ----------------------------------------------------------------------------------------
+# Usage of support -------------------------------------------------------------------------------------------
 
 USAGE = "usage: examples/support [-h] url"
 

@@ -1,4 +1,4 @@
-"""google-adk: `FunctionTool(...)` around what `@expects` decorated."""
+"""google-adk: `FunctionTool(...)` around a function decorated with `@expects`."""
 
 import pytest
 

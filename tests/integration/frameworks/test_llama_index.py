@@ -1,4 +1,4 @@
-"""llama-index-core: `FunctionTool.from_defaults` around what `@expects` decorated."""
+"""llama-index-core: `FunctionTool.from_defaults` around a function decorated with `@expects`."""
 
 import pytest
 

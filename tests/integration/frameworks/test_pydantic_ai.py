@@ -1,4 +1,4 @@
-"""pydantic-ai: `@agent.tool` or `Tool(...)` around what `@expects` decorated."""
+"""pydantic-ai: `@agent.tool` or `Tool(...)` around a function decorated with `@expects`."""
 
 import pytest
 

@@ -211,7 +211,7 @@ def test_a_path_that_is_not_utf_8_is_reported_whole(repo, recorded):
     assert "caf\\udce9" in str(recorded.spans[-1].attributes["deltaspan.post_state.files"])
 
 
-# What is scoped ---------------------------------------------------------------------------------------------
+# Scopes -----------------------------------------------------------------------------------------------------
 
 
 def test_a_probe_reads_the_repository_and_the_branch_that_the_action_is_given(repo):
