@@ -1,4 +1,4 @@
-"""Forty writers at once in one table of a real PostgreSQL server: whose row is whose, every time.
+"""Forty concurrent writers in one table of a real PostgreSQL server: each row has one owner.
 
 The delta of each is forty where it expects one. Every window overlaps with every other: a barrier keeps all
 writers inside until the last baseline is read, and again until the last row is written.
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.services
 WRITERS = 40
 ROUNDS = 100
 LIAR, TWICE, HONEST = 0, 2, 1
-"""How many rows a writer inserts who says that it inserts one."""
+"""Number of rows that a writer inserts while it claims to insert one."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A probe that hangs until it is let go."""
+"""A probe that blocks until it is released."""
 
 import threading
 

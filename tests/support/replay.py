@@ -70,7 +70,7 @@ def _edited(state: Any, edits: list[_Edit]) -> object:
             here[kind][key] = item
     fresh: Any
     if isinstance(state, tuple):
-        # What stays fills the places between what is added.
+        # Kept items fill the places between added ones.
         kept = iter([item for index, item in enumerate(state) if index not in here["removed"]])
         size = len(state) - len(here["removed"]) + len(here["added"])
         fresh = [here["added"][index] if index in here["added"] else next(kept) for index in range(size)]

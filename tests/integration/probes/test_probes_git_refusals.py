@@ -38,7 +38,7 @@ def script(path, text):
     return path
 
 
-# Nothing runs, nothing is written ---------------------------------------------------------------------------
+# No program runs and no file is written ---------------------------------------------------------------------
 
 
 def test_no_program_of_the_repository_runs(repo, tmp_path):
@@ -85,7 +85,7 @@ def test_nothing_is_written(repo):
     assert contents() == before
 
 
-# Nothing leads elsewhere ------------------------------------------------------------------------------------
+# No read of another repository ------------------------------------------------------------------------------
 
 
 def test_the_environment_of_a_hook_does_not_lead_to_its_repository(repo, tmp_path, monkeypatch):
@@ -157,7 +157,7 @@ def test_a_repository_whose_name_looks_like_an_option_is_a_folder(repo, tmp_path
     assert git.commits("--version")() == 1
 
 
-# What is said -----------------------------------------------------------------------------------------------
+# Error texts ------------------------------------------------------------------------------------------------
 
 
 def test_a_missing_folder_reference_or_repository_is_reported_in_gits_words(repo, tmp_path):

@@ -227,7 +227,7 @@ def test_an_undeclared_change_of_the_action_is_reported_by_key(client, bucket):
     assert "egg" in w.report["objects"].explanation
 
 
-# What is said -----------------------------------------------------------------------------------------------
+# Error texts ------------------------------------------------------------------------------------------------
 
 
 def test_a_server_that_is_not_there_is_reported_without_a_password():

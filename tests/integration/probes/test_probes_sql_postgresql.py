@@ -173,7 +173,7 @@ def test_nothing_can_be_written_and_the_connection_comes_back_as_it_was(engine, 
         assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
 
 
-# Inside the caller's --------------------------------------------------------------------------------------
+# Inside the caller's transaction --------------------------------------------------------------------------
 
 
 def test_a_read_that_fails_inside_a_session_does_not_end_its_transaction(engine):
@@ -399,7 +399,7 @@ def test_a_connection_of_no_schema_has_no_empty_one(engine, url):
     other.dispose()
 
 
-# What cannot be read --------------------------------------------------------------------------------------
+# Read errors ----------------------------------------------------------------------------------------------
 
 
 def test_permission_is_denied_in_the_databases_words(engine, url):
@@ -460,7 +460,7 @@ async def test_a_parameter_value_in_an_asyncpg_error_is_hidden(later, who, value
     assert not re.search("zoe|xxx|Hara|example", str(caught.value))
 
 
-# Awaited --------------------------------------------------------------------------------------------------
+# Async sources --------------------------------------------------------------------------------------------
 
 
 async def test_an_async_engine_reads_the_same(later, engine):

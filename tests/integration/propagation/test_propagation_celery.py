@@ -28,7 +28,7 @@ def redis_url(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["by hand", "by OpenTelemetry"])
 def seen(request, redis_url, tmp_path_factory):
-    """What the tasks saw, of one worker for all tests and for each way to carry the tag."""
+    """Values recorded by the tasks, from one worker and for each way to carry the tag."""
     way = {"TRACED": "yes"} if request.param == "by OpenTelemetry" else {}
     url = redis_url + str(len(way))
     environ = {**os.environ, **way, "PYTHONPATH": str(TESTS), "REDIS_URL": url}

@@ -114,7 +114,7 @@ def test_each_piece_of_work_belongs_to_the_action_whose_headers_came_with_it(poo
 @pytest.mark.skipif("fork" not in METHODS, reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_worker_forked_in_an_action_keeps_its_tag_unless_work_brings_another():
-    """Which is why headers go with each piece of work, not with the start of the pool."""
+    """Headers therefore go with each piece of work, not with the start of the pool."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as processes:
 
         @expects(NOTHING)

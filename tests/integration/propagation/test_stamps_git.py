@@ -1,4 +1,4 @@
-"""Commits say which action made them: real git writes the trailers and reads them."""
+"""Causal tags in commit trailers, written and read by a real git."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def configure(git, settings):
         git("config", name, value)
 
 
-# Where C begins a comment, git keeps what it adds above a forged pair, which it takes for one.
+# If comments begin with C, git keeps added trailers above a forged pair, which it reads as a comment.
 CASES = [
     (name, message)
     for name in CONFIGURED
