@@ -34,7 +34,7 @@ def one_more(rows):
 LOCK = threading.RLock()
 
 
-# States of no tags -----------------------------------------------------------------------------------------
+# States without tags ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_rows_of_mine_in_a_verdict_that_rests_on_unsigned_ones_are_of_unknown_or
     assert (report.reason, report.origin) == ("contended", "unknown")
 
 
-# Where it is told ------------------------------------------------------------------------------------------
+# Attribution in reports ------------------------------------------------------------------------------------
 
 
 def test_an_origin_is_in_to_dict_beside_the_attribution_and_in_the_text(rows):
@@ -271,7 +271,7 @@ def test_the_strongest_attribution_is_chosen():
     assert chosen == ["causal_tag"] * 4 + ["exclusive"] * 2 + ["scoped", "window"]
 
 
-# Writers that nobody excludes ---------------------------------------------------------------------------
+# Writers that are not excluded --------------------------------------------------------------------------
 
 
 @pytest.fixture

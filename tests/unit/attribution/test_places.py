@@ -1,4 +1,4 @@
-"""Arguments that may name one place have one text; others are apart; some may name any place, or several."""
+"""Places named by arguments: equal, different, unknown or several."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_a_run_that_adopts_the_headers_of_a_window_descends_from_it(table, neste
 
 
 def test_a_run_that_another_process_called_is_known_by_the_root(table, nested):
-    """Of the process between there is no trace here but the tag that it gave on."""
+    """The process between them is known here only by the tag that it passed on."""
     with window("w", table.check().by(2)) as w:
         root = current_causal_tag()
         headers = {"baggage": f"deltaspan.causal_tag.id={ELSEWHERE},deltaspan.causal_tag.root_id={root}"}
@@ -438,7 +438,7 @@ def test_a_row_of_the_caller_is_anothers(rooted_table):
 
 
 def test_a_row_of_a_run_beside_it_is_anothers(rooted_table):
-    """Which began while the window was open, in another thread, with headers."""
+    """The other run began in another thread while the window was open, with headers."""
     reports = []
 
     @expects(observe("n", lambda: 0))

@@ -13,7 +13,7 @@ def table():
     return Table()
 
 
-# A pass beside what nobody signed --------------------------------------------------------------------------
+# A pass beside untagged rows -------------------------------------------------------------------------------
 
 EXCLUSIVE = {
     "adding": lambda check: check.adding(9),
@@ -130,7 +130,7 @@ def test_where_contention_is_ignored_it_is_judged_as_it_is(table):
     assert table.judged(lambda check: check.adding(9), act, on_contention="ignore").passed
 
 
-# A fail because of what is gone ----------------------------------------------------------------------------
+# A fail because of removed rows ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Parts of a tagged delta, and the reports that tell them."""
+"""Parts of a tagged delta, and their reports."""
 
 import copy
 import json

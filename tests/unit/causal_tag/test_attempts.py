@@ -1,4 +1,4 @@
-"""Retries of one action are told apart: its runs below one parent run are numbered from 1."""
+"""Retries of an action are distinguished: its runs below one parent are numbered from 1."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor

@@ -53,7 +53,7 @@ def keys_of(header):
     return [pair.partition("=")[0] for pair in header.split(",")]
 
 
-# Giving out -----------------------------------------------------------------------------------------------
+# Outgoing headers -----------------------------------------------------------------------------------------
 
 
 def test_headers_carry_tag_and_trace_of_the_action(recorded):
@@ -217,7 +217,7 @@ with deltaspan.adopt({{"baggage": "deltaspan.causal_tag.id={ROOT}"}}):
     assert child(script, BAGGAGE=HEADERS["baggage"]) == [ROOT]
 
 
-# Keeping it in ----------------------------------------------------------------------------------------------
+# Tags that are not sent -------------------------------------------------------------------------------------
 
 
 @pytest.fixture

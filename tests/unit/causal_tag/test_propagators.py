@@ -1,4 +1,4 @@
-"""A propagator that would leave the causal tag at home is noticed once, with what mends it."""
+"""A warning, given once, for a propagator that does not carry the causal tag."""
 
 import pytest
 from opentelemetry import propagate

@@ -1,4 +1,4 @@
-"""The sentence a user writes: every word, how it reads, and what it refuses to say."""
+"""The words of a check: their repr, their arguments and their refusals."""
 
 from dataclasses import FrozenInstanceError
 from datetime import timedelta
