@@ -1,4 +1,4 @@
-"""A user's mistake is found when the action is decorated, and the text says what to write instead."""
+"""Mistakes are found when the action is decorated, with advice in the error."""
 
 import functools
 
@@ -229,7 +229,7 @@ def test_a_class_is_refused():
 
 def test_a_tool_object_that_would_never_call_the_action_is_refused_with_the_right_order():
     class Tool:
-        """What a framework's decorator leaves behind."""
+        """The object that a framework's decorator returns."""
 
     assert refusal(expects(ROWS), Tool()) == (
         TypeError,

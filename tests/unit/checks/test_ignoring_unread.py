@@ -1,4 +1,4 @@
-"""What is ignored is not walked: neither copied nor shown, nor a reason to refuse the state."""
+"""Ignored members are neither read nor shown, and cannot make a state incomparable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modifiers: said beside the claim, once each, in any order; what an error or a rival makes of a claim."""
+"""Modifiers of a claim: once each, in any order, with errors and with contention."""
 
 import threading
 

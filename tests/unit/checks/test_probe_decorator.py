@@ -1,4 +1,4 @@
-"""`probe`: says how a probe wants to be read, and leaves it the function that it is."""
+"""`probe`: options for reading a function, which itself stays unchanged."""
 
 import asyncio
 import functools

@@ -1,4 +1,4 @@
-"""`resizing` and `by({key: n})`: how many members more, and by how much each number."""
+"""`resizing` and `by({key: n})`: changes in size, and amounts by key."""
 
 from datetime import timedelta
 from decimal import Decimal

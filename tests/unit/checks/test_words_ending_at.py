@@ -1,4 +1,4 @@
-"""`ending_at`: a state that is there afterwards, whether or not the action had to change it."""
+"""`ending_at`: a required end state, even if the action did not have to change it."""
 
 import asyncio
 

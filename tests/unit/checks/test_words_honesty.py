@@ -1,4 +1,4 @@
-"""A word passes only if what it claims happened, and nothing beside it; a slip in the words is named."""
+"""A word passes only if its change, and no other, occurred. Mistakes in words are named."""
 
 from copy import copy, deepcopy
 
@@ -61,7 +61,7 @@ def test_other_keys_that_came_as_0_may_be_allowed():
     assert verdict(CHANGE.by({"a": 1}).allowing_others(), {}, {"a": 1, "b": 0})[0] == "pass"
 
 
-# What is computed, and names nothing ----------------------------------------------------------------------
+# Computed values that name nothing ------------------------------------------------------------------------
 
 
 def run(words, effect, state, created=()):
@@ -205,7 +205,7 @@ def test_members_computed_as_none_leave_those_that_are_given_or_counted():
     assert not run(lambda c: c.adding(lambda result: result, count=2), add, set()).passed
 
 
-# Text and keys that are none ------------------------------------------------------------------------------
+# Text patterns and keys of other types --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["1", "None", "*", "?", "1*", "**/1", "*/**"])
@@ -234,7 +234,7 @@ def test_an_amount_below_a_key_that_is_no_text_is_named_by_its_path():
     assert verdict(CHANGE.by({"1/a": 1}), {1: {"a": 1}}, {1: {"a": 2}})[0] == "pass"
 
 
-# Slips that are named -------------------------------------------------------------------------------------
+# Mistakes that are named ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("word", ["adding", "removing", "modifying", "only", "ignoring"])

@@ -1,4 +1,4 @@
-"""What a member or a pattern names, in `only`, `ignoring` and on mappings."""
+"""Members matched by names and patterns, in `only`, `ignoring` and on mappings."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""`adding`, `removing`, `modifying`: which members must come, go and change, and that nothing else does."""
+"""`adding`, `removing`, `modifying`: the declared changes of members, and no others."""
 
 from __future__ import annotations
 

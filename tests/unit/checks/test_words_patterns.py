@@ -1,4 +1,4 @@
-"""What is a pattern, what is literal, and what stands for an argument, in members and keys."""
+"""Patterns, literal text and argument fields in members and keys."""
 
 import copy
 import pickle
@@ -37,7 +37,7 @@ def update(**entries):
     return lambda state: state.update(entries)
 
 
-# What a callable computes is literal ------------------------------------------------------------------------
+# Computed members are literal -------------------------------------------------------------------------------
 
 WIDER = {
     "only, from the result": lambda c: c.only(lambda result: result),
@@ -163,7 +163,7 @@ def test_a_pattern_in_the_arguments_of_a_window_is_not_handed_over():
         opened.to_json()
 
 
-# What is marked as a pattern --------------------------------------------------------------------------------
+# Marked patterns --------------------------------------------------------------------------------------------
 
 
 def test_computed_text_that_is_marked_is_a_pattern():
@@ -353,7 +353,7 @@ def test_a_computed_pattern_with_a_field_left_open_has_no_verdict():
     )
 
 
-# What stands for an argument --------------------------------------------------------------------------------
+# Argument fields --------------------------------------------------------------------------------------------
 
 FILLED = {
     "only": (lambda c: c.only("{order_id}/s"), lambda s: s["o1"].update(s=2)),

@@ -1,4 +1,4 @@
-"""What holds for every word and any two states."""
+"""Properties of every word on any two states."""
 
 from collections import Counter
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Which states a sentence repeats, and how it names members that are numbers."""
+"""States and numeric members in the sentences of verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`where=`: a predicate on what was added, removed or modified; and what `ignoring` keeps from predicates."""
+"""`where=`: predicates on added, removed or modified members, and the effect of `ignoring`."""
 
 import pytest
 
@@ -233,7 +233,7 @@ def test_it_is_asked_of_the_rows_that_are_mine():
     assert [report.outcome for report in reports] == ["pass", "fail"]
 
 
-# What is ignored does not reach predicates and reports ------------------------------------------------------
+# Ignored members in predicates and reports ------------------------------------------------------------------
 
 SAVED = {"paid": True, "at": 1, "lines": ({"n": 1, "at": 1},)}
 

@@ -1,4 +1,4 @@
-"""Arguments are freed when the caller lets go, without the collector, although a run raised."""
+"""Arguments are freed without the garbage collector, even after a run raised."""
 
 import asyncio
 import contextlib

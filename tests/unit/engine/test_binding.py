@@ -1,4 +1,4 @@
-"""Parameters by name: what a probe or an expected value may ask for, and where its value comes from."""
+"""Values that a probe or an expected value may name as a parameter."""
 
 import functools
 
