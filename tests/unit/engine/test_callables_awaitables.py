@@ -1,4 +1,4 @@
-"""A plain function that returns an awaitable which is no coroutine: it is judged when that has acted."""
+"""Plain functions that return an awaitable other than a coroutine, judged once it is awaited."""
 
 import asyncio
 import copy

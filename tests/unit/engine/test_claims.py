@@ -255,7 +255,7 @@ def test_a_report_without_a_claim_says_so_in_to_dict():
     assert report_of(saving({}, claim=None)).to_dict()["claim"] is None
 
 
-# It never breaks the action --------------------------------------------------------------------------------
+# Claims that fail ------------------------------------------------------------------------------------------
 
 
 def no_truth():
@@ -291,7 +291,7 @@ def test_a_claim_that_cannot_be_told_is_none_logged_once_and_leaves_the_action_a
     assert len(caplog.records) == 1
 
 
-# It is refused at decoration -------------------------------------------------------------------------------
+# Refusals at decoration ------------------------------------------------------------------------------------
 
 
 async def claim_async(result):

@@ -1,4 +1,4 @@
-"""Exceptions that cannot be looked at: a verdict without an answer, and never a broken action."""
+"""Exceptions that cannot be inspected: an inconclusive verdict, and never a broken action."""
 
 import argparse
 from typing import get_args

@@ -1,4 +1,4 @@
-"""Time limits of probes: a probe that hangs costs its check the verdict, and the action nothing."""
+"""Time limits of probes: a probe that hangs makes its check inconclusive and delays nothing else."""
 
 import asyncio
 import contextlib

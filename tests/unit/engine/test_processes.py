@@ -292,7 +292,7 @@ def test_a_child_that_leaves_the_action_it_was_forked_in_reports_nothing():
         answers.append(in_a_fork(leave))
 
     def leave():
-        # What the child does when it falls out of the block that it was forked in.
+        # The child leaves the block in which it was forked.
         opened[0].__exit__(None, None, None)
         return len(reports)
 

@@ -1,4 +1,4 @@
-"""What holds for every expectation and any two states."""
+"""Properties of every expectation on any two states."""
 
 import math
 from datetime import timedelta
@@ -11,7 +11,7 @@ from deltaspan import change, observe, unchanged
 from deltaspan._state.diff import difference
 from deltaspan._state.snapshot import freeze
 
-# What is tested is the answer, on whatever machine and beside whatever else runs there.
+# The answer is tested, not the speed of the machine.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 CHECKS = [

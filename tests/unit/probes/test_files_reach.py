@@ -21,7 +21,7 @@ PERMISSIONS = pytest.mark.skipif(not hasattr(os, "setuid"), reason="no POSIX per
 NOBODY = 65534
 
 
-# Where it is ----------------------------------------------------------------------------------------------
+# Paths ----------------------------------------------------------------------------------------------------
 
 
 def test_a_root_takes_the_arguments_that_it_names(tmp_path):
@@ -86,7 +86,7 @@ def test_a_window_on_a_tree_can_be_handed_over(tmp_path):
         assert '"a"' in open_regular.to_json()
 
 
-# What cannot be read --------------------------------------------------------------------------------------
+# Read errors ----------------------------------------------------------------------------------------------
 
 
 def told(action):

@@ -15,7 +15,7 @@ from deltaspan.exceptions import DefinitionError, DefinitionValueError, ProbeErr
 from deltaspan.probes.files import count, tree
 from support.files import make, paths
 
-# What is in it --------------------------------------------------------------------------------------------
+# Members --------------------------------------------------------------------------------------------------
 
 
 def test_a_tree_is_path_to_size_and_time(tmp_path):
@@ -100,7 +100,7 @@ def test_the_delta_of_a_tree_matches_the_changes_of_its_files(tmp_path_factory, 
     assert set(found["modified"]) == {f for f in state.keys() & before.keys() if state[f] != before[f]}
 
 
-# Which of it ----------------------------------------------------------------------------------------------
+# Selection ------------------------------------------------------------------------------------------------
 
 ALL = ("a.csv", "b.txt", "raw/a.csv", "raw/x/b.csv", "raw/x/b.txt", "out/a.csv")
 
@@ -142,7 +142,7 @@ def test_patterns_of_the_wrong_kind_are_rejected(wrong):
         tree(".", glob=wrong)
 
 
-# What an agent may leave there ----------------------------------------------------------------------------
+# Unusual files --------------------------------------------------------------------------------------------
 
 
 def test_a_link_is_an_entry_of_its_own_wherever_it_leads(tmp_path):

@@ -323,7 +323,7 @@ def test_an_answer_that_is_not_a_list_is_an_error(api):
     )
 
 
-# What goes wrong, and what nobody may learn ------------------------------------------------------------
+# Errors and secrets ------------------------------------------------------------------------------------
 
 
 def test_no_redirect_is_followed(api):

@@ -331,7 +331,7 @@ def test_a_large_blob_that_changes_shows(engine):
     assert "modified '1/data'" in w.report["flows"].explanation
 
 
-# What cannot be read --------------------------------------------------------------------------------------
+# Read errors ----------------------------------------------------------------------------------------------
 
 
 def test_a_table_that_is_not_there_makes_the_check_inconclusive_in_the_databases_words(engine):
@@ -395,7 +395,7 @@ def test_a_table_must_be_named(engine, table):
         sql.rows(engine, table)
 
 
-# Drivers that nobody knows --------------------------------------------------------------------------------
+# Unknown drivers ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def outcome(w, metric="flows"):
     return w.report[metric].outcome, w.report[metric].actual_delta
 
 
-# Our own --------------------------------------------------------------------------------------------------
+# New transactions of the probe ----------------------------------------------------------------------------
 
 
 def test_uncommitted_rows_of_a_session_are_not_counted(engine):
@@ -206,7 +206,7 @@ def test_with_a_timeout_a_database_of_each_thread_is_rejected_and_a_shared_one_r
         assert "each thread has its own database in memory" in w.report["flows"].explanation
 
 
-# Inside the caller's --------------------------------------------------------------------------------------
+# Inside the caller's transaction --------------------------------------------------------------------------
 
 
 def test_a_read_inside_a_session_sees_flushed_rows_and_flushes_no_pending_ones(engine):
@@ -285,7 +285,7 @@ async def test_inside_is_read_by_the_thread_of_the_action(path, engine):
     assert reports[0]["flows"].outcome == "pass"
 
 
-# Awaited --------------------------------------------------------------------------------------------------
+# Async sources --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -366,7 +366,7 @@ def test_a_sessionmaker_is_read_like_its_engine(engine):
     assert sql.rows(sessions, Flow)() == 1
 
 
-# Given by the action ----------------------------------------------------------------------------------------
+# Sources from arguments -------------------------------------------------------------------------------------
 
 HINT = "if the action has not committed its work, it is not seen here: commit it"
 
@@ -482,7 +482,7 @@ def test_a_function_whose_parameters_have_defaults_opens_a_connection(engine, pa
     assert sql.rows(lambda name=path: sqlite3.connect(name), "flows")() == 0
 
 
-# What makes sessions, mapped classes, select() ------------------------------------------------------------
+# Session factories, mapped classes, select() --------------------------------------------------------------
 
 
 def test_a_scoped_session_is_read_as_the_session_of_this_thread(engine):
@@ -554,7 +554,7 @@ def test_a_select_is_a_statement_and_its_parameters_are_arguments(engine):
         sql.query(driver, named)
 
 
-# A database that is not there -----------------------------------------------------------------------------
+# A missing database ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The alerts of deploy/prometheus: what each carries, what its tests cover, and whose names it uses."""
+"""The alerts of deploy/prometheus: labels, test coverage and metric names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def expressions():
     return [rule["expr"] for rule in (*ALERTS, *RECORDS)]
 
 
-# What an alert carries ------------------------------------------------------------------------------------
+# Labels and annotations -----------------------------------------------------------------------------------
 
 
 @ON_EACH
@@ -86,7 +86,7 @@ def test_a_dashboard_url_leads_to_one_of_the_dashboards(alert):
     assert rest.partition("?")[0] in DASHBOARDS
 
 
-# What the tests of the rules cover ------------------------------------------------------------------------
+# Coverage of the rule tests -------------------------------------------------------------------------------
 
 
 @ON_EACH
@@ -122,7 +122,7 @@ def test_an_alert_fires_on_pushed_and_on_scraped_metrics(name):
     assert jobs >= {"agents/shop", "shop"}
 
 
-# Whose names they are -------------------------------------------------------------------------------------
+# Metric names ---------------------------------------------------------------------------------------------
 
 
 def test_every_name_of_ours_in_a_rule_is_one_that_we_send_or_record():
@@ -153,7 +153,7 @@ def test_no_rule_keeps_the_instance():
     assert [text for text in expressions() if "instance" in text] == []
 
 
-# What must hold between rules -----------------------------------------------------------------------------
+# Relations between rules ----------------------------------------------------------------------------------
 
 
 def test_every_rule_that_reads_a_raw_counter_is_the_same_formula():
@@ -174,7 +174,7 @@ def test_rules_are_evaluated_every_minute_as_their_division_by_five_assumes():
     assert any(re.search(r"/ 5\b", text) for text in expressions())
 
 
-# What the runbook says of them ----------------------------------------------------------------------------
+# Runbook --------------------------------------------------------------------------------------------------
 
 
 def rows():

@@ -1,4 +1,4 @@
-"""Every pod of deploy/kubernetes: confined, limited, probed, spread, and found by whoever looks for it."""
+"""Pods of deploy/kubernetes: security, limits, probes, spreading and selectors."""
 
 import importlib.util
 import json

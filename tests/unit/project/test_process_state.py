@@ -23,7 +23,7 @@ MODULES = sorted(
     if module.name != REGISTRY and not module.name.endswith("__main__")
 )
 HOOKS = {"deltaspan._providers": {"_listeners"}}
-"""What modules register when they are imported, and nothing changes later."""
+"""State that modules register at import and never change later."""
 IMMUTABLE = (
     *(type(None), bool, int, float, str, bytes, tuple, frozenset, types.MappingProxyType, type, Logger),
     *(ContextVar, types.FunctionType, types.MethodType, types.BuiltinFunctionType, typing.TypeVar),

@@ -1,4 +1,4 @@
-"""docs/scaling.md: its table is the arithmetic, and the arithmetic starts from what is measured."""
+"""docs/scaling.md: its table follows from the arithmetic, which starts from measurements."""
 
 import re
 import sys
@@ -87,7 +87,7 @@ def test_unrecorded_failures_are_a_load_that_grows_with_the_failure_rate(benchma
 
     assert (all_of_it.events, head.events) == (0, pytest.approx(9_900))
     assert worse.events == pytest.approx(2 * head.events)
-    # What the document says that each further per cent costs.
+    # The cost of each further per cent, as the document states it.
     assert worse.gateway_cores - head.gateway_cores == pytest.approx(6, abs=0.5)
     assert worse.network_bytes - head.network_bytes == pytest.approx(1.1e6, rel=0.03)
     assert worse.event_bytes_a_day - head.event_bytes_a_day == pytest.approx(650e9, rel=0.03)
