@@ -1,4 +1,4 @@
-"""Log records and events of structlog say which action they belong to."""
+"""Causal tags in log records and in events of structlog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows name their last writer, for each way in which SQLAlchemy writes."""
+"""Causal tags in rows, for each way in which SQLAlchemy writes."""
 
 from __future__ import annotations
 

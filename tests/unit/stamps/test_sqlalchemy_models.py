@@ -1,4 +1,4 @@
-"""Rows of every kind of model name their writer: dataclasses and subclasses."""
+"""Causal tags in rows of dataclasses and of mapped subclasses."""
 
 from __future__ import annotations
 

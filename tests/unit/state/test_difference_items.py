@@ -32,7 +32,7 @@ def records(*ids):
     return [{"id": each, "status": "new"} for each in ids]
 
 
-# What is found -------------------------------------------------------------------------------------------
+# Items of a delta ----------------------------------------------------------------------------------------
 
 
 def test_an_appended_item_is_added_at_its_index():
@@ -120,7 +120,7 @@ def test_a_long_run_of_equal_items_is_aligned_within_bounds():
     assert len(pairs) + len(added) == 302
 
 
-# What checks make of it ------------------------------------------------------------------------------------
+# Checks on items -------------------------------------------------------------------------------------------
 
 
 def outcome(check, act):

@@ -1,4 +1,4 @@
-"""Frozen states survive the way through text: equal, of the same types, down to the sign of zero."""
+"""Frozen states survive encoding: equal, of the same types, down to the sign of zero."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ states = st.recursive(
 
 
 def same(a, b):
-    """Whether two values are equal and of equal types, all the way down, and look the same too."""
+    """Return whether two values have equal contents, types and repr at every depth."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple):

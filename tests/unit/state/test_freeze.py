@@ -390,7 +390,7 @@ def test_a_frame_with_repeated_columns_has_tuples_as_rows():
     assert freeze(pandas.DataFrame([[1, 2]], columns=["n", "n"])) == {0: (1, 2)}
 
 
-# What is refused ---------------------------------------------------------------------------------------
+# Refused values ----------------------------------------------------------------------------------------
 
 
 def generator():

@@ -1,4 +1,4 @@
-"""What arrays, series and frames are made of is part of the state, beside what they hold."""
+"""Structure of arrays, series and frames: part of the state beside their content."""
 
 from __future__ import annotations
 

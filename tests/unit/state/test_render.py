@@ -1,4 +1,4 @@
-"""What `wire`, `plain` and `show` write, to the letter."""
+"""Exact output of `wire`, `plain` and `show`."""
 
 import enum
 import json

@@ -1,4 +1,4 @@
-"""What holds of `wire`, `plain` and `show` for any state at all."""
+"""Properties of `wire`, `plain` and `show` for any state."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Values that hide themselves: compared by digest, shown as they show themselves, known to no output."""
+"""Values that mask themselves: compared by digest, and masked in every output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telemetry can break in any of its parts, and an action never notices."""
+"""Faults in any part of telemetry, none of which affects an action."""
 
 import logging
 from unittest.mock import Mock

@@ -35,7 +35,7 @@ def series(recorded, name="deltaspan.checks"):
 
 
 MADE = {"deltaspan.check.origin": "this_action"}
-"""Of a check that saw a change which is credited to the action."""
+"""Attributes of a check with a change that is credited to the action."""
 
 
 def of(outcome, metric="active_flows", action="create_flow", **more):

@@ -80,7 +80,7 @@ def test_a_failed_check_does_not_stand_in_for_a_verdict_that_is_missing():
     assert [each.outcome for each in causal_tree([run]).unproven] == [None]
 
 
-# Why -------------------------------------------------------------------------------------------------------
+# Checks of a run -------------------------------------------------------------------------------------------
 
 
 def test_each_check_that_is_not_a_pass_says_why_below_its_run():
@@ -214,7 +214,7 @@ def as_otlp(span):
     }
 
 
-# What encloses it ------------------------------------------------------------------------------------------
+# Enclosing spans -------------------------------------------------------------------------------------------
 
 
 def test_the_spans_above_an_outermost_run_are_drawn_once_for_all_their_runs():

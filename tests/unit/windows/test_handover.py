@@ -167,7 +167,7 @@ def test_the_text_may_be_reformatted_on_its_way(rows):
     assert Window.from_json(text.encode(), check).verify().outcome == "pass"
 
 
-# Where it closes ------------------------------------------------------------------------------------------
+# Closing --------------------------------------------------------------------------------------------------
 
 
 def test_here_it_is_neither_verified_nor_abandoned(recorded, rows):

@@ -91,7 +91,7 @@ def test_a_window_whose_baseline_was_interrupted_has_nothing_to_hand_over():
     )
 
 
-# States without a text -----------------------------------------------------------------------------------
+# States without an encoding ------------------------------------------------------------------------------
 
 
 def test_a_state_without_an_exact_text_is_refused_and_the_window_stays_open():
