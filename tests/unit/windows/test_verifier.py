@@ -1,4 +1,4 @@
-"""`DeltaVerifier`: the class of the Delta pattern, with its two methods, its dict and its error text."""
+"""`DeltaVerifier`: the class of the Delta pattern, its methods, its dict and its error text."""
 
 import pytest
 

@@ -243,7 +243,7 @@ def test_a_window_never_opened_holds_nothing(rows):
     assert open_windows() == {}
 
 
-# Windows beside each other ---------------------------------------------------------------------------------
+# Concurrent windows ----------------------------------------------------------------------------------------
 
 
 def test_a_change_that_is_taken_back_is_seen_by_the_windows_of_the_calls_alone():
