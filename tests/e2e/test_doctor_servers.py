@@ -72,7 +72,7 @@ def test_a_jaeger_that_receives_only_traces_passes_with_a_note_on_the_missing_me
     assert status == 0
 
 
-def test_the_page_of_a_jaeger_is_no_otlp_receiver(jaeger):
+def test_the_query_port_of_jaeger_is_reported_as_not_an_otlp_receiver(jaeger):
     endpoint = f"http://{HOST}:{jaeger.query_port}"
 
     status, lines = doctor(endpoint, "http/protobuf")
@@ -83,7 +83,7 @@ def test_the_page_of_a_jaeger_is_no_otlp_receiver(jaeger):
     assert all("the server is not an OTLP receiver (200, text/html): correct OTEL_" in line for line in wrong)
 
 
-def test_the_health_of_the_collector_is_no_otlp_receiver(collector):
+def test_the_health_port_of_the_collector_is_reported_as_not_an_otlp_receiver(collector):
     status, lines = doctor(f"http://{HOST}:{collector.health_port}", "http/protobuf")
 
     assert status == 1
@@ -107,7 +107,7 @@ def test_a_prometheus_takes_metrics_and_does_not_say_so_as_otlp_has_it(built, tm
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_https_to_the_collector_without_tls_is_told_apart(collector, protocol):
+def test_https_to_a_collector_without_tls_is_reported(collector, protocol):
     endpoint = collector.grpc_endpoint if protocol == "grpc" else collector.http_endpoint
 
     status, lines = doctor(endpoint.replace("http", "https"), protocol)

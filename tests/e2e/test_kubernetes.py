@@ -128,7 +128,7 @@ def test_every_span_arrives_once_and_verdicts_arrive_without_waiting(stack):
     assert set(received.span_names[:2]) == {"fail", "inconclusive"}
 
 
-def test_whoever_has_no_token_is_refused(stack, caplog):
+def test_a_sender_without_a_valid_token_is_refused(stack, caplog):
     received, send = stack
 
     send("wrong", "pass")

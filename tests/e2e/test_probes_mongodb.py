@@ -127,7 +127,7 @@ def test_documents_are_read_in_values_of_pythons_own(orders, read):
     assert type(found["owner"]["id"]) is int
 
 
-def test_the_fields_that_are_named_are_told_with_the_key(orders, read):
+def test_only_the_named_fields_and_the_key_are_read(orders, read):
     orders.insert_one({"_id": 1, "sku": {"code": "ham"}, "price": 3, "secret": "x"})
     options = {"key": "sku.code", "fields": ["price"]}
 
@@ -194,7 +194,7 @@ async def test_an_async_action_is_checked_with_a_client_of_either_kind(orders, p
 # Error texts ------------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_not_there_is_told_without_the_password():
+def test_an_unreachable_server_is_reported_without_the_password():
     [nobody] = free_ports(1)
     with MongoClient(f"mongodb://ann:s3cr%2Ft-word@{HOST}:{nobody}", serverSelectionTimeoutMS=200) as client:
         probe = mongodb.count(client["shop"]["orders"])
@@ -206,7 +206,7 @@ def test_a_server_that_is_not_there_is_told_without_the_password():
     assert not any(secret in text for secret in (SECRET, "s3cr%2Ft-word"))
 
 
-def test_credentials_that_the_server_refuses_are_told_in_its_words_and_not_shown(port):
+def test_refused_credentials_are_reported_and_not_shown(port):
     with MongoClient(HOST, port, username="ann", password=SECRET, serverSelectionTimeoutMS=5000) as client:
         text = said(mongodb.count(client["shop"]["orders"]))
 
@@ -215,7 +215,7 @@ def test_credentials_that_the_server_refuses_are_told_in_its_words_and_not_shown
     assert SECRET not in text
 
 
-def test_a_filter_that_the_server_refuses_is_told_in_its_words(orders):
+def test_a_filter_that_the_server_refuses_is_reported_in_its_words(orders):
     orders.insert_one({"_id": 1})
 
     assert "OperationFailure" in said(mongodb.count(orders, {"a": {"$nope": 1}}))

@@ -110,7 +110,7 @@ def test_a_value_of_two_series_is_inconclusive_and_says_what_to_do(url, job, sho
     assert "the query gives 2 series: aggregate them, as sum(...) does" in report.explanation
 
 
-def test_series_are_told_apart_by_their_labels(url, job, shop):
+def test_series_are_distinguished_by_their_labels(url, job, shop):
     running = shop()
     running.take(2, "tea")
     running.take(5, "coffee")
@@ -168,7 +168,7 @@ def test_a_counter_goes_on_when_its_process_is_replaced_by_another(url, job, sho
     assert (report.outcome, report.pre_state, report.post_state) == ("pass", 5, 7)
 
 
-def test_a_counter_goes_on_when_its_process_begins_anew_under_the_same_name(url, job, shop):
+def test_a_counter_continues_after_a_restart_under_the_same_instance(url, job, shop):
     selector = f'orders_total{{job="{job}"}}'
     taken(shop("one"), 5)
     orders, plain = prometheus.counter(url, selector), prometheus.value(url, selector)
@@ -236,7 +236,7 @@ def test_counters_of_two_names_and_the_same_labels_are_counted_together(url, job
     assert (report.outcome, report.pre_state, report.post_state) == ("pass", 6, 15)
 
 
-def test_a_restart_that_counts_nothing_is_no_change(url, job, shop):
+def test_a_restart_without_increments_is_not_a_change(url, job, shop):
     taken(shop("one"), 5)
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}')
 

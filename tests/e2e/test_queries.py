@@ -129,11 +129,11 @@ def test_promtool_reads_every_query(promtool, tmp_path):
     assert f"{len(queries)} rules found" in output
 
 
-def test_promtool_refuses_a_query_that_is_none(promtool, tmp_path):
+def test_promtool_refuses_an_invalid_query(promtool, tmp_path):
     assert checked(promtool, ["sum(deltaspan_checks_total"], tmp_path)[0] == 1
 
 
-def test_every_search_finds_the_one_run_that_it_is_for(jaeger):
+def test_every_trace_search_of_a_dashboard_finds_its_run(jaeger):
     service = f"orders-{uuid4()}"
     environment = jaeger.environment(OTEL_SERVICE_NAME=service)
     subprocess.run([sys.executable, "-c", ORDERS], env=environment, check=True, timeout=120)

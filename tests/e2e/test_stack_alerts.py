@@ -98,7 +98,7 @@ def test_refused_lost_and_queued_items_of_a_collector_are_measured(collector, pr
     assert [labels["exporter"] for labels, value in filled if value > 0.5] == ["otlp_grpc/jaeger"]
 
 
-def test_a_collector_that_is_killed_is_down_and_one_that_is_there_is_not(collector, prometheus):
+def test_only_a_killed_collector_is_reported_as_down(collector, prometheus):
     until(lambda: prometheus.query('up{job="collector"} == 1'))
     there = prometheus.query(EXPRESSIONS["DeltaCollectorDown"])
 

@@ -252,7 +252,7 @@ def test_a_refuted_claim_makes_one_ticket_of_its_own(whole, load):
     assert whole.webhook.alerts("firing", job=job, alertname="DeltaCheckFirstFailure") == []
 
 
-def test_whoever_is_honest_makes_no_alert(whole, load):
+def test_an_honest_agent_raises_no_alert(whole, load):
     until(lambda: whole.webhook.alerts("firing", job=f"agents/once-{load.turn}"))
 
     assert whole.seen(f'ALERTS{{job="agents/honest-{load.turn}"}}') == []

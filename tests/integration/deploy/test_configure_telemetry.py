@@ -90,7 +90,7 @@ def test_the_deployment_names_the_service_before_the_program_does(argument, vari
     assert received.service_names == {name}
 
 
-def test_a_service_that_nobody_names_is_unknown():
+def test_a_service_without_a_name_is_unknown_service():
     with http_receiver() as (endpoint, received):
         Program(ONE_ACTION, **environ(endpoint)).end()
 
@@ -218,7 +218,7 @@ def test_an_exporter_that_a_package_offers_is_found_by_its_name(tmp_path):
     assert '"name":"execute_tool create_flow"' in program.out.replace(": ", ":")
 
 
-def test_a_reader_of_metrics_that_a_package_offers_is_asked_by_who_scrapes_it():
+def test_a_pull_metric_reader_of_another_package_can_be_scraped():
     body = ONE_ACTION + "import prometheus_client; print(prometheus_client.generate_latest().decode())"
     variables = {**NOTHING_ELSE, "OTEL_METRICS_EXPORTER": "prometheus", "OTEL_EXPORTER_PROMETHEUS_PORT": "0"}
     program = Program(body, **variables).end()

@@ -147,7 +147,7 @@ def unreachable(place, protocol, body):
 
 @each_way
 @each_place
-def test_an_unreachable_collector_is_said_exactly_once(place, protocol):
+def test_an_unreachable_collector_is_logged_exactly_once(place, protocol):
     program = unreachable(place, protocol, ONE_ACTION + "time.sleep(1); create_flow()")
 
     assert len(program.err.splitlines()) == 1, program.err
@@ -199,7 +199,7 @@ def test_a_dead_collector_of_traces_does_not_keep_the_metrics_from_theirs():
 
 
 @pytest.mark.parametrize("status", [400, 404, 500])
-def test_a_collector_that_refuses_is_said_once(status):
+def test_a_collector_that_refuses_is_logged_once(status):
     with http_receiver(status) as (endpoint, _):
         program = Program(ONE_ACTION, **environ(endpoint, **ALL_SIGNALS)).end()
 

@@ -39,7 +39,7 @@ def test_compose_follows_the_specification():
     assert checked.returncode == 0, checked.stdout
 
 
-def test_there_are_the_five_services_and_the_one_that_ends(services):
+def test_compose_has_the_five_services_and_the_one_shot_service(services):
     assert set(services) == SERVICES | {"owner"}
 
 
@@ -60,7 +60,7 @@ def test_every_mounted_file_exists_is_read_only_and_is_never_made_by_docker(serv
     assert all(mount["read_only"] and mount["bind"] == {"create_host_path": False} for mount in bound)
 
 
-def test_every_port_is_open_to_this_machine_alone_unless_told(services):
+def test_every_port_is_open_only_to_this_machine_by_default(services):
     hosts = {port["host_ip"] for service in services.values() for port in service["ports"]}
     told = compose({"BIND": "10.1.2.3"})["services"]
 

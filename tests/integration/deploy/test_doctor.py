@@ -30,7 +30,7 @@ def collector():
         yield server
 
 
-def test_where_all_is_well_it_says_so_line_by_line(doctor, collector):
+def test_a_healthy_set_up_passes_every_check(doctor, collector):
     status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
 
     assert lines == [
@@ -107,7 +107,7 @@ def test_each_of_two_signals_that_a_server_does_not_take_over_grpc_says_so(docto
     assert status == 1
 
 
-def test_a_server_that_asks_who_is_there_is_wrong_and_the_headers_are_not_shown(doctor, collector):
+def test_a_server_that_requires_credentials_is_an_error_without_the_headers(doctor, collector):
     collector.statuses.update({"/v1/traces": 401, "/v1/metrics": 401, "/v1/logs": 401})
     status, lines = doctor(
         OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, OTEL_EXPORTER_OTLP_HEADERS="authorization=s3cret"
@@ -170,7 +170,7 @@ def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
         ({"OTEL_TRACES_EXPORTER": "zipkin"}, "✗ OTEL_TRACES_EXPORTER='zipkin' needs an exporter"),
     ],
 )  # fmt: skip
-def test_a_setting_that_loses_something_is_said(doctor, collector, environment, said):
+def test_a_setting_that_loses_data_is_reported(doctor, collector, environment, said):
     status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, **environment)
 
     assert [line for line in lines if line.startswith(said)]
@@ -187,7 +187,7 @@ def test_a_setting_that_loses_something_is_said(doctor, collector, environment, 
         ("nowhere", "✗ OTEL_PROPAGATORS=nowhere cannot be loaded: "),
     ],
 )
-def test_propagators_that_leave_the_tag_at_home_are_wrong(propagators, said):
+def test_propagators_without_baggage_are_an_error(propagators, said):
     # In a process of its own: they are chosen once, when OpenTelemetry is imported.
     done = subprocess.run(
         [sys.executable, "-m", "deltaspan.cli", "doctor"],
@@ -213,7 +213,7 @@ def test_a_name_that_could_be_none_is_not_known(doctor, host):
     assert status == 1
 
 
-def test_a_port_that_is_none_is_not_taken_for_another(doctor):
+def test_an_invalid_port_is_not_replaced_by_a_default(doctor):
     _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:0")
 
     assert any("OTEL_EXPORTER_OTLP_ENDPOINT is not a URL" in line for line in lines)
@@ -335,7 +335,7 @@ def test_traces_that_are_not_found_are_not_sent_to_another_protocol(doctor, coll
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_https_to_a_port_without_tls_is_wrong_and_told_apart(doctor, protocol):
+def test_https_to_a_port_without_tls_is_an_error_of_its_own(doctor, protocol):
     with (grpc_receiver if protocol == "grpc" else http_receiver)() as (endpoint, _):
         secure = endpoint.replace("http", "https")
         status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=secure, OTEL_EXPORTER_OTLP_PROTOCOL=protocol)
@@ -348,9 +348,7 @@ def test_https_to_a_port_without_tls_is_wrong_and_told_apart(doctor, protocol):
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_certificate_that_is_not_trusted_is_wrong_and_not_taken_for_no_tls(
-    doctor, collector, tmp_path, version
-):
+def test_an_untrusted_certificate_is_an_error_distinct_from_missing_tls(doctor, collector, tmp_path, version):
     files = ["-keyout", tmp_path / "key", "-out", tmp_path / "certificate"]
     options = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1"]
     subprocess.run(["openssl", "req", "-x509", *options, *files], check=True, capture_output=True)  # noqa: S607  # wherever it is
@@ -366,7 +364,7 @@ def test_a_certificate_that_is_not_trusted_is_wrong_and_not_taken_for_no_tls(
     assert "set OTEL_EXPORTER_OTLP_CERTIFICATE to the authority's file" in line
 
 
-def test_a_name_and_port_for_grpc_that_are_said_to_be_insecure_are_taken_so(doctor):
+def test_an_insecure_grpc_endpoint_without_a_scheme_is_accepted(doctor):
     with grpc_receiver() as (endpoint, received):
         status, lines = doctor(
             OTEL_EXPORTER_OTLP_ENDPOINT=endpoint.removeprefix("http://"),

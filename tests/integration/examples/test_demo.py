@@ -130,7 +130,7 @@ def attributes(thing):
     }
 
 
-def test_exits_with_status_0_and_complains_of_nothing(demo):
+def test_exits_with_status_0_and_without_warnings(demo):
     assert (demo.returncode, demo.stderr) == (0, "")
 
 
@@ -241,7 +241,7 @@ def test_counts_its_checks_by_outcome(metrics):
     assert counted == {"pass": 10, "fail": 5, "inconclusive": 3}
 
 
-def test_the_service_is_the_demo_unless_the_environment_says_otherwise(demo, folder, tmp_path):
+def test_the_service_name_is_that_of_the_demo_or_of_the_environment(demo, folder, tmp_path):
     run_demo(tmp_path, OTEL_SERVICE_NAME="mine")
     found = [
         attributes(read_lines(place / "demo-output" / "spans.jsonl")[0]["resourceSpans"][0]["resource"])
@@ -271,7 +271,7 @@ def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_failed_actio
     assert not (tmp_path / "demo-output").exists()
 
 
-def test_an_endpoint_that_is_not_there_neither_breaks_nor_stops_it(tmp_path):
+def test_an_unreachable_endpoint_neither_breaks_nor_stops_the_demo(tmp_path):
     began = time.monotonic()
     demo = run_demo(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1")
     assert time.monotonic() - began < 60

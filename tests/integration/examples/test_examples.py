@@ -229,7 +229,7 @@ def recipe():
     return namespace["bounded"]
 
 
-def test_it_ends_after_its_last_attempt(recipe):
+def test_the_retry_recipe_ends_after_its_last_attempt(recipe):
     calls, prompts = [], []
 
     @expects(change("flows", lambda: 0).by(1), on_failure="raise")
@@ -255,7 +255,7 @@ def test_an_inconclusive_action_is_never_retried(recipe):
     assert len(calls) == 1
 
 
-def test_it_never_repeats_a_failure_beside_a_check_without_a_verdict(recipe):
+def test_a_failure_beside_an_inconclusive_check_is_never_retried(recipe):
     calls, reads = [], iter([0])
 
     @expects(change("flows", lambda: 0).by(1), change("users", lambda: next(reads)).by(1), on_failure="raise")
