@@ -145,7 +145,7 @@ def test_the_lock_is_given_back_when_the_action_raises(advisory, count):
         pass
 
 
-def test_a_server_that_is_gone_leaves_the_check_without_a_verdict(address):
+def test_an_unreachable_lock_server_makes_the_check_inconclusive(address):
     import psycopg  # noqa: PLC0415  # likewise
 
     gone = (

@@ -194,7 +194,7 @@ def test_a_nested_action_does_not_wait_for_the_lock_of_its_caller(client):
     assert [report.outcome for report in reports] == ["pass", "pass"]
 
 
-def test_how_long_the_lock_was_waited_for_is_reported(client):
+def test_the_wait_for_the_lock_is_reported(client):
     lock = client.lock("rows-lock", timeout=30, sleep=0.002)
     client.set("rows-lock", "another's")
     threading.Timer(0.05, client.delete, ["rows-lock"]).start()

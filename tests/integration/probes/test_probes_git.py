@@ -22,7 +22,7 @@ def repo(tmp_path):
 # Commits ---------------------------------------------------------------------------------------------------
 
 
-def test_a_branch_without_commits_has_none(repo):
+def test_a_branch_without_commits_is_read_as_empty(repo):
     path = repo.path
 
     assert [git.commits(path)(), git.history(path)(), git.log(path)(), git.files(path)()] == [
@@ -258,7 +258,7 @@ def push(clone, *options):
     clone("push", "--quiet", *options, "origin", "main")
 
 
-def test_a_commit_that_was_pushed_is_there(clone):
+def test_a_pushed_commit_passes(clone):
     assert pushing(clone, lambda: push(clone)).outcome == "pass"
 
 
@@ -307,7 +307,7 @@ def test_branches_and_tags_of_a_remote_name_commits(clone, origin):
     assert git.tags(clone.path, remote="origin")() == {"light": commit, "v1": commit}
 
 
-def test_an_empty_remote_has_none(clone, tmp_path):
+def test_an_empty_remote_has_no_branches(clone, tmp_path):
     empty = Repository(tmp_path / "empty.git", "--bare")
 
     assert git.branches(clone.path, remote=str(empty.path))() == {}

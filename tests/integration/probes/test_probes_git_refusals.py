@@ -131,7 +131,7 @@ def test_a_working_tree_that_a_configuration_puts_elsewhere_is_not_read(repo, tm
     assert said(git.status(repo.path)).endswith(f"puts the working tree in {other.path}; name that folder")
 
 
-def test_a_replaced_commit_does_not_hide_the_one_that_is_there(repo):
+def test_replacements_and_grafts_do_not_hide_a_commit(repo):
     commit = repo("rev-parse", "HEAD")
     last = repo.commit(a="2")
     before = (git.files(repo.path)(), git.history(repo.path)())
@@ -143,7 +143,7 @@ def test_a_replaced_commit_does_not_hide_the_one_that_is_there(repo):
 
 
 @pytest.mark.parametrize("ref", ["--all", "-n1", "--output=written", "--"])
-def test_a_reference_that_looks_like_an_option_is_none(repo, ref, monkeypatch):
+def test_a_reference_that_looks_like_an_option_is_an_error(repo, ref, monkeypatch):
     monkeypatch.chdir(repo.path)
     for probe in (git.commits(".", ref), git.history(".", ref), git.log(".", ref), git.files(".", ref)):
         assert "could not be read: GitError: " in said(probe)
@@ -169,7 +169,7 @@ def test_a_missing_folder_reference_or_repository_is_reported_in_gits_words(repo
         git.status("")
 
 
-def test_a_broken_branch_is_not_taken_for_one_without_commits(repo):
+def test_a_broken_branch_is_not_read_as_empty(repo):
     (repo.path / ".git" / "refs" / "heads" / "main").write_text("broken\n")
 
     for probe in probes(repo.path):
@@ -214,7 +214,7 @@ def test_a_git_process_that_hangs_is_stopped_with_its_children(repo, tmp_path, m
     assert said(git.commits(repo.path)).endswith("git did not end within 0.2 seconds and was stopped")
 
 
-def test_an_answer_that_breaks_off_is_none(repo, tmp_path, monkeypatch):
+def test_an_incomplete_output_of_git_is_an_error(repo, tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
     script(folder / "git", "printf 'one\\ntw'")
@@ -244,7 +244,7 @@ def test_a_check_on_an_unreadable_repository_is_inconclusive(tmp_path):
     assert (w.report["commits"].outcome, w.report["commits"].reason) == ("inconclusive", "baseline_failed")
 
 
-def test_a_wrong_definition_is_rejected_where_it_is_written():
+def test_an_invalid_definition_is_rejected_at_once():
     with pytest.raises(DefinitionTypeError, match=r"a path is a str or a pathlib\.Path, not 3"):
         git.commits(3)
     with pytest.raises(DefinitionValueError, match="to write a brace, double it"):
