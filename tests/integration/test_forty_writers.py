@@ -108,7 +108,7 @@ def outcomes(rounds, metric):
     return seen
 
 
-def test_without_attribution_nobody_has_a_verdict(rounds):
+def test_every_check_without_attribution_is_inconclusive(rounds):
     nobody = {("inconclusive", "contended", "window")}
 
     assert outcomes(rounds, "any_flow") == {HONEST: nobody, LIAR: nobody, TWICE: nobody}
@@ -133,7 +133,7 @@ def test_each_report_separates_its_own_rows_from_those_of_others(rounds):
     assert found == {(HONEST, 1, 39, 0), (LIAR, 0, 40, 0), (TWICE, 2, 38, 0)}
 
 
-def test_the_sentences_say_who_wrote_what(rounds):
+def test_the_sentences_count_own_rows_and_rows_of_others(rounds):
     tallies = {
         times: report["flow"].explanation.rpartition("; ")[2]
         for reports in rounds

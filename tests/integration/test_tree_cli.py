@@ -120,7 +120,7 @@ def test_standard_input_is_read_alone_and_among_files(demo, handover):
 
 
 @pytest.mark.parametrize(("stdin", "said"), [("", "is empty"), ("nonsense\n", "is not OTLP/JSON")])
-def test_standard_input_without_spans_is_said_in_words(stdin, said):
+def test_standard_input_without_spans_is_an_error_with_a_sentence(stdin, said):
     done = tree("-", stdin=stdin)
 
     assert done.returncode == 2
@@ -237,7 +237,7 @@ def test_an_error_is_a_sentence_and_exit_status_2(tmp_path, arguments, sentence)
     assert done.stderr.endswith(sentence)
 
 
-def test_files_without_an_action_are_no_success(written):
+def test_files_without_an_action_give_status_2(written):
     done = tree(written(other(1)))
 
     assert (done.returncode, done.stderr) == (
@@ -252,7 +252,7 @@ def test_a_terminal_that_knows_no_signs_gets_question_marks(written):
     assert (done.returncode, done.stdout[:12], done.stderr) == (0, "? action0 pa", "")
 
 
-def test_a_reader_who_has_seen_enough_is_no_traceback(written):
+def test_a_closed_pipe_causes_no_traceback(written):
     file = written(*(action(number) for number in range(5000)))
     with subprocess.Popen(
         [COMMAND, "tree", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRON, text=True

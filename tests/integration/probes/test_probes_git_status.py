@@ -57,7 +57,7 @@ def test_staged_changes_are_marked_and_followed_by_later_changes(repo):
     }
 
 
-def test_of_a_renamed_file_both_paths_are_reported(repo):
+def test_both_paths_of_a_renamed_file_are_reported(repo):
     repo("mv", "a", "z")
 
     assert state(repo) == {"z": "staged: renamed from a", "a": "staged: renamed to z"}

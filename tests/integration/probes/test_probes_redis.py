@@ -133,7 +133,7 @@ def test_reading_changes_neither_a_key_nor_how_long_it_lives(client, read):
     assert (client.execute_command("PEXPIRETIME", "a"), client.dump("a")) == (ends, dump)
 
 
-def test_keys_that_come_and_go_during_the_read_are_no_error(client, monkeypatch):
+def test_keys_that_disappear_during_the_read_are_not_an_error(client, monkeypatch):
     client.mset({f"n:{number}": number for number in range(10)})
     pipeline = redis.Redis.pipeline
     dropped = iter(("n:1", "n:2", "n:3"))

@@ -49,7 +49,7 @@ def said_async(make, **options):
     return str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_reported(port):
+def test_an_unreachable_server_is_reported(port):
     nobody = redis.Redis(HOST, free_port())
 
     assert said(probes.size(nobody)).startswith(
@@ -145,7 +145,7 @@ def test_a_state_that_is_too_large_names_a_cheaper_probe(client, monkeypatch):
     assert probes.size(client)() == 3
 
 
-def test_a_wrong_definition_is_rejected_where_it_is_written(client):
+def test_an_invalid_definition_is_rejected_at_once(client):
     for other in (None, "redis://host", client.pipeline()):
         with pytest.raises(
             DefinitionTypeError, match=r"redis.count\(\) reads with a redis.Redis or a redis.asyn"

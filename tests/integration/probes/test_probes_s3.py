@@ -148,7 +148,7 @@ def test_text_and_head_of_an_object_are_read(client, bucket):
     }
 
 
-def test_a_missing_object_is_a_state_where_that_is_said(client, bucket):
+def test_a_missing_object_is_a_state_with_missing_ok(client, bucket):
     for make in (s3.head, s3.text, s3.digest):
         assert make(client, bucket, "none", missing_ok=True)() is None
         assert "when calling the " in said(make(client, bucket, "none"))
@@ -163,7 +163,7 @@ def test_a_missing_bucket_is_never_a_state(client):
         assert text.endswith(": The specified bucket does not exist")
 
 
-def test_a_deleted_object_of_a_bucket_with_versions_is_not_there(client, bucket):
+def test_a_deleted_object_of_a_versioned_bucket_is_missing(client, bucket):
     client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
     put(client, bucket, a=b"1")
     put(client, bucket, a=b"22")
@@ -230,7 +230,7 @@ def test_an_undeclared_change_of_the_action_is_reported_by_key(client, bucket):
 # Error texts ------------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_not_there_is_reported_without_a_password():
+def test_an_unreachable_server_is_reported_without_a_password():
     nobody = connected(free_port(), host=f"ann:{PASSWORD}@{HOST}")
     probe = s3.count(nobody, "reports")
     with window("load", change("reports", probe).by(1)) as w:
@@ -303,7 +303,7 @@ def test_a_state_that_is_too_large_names_a_cheaper_probe(client, bucket, monkeyp
     assert said(s3.text(client, bucket, "a")).endswith("it is not text in UTF-8: read its `digest`")
 
 
-def test_a_wrong_definition_is_rejected_where_it_is_written(client, bucket):
+def test_an_invalid_definition_is_rejected_at_once(client, bucket):
     for other in (None, boto3.client("sts", region_name="us-east-1"), boto3.session.Session()):
         with pytest.raises(DefinitionTypeError, match=r"s3.count\(\) reads with a boto3.client\('s3'\), not"):
             s3.count(other, bucket)

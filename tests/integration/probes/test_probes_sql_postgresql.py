@@ -152,7 +152,7 @@ def test_the_tag_of_the_run_attributes(engine):
     assert found == [("pass", "causal_tag")] * 2
 
 
-def test_uncommitted_work_is_not_taken_for_done(engine):
+def test_uncommitted_rows_are_not_counted(engine):
     with Session(engine) as session:
         with window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
             session.execute(text("INSERT INTO flows (tenant) VALUES ('new')"))
@@ -312,7 +312,7 @@ def test_only_changes_of_the_data_or_the_schema_are_detected(engine, statement, 
     assert {kind: sorted(map(str, changes)) for kind, changes in delta.items() if changes} == damage
 
 
-def test_a_column_that_comes_anew_with_another_default_shows(engine):
+def test_a_column_recreated_with_another_default_is_detected(engine):
     probe = sql.database(engine)
     run(engine, "ALTER TABLE flows ADD x int DEFAULT 1")
     with window("act", unchanged("db", probe)) as w:
@@ -385,14 +385,14 @@ def test_more_rows_than_the_limit_name_the_largest_table_before_any_is_read(engi
     assert not [s for s in statements if "md5(deltaspan_row" in s]
 
 
-def test_a_schema_is_named_and_must_be_there(engine):
+def test_a_schema_can_be_named_and_must_exist(engine):
     run(engine, 'CREATE SCHEMA "o\'ther"; CREATE TABLE "o\'ther".flows (id int PRIMARY KEY)')
 
     assert sql.database(engine, schema="o'ther")() == {"flows": {"(columns)": "id integer"}}
     assert said(sql.database(engine, schema="nope")) == "there is no schema 'nope'"
 
 
-def test_a_connection_of_no_schema_has_no_empty_one(engine, url):
+def test_a_connection_without_a_schema_is_not_read_as_an_empty_one(engine, url):
     other = create_engine(f"{url}?options=-csearch_path%3Dnope")
 
     assert said(sql.database(other)).startswith("the connection has no schema")
@@ -410,7 +410,7 @@ def test_permission_is_denied_in_the_databases_words(engine, url):
     other.dispose()
 
 
-def test_a_server_that_is_not_there_makes_the_check_inconclusive_and_no_password_leaves(recorded):
+def test_an_unreachable_server_is_inconclusive_and_reveals_no_password(recorded):
     engine = create_engine(f"postgresql+psycopg://ann:s3cr%2Ft@{HOST}:1/shop?connect_timeout=5")
     with window("act", change("flows", sql.rows(engine, "flows")).by(1)) as w:
         pass

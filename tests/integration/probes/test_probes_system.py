@@ -37,7 +37,7 @@ def stop(process):
 # Environment ------------------------------------------------------------------------------------------------
 
 
-def test_no_value_of_the_environment_is_reported_that_nobody_asked_for(monkeypatch):
+def test_only_requested_values_of_the_environment_are_reported(monkeypatch):
     monkeypatch.setenv("API_KEY", "s3cret")
     monkeypatch.setenv("MODE", "test")
 

@@ -65,7 +65,7 @@ def test_a_task_called_by_an_action_in_a_task_is_of_the_same_root(seen):
     assert seen["below"]["action"][1:] == [seen["by"][0], seen["tags"][1]]
 
 
-def test_a_task_called_outside_any_action_starts_anew(seen):
+def test_a_task_called_outside_any_action_starts_a_new_root(seen):
     tag, parent, root = seen["nobody"]["action"]
 
     assert (seen["nobody"]["outside"], parent, root) == ([None, None], None, tag)

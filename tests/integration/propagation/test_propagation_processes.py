@@ -69,7 +69,7 @@ def test_the_subprocess_of_a_subprocess_has_the_first_action_as_root():
     assert grandchild[2:] == [child[1], own]
 
 
-def test_a_subprocess_started_outside_any_action_starts_anew():
+def test_a_subprocess_started_outside_any_action_starts_a_new_root():
     [[outside, tag, parent, root]] = run()
 
     assert (outside, parent, root) == ("None", "None", tag)

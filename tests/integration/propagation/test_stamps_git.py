@@ -43,20 +43,20 @@ def test_outside_any_action_a_commit_carries_nothing(git, tmp_path):
     assert (causal_tag_of("HEAD", tmp_path), git("log", "-1", "--format=%B")) == (None, "Change it")
 
 
-def test_of_an_amended_commit_the_last_tag_counts(git, tmp_path):
+def test_the_last_tag_of_an_amended_commit_counts(git, tmp_path):
     act(lambda: commit(git))
     tag = act(lambda: git("commit", "--amend", "--allow-empty", "--no-edit", *trailer_arguments()))
 
     assert causal_tag_of("HEAD", tmp_path) == tag
 
 
-def test_a_trailer_that_is_no_canonical_uuid_counts_for_nothing(git, tmp_path):
+def test_a_trailer_that_is_not_a_canonical_uuid_is_ignored(git, tmp_path):
     git("commit", "--allow-empty", "-m", "Change it", "--trailer", "Causal-Tag: me")
 
     assert causal_tag_of("HEAD", tmp_path) is None
 
 
-def test_a_name_that_looks_like_an_option_is_no_option(git, tmp_path):
+def test_a_revision_that_looks_like_an_option_is_not_passed_as_one(git, tmp_path):
     commit(git)
 
     with pytest.raises(subprocess.CalledProcessError):
@@ -116,7 +116,7 @@ def test_the_hook_reads_a_tag_without_its_properties(hooked, property_):
     assert trailers(hooked) == [f"Causal-Tag: {TAG}"]
 
 
-def test_of_two_tags_in_the_environment_the_hook_takes_the_last_as_baggage_does(hooked):
+def test_the_hook_uses_the_last_of_two_tags_as_baggage_does(hooked):
     other = TAG.replace("3", "4")
     pairs = f"deltaspan.causal_tag.id={other},deltaspan.causal_tag.id={TAG}"
     hooked("commit", "--allow-empty", "-m", "Change it", BAGGAGE=pairs)
@@ -221,7 +221,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "message"), CASES)
-def test_the_hook_stamps_however_git_is_configured(git, tmp_path, name, message):
+def test_the_hook_stamps_under_any_git_configuration(git, tmp_path, name, message):
     configure(git, CONFIGURED[name])
 
     assert by_hook(git, tmp_path, MESSAGES[message]) == causal_tag_of("HEAD", tmp_path)
@@ -229,7 +229,7 @@ def test_the_hook_stamps_however_git_is_configured(git, tmp_path, name, message)
 
 @pytest.mark.parametrize("settings", CONFIGURED.values(), ids=CONFIGURED)
 @pytest.mark.parametrize("way", [by_arguments, by_hook])
-def test_a_stamp_is_read_however_git_is_configured_afterwards(git, tmp_path, way, settings):
+def test_a_stamp_is_read_under_any_later_git_configuration(git, tmp_path, way, settings):
     tag = way(git, tmp_path, "Ändere es\n\nBody\n---\nmore")
     configure(git, settings)
 
@@ -274,7 +274,7 @@ def test_trailers_of_others_keep_the_separators_that_are_configured(git, tmp_pat
 
 
 @pytest.mark.parametrize("raw", [b"Change it \xff\xfe\n", b"\xff\xfe\n\nCausal-Tag: \xff\n", b""])
-def test_a_message_that_is_no_text_is_no_error(git, tmp_path, raw):
+def test_a_binary_commit_message_is_not_an_error(git, tmp_path, raw):
     file = tmp_path / "message"
     file.write_bytes(raw)
     tree = git("write-tree")

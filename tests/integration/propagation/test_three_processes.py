@@ -84,7 +84,7 @@ def test_the_act_and_the_verdict_are_children_of_the_half_that_captured(told):
     ]
 
 
-def test_both_halves_have_one_tag_and_the_act_is_its_child(told):
+def test_both_halves_of_the_window_share_a_tag_and_the_action_is_its_child(told):
     captured, acted, verified = (told.spans[name]["attributes"] for name in PROCESSES)
     tag = captured["deltaspan.causal_tag.id"]
 
@@ -92,7 +92,7 @@ def test_both_halves_have_one_tag_and_the_act_is_its_child(told):
     assert (acted["deltaspan.causal_tag.parent_id"], acted["deltaspan.causal_tag.root_id"]) == (tag, tag)
 
 
-def test_there_is_one_verdict_on_the_window(told):
+def test_the_window_has_exactly_one_verdict(told):
     captured, _, verified = (told.spans[name]["attributes"] for name in PROCESSES)
 
     assert ("deltaspan.action.outcome" in captured, captured["deltaspan.window.handed_over"]) == (False, True)

@@ -252,7 +252,7 @@ class BrokenFuture:
         return None
 
 
-def test_a_future_that_cannot_be_watched_comes_back_as_it_is():
+def test_a_future_that_cannot_be_watched_is_returned_unchanged():
     future = BrokenFuture()
 
     with collect_reports() as reports:
@@ -298,7 +298,7 @@ def test_a_loop_that_is_closed_before_a_verdict_leaves_no_scope_open():
     assert [report["rows"].reason for report in reports] == ["abandoned"]
 
 
-def test_without_a_thread_to_be_had_a_deferred_verdict_is_reached_all_the_same(monkeypatch):
+def test_a_deferred_verdict_is_reached_even_if_no_thread_can_start(monkeypatch):
     def no_thread(self):
         raise RuntimeError("can't start new thread")
 
@@ -310,7 +310,7 @@ def test_without_a_thread_to_be_had_a_deferred_verdict_is_reached_all_the_same(m
     assert [report.outcome for report in reports] == ["observed"]
 
 
-def test_a_lock_that_excludes_nobody_proves_nothing():
+def test_a_lock_that_excludes_no_writer_does_not_prevent_contention():
     rows = []
     check = change("rows", lambda: len(rows)).by(1)
     lazy = Window("lazy", check.exclusively(threading.Lock()))
