@@ -129,7 +129,7 @@ def test_collections_contend_because_they_may_overlap(overlap, left, right):
     assert [report["rows"].reason for report in reports] == ["contended", "contended"]
 
 
-def test_self_alone_is_no_scope(overlap):
+def test_a_self_parameter_alone_is_not_a_scope(overlap):
     class Agent:
         @expects(change("rows", lambda self: overlap.count))
         def act(self):
@@ -171,7 +171,7 @@ async def test_a_failed_probe_is_the_reason_rather_than_contention():
 # Runs that are no rivals --------------------------------------------------------------------------------
 
 
-def test_an_ancestor_is_no_rival(overlap):
+def test_an_ancestor_does_not_contend(overlap):
     check = change("rows", overlap.read)
 
     def add():
@@ -183,7 +183,7 @@ def test_an_ancestor_is_no_rival(overlap):
     assert [(report.action, report.outcome) for report in reports] == [("inner", "pass"), ("outer", "pass")]
 
 
-def test_an_ancestor_in_another_thread_is_no_rival_when_the_context_was_carried_over(overlap):
+def test_an_ancestor_in_another_thread_does_not_contend_if_the_context_was_copied(overlap):
     check = change("rows", overlap.read)
 
     def add():

@@ -379,7 +379,7 @@ def test_a_later_read_is_contended_if_another_run_wrote_since():
     }
 
 
-def test_a_state_that_must_hold_still_notes_who_came_later():
+def test_a_state_that_must_stay_unchanged_contends_with_a_later_window():
     rows, changed = [], threading.Event()
 
     def read():

@@ -102,7 +102,7 @@ def test_a_file_lock_keeps_writers_apart(tmp_path):
     assert [report.outcome for report in reports] == ["pass"] * 8
 
 
-def test_how_long_the_lock_was_waited_for_is_reported(recorded):
+def test_the_wait_for_the_lock_is_reported(recorded):
     @contextlib.contextmanager
     def slow():
         time.sleep(0.3)
@@ -186,7 +186,7 @@ def test_a_window_that_is_nested_under_the_holder_does_not_take_it_again():
     assert not lock.locked()
 
 
-def test_a_computed_lock_that_is_made_anew_is_not_taken_again_for_equal_arguments(tmp_path):
+def test_a_recomputed_lock_is_not_taken_again_for_equal_arguments(tmp_path):
     check = (
         change("rows", lambda: 0).by(0).exclusively(lambda tenant: FileLock(tmp_path / tenant, timeout=0.05))
     )
@@ -319,7 +319,7 @@ def test_a_computed_lock_is_not_taken_again_for_an_argument_of_the_same_place(tm
 # Release ------------------------------------------------------------------------------------------------
 
 
-def test_a_lock_that_cannot_be_released_is_told_and_breaks_nothing(caplog):
+def test_a_lock_that_cannot_be_released_is_logged_and_breaks_nothing(caplog):
     first, second = Noted(), Noted(leave=RuntimeError("no longer owned"))
     checks = [
         change("a", lambda: 0).by(0).exclusively(first),

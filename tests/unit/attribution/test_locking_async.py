@@ -102,7 +102,7 @@ async def test_a_thousand_windows_on_one_blocking_lock_take_a_thread_each_in_tur
     assert most[0] <= 10  # some have done their work, and are about to end
 
 
-async def test_windows_that_compute_a_lock_anew_wait_without_a_thread_each(tmp_path):
+async def test_windows_that_recompute_a_lock_do_not_each_need_a_thread(tmp_path):
     rows, most, before = [], [0], lock_threads_alive()
 
     @expects(change("rows", lambda: len(rows)).by(1).exclusively(lambda: FileLock(tmp_path / "rows.lock")))
@@ -141,7 +141,7 @@ async def test_a_block_window_takes_an_async_lock():
     assert (held, lock.locked(), opened.report.outcome) == (True, False, "pass")
 
 
-async def test_nothing_is_kept_of_a_lock_that_nobody_waits_for(tmp_path):
+async def test_no_thread_is_kept_for_a_lock_without_waiters(tmp_path):
     await run_together(adding(lambda: FileLock(tmp_path / "rows.lock"), []), 3)
     gc.collect()
 
@@ -280,7 +280,7 @@ async def test_a_lock_that_raises_leaves_the_check_without_a_verdict_and_the_act
     assert reports[0]["rows"].explanation == "rows: its lock could not be taken: OSError: gone"
 
 
-async def test_a_lock_that_cannot_be_released_is_told_and_breaks_nothing(caplog):
+async def test_a_lock_that_cannot_be_released_is_logged_and_breaks_nothing(caplog):
     class Expired:
         def __enter__(self):
             pass

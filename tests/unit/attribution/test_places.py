@@ -380,7 +380,7 @@ def test_an_argument_that_has_nothing_but_its_identity_may_be_any_place(argument
 @pytest.mark.parametrize(
     "argument", [[object()], {"client": object()}, Order(object()), circle(), [0] * 200_000]
 )
-def test_a_collection_that_cannot_be_told_has_no_text(argument):
+def test_a_collection_with_an_unknown_place_has_no_text(argument):
     assert text_of(argument) is None
 
 
@@ -394,7 +394,7 @@ def test_an_argument_whose_methods_raise_may_be_any_place(names):
     )
 
 
-def test_a_working_directory_that_is_gone_leaves_paths_as_they_are(tmp_path, monkeypatch):
+def test_relative_paths_in_a_deleted_working_directory_have_an_unknown_place(tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

@@ -83,7 +83,7 @@ def test_nothing_mine_and_something_untagged_asks_whether_the_stamp_ran(table):
     )
 
 
-def test_all_three_are_told_when_rows_are_named():
+def test_own_other_and_untagged_rows_are_all_reported_if_rows_are_named():
     table = Table(old="theirs")
     with window("w", change("rows", table.probe).adding("a").allowing_others()) as w:
         table.add("a")
@@ -101,7 +101,7 @@ def test_all_three_are_told_when_rows_are_named():
     )
 
 
-def test_an_empty_text_is_no_tag(table):
+def test_an_empty_string_is_not_a_tag(table):
     with window("w", change("rows", table.probe)) as w:
         table.add("a", tag="")
 
@@ -128,7 +128,7 @@ def test_a_row_whose_tag_becomes_mine_is_modified_and_mine(before):
     assert w.report["rows"].actual_delta == {**EMPTY, "modified": {"a": (before, w.report.causal_tag)}}
 
 
-def test_a_row_that_is_signed_anew_is_not_one_more():
+def test_a_row_that_is_tagged_again_is_not_an_added_row():
     table = Table(a="theirs")
     with window("w", change("rows", table.probe).by(0)) as w:
         table.sign("a")
@@ -239,7 +239,7 @@ def test_ignored_rows_are_left_out_of_a_computed_number(table):
     assert w.report["rows"].passed
 
 
-def test_amounts_by_key_are_for_numbers_and_tags_are_none(table):
+def test_amounts_by_key_on_tagged_rows_are_incomparable(table):
     with window("w", change("rows", table.probe).by({"a": 1})) as w:
         table.add("a")
 
@@ -419,7 +419,7 @@ def test_a_lock_beside_it_does_not_hide_the_better_attribution(attributed):
     assert reports[0]["rows"].attribution == "causal_tag"
 
 
-def test_one_that_is_not_attributed_still_sees_the_writer_that_is(shared_table):
+def test_an_unattributed_check_contends_with_an_attributed_writer(shared_table):
     """That one action can be told apart does not tell what the other did."""
     reports = []
     signed = expects(change("rows", tagged(shared_table.list_rows, key="id", tag="tag")).by(0), name="signed")

@@ -120,7 +120,7 @@ def test_a_run_of_another_process_is_known_by_the_root_that_its_rows_carry(table
     assert w.report["rows"].passed
 
 
-def test_a_run_of_another_process_without_the_root_is_anothers(table):
+def test_a_row_of_another_process_without_the_root_belongs_to_others(table):
     with window("w", table.check().by(1)) as w:
         table.add(tag=ELSEWHERE)
     assert (w.report["rows"].outcome, w.report["rows"].others) == ("fail", 1)
@@ -171,7 +171,7 @@ def test_nothing_is_kept_of_a_run_whose_baseline_was_interrupted(table):
     assert not tracked_runs()
 
 
-def test_nothing_is_kept_of_a_window_that_nobody_verified(table, nested):
+def test_no_run_is_tracked_for_a_window_that_was_never_verified(table, nested):
     w = window("w", table.check())
     with collect_reports() as reports:
         w.capture_baseline()
@@ -248,7 +248,7 @@ def test_a_baseline_that_is_not_of_tagged_rows_has_no_verdict(table):
     )
 
 
-def test_a_descendant_that_is_no_tag_is_refused(table):
+def test_a_descendant_that_is_not_a_tag_is_refused(table):
     from deltaspan._engine._handoff_format import sign, verify_and_load  # noqa: PLC0415  # to make what nobody else would
 
     here = window("w", table.check().by(1))
@@ -372,7 +372,7 @@ def test_a_row_that_such_a_process_took_over_is_in_doubt_too(rooted_table):
     assert came_to(nested_check(change("rows", rooted_table.probe).modifying(0), act)) == CONTENDED
 
 
-def test_a_row_of_another_outermost_run_is_anothers(rooted_table):
+def test_a_row_of_another_outermost_run_belongs_to_others(rooted_table):
     check = nested_check(
         change("rows", rooted_table.probe).by(1), lambda: rooted_table.add(tag=ELSEWHERE, root=ELSEWHERE)
     )
@@ -380,7 +380,7 @@ def test_a_row_of_another_outermost_run_is_anothers(rooted_table):
     assert (check.outcome, len(rooted_table.rows), check.others) == ("fail", 1, 1)
 
 
-def test_to_the_outermost_run_it_is_its_own(rooted_table):
+def test_a_row_of_a_descendant_belongs_to_the_outermost_run(rooted_table):
     with window("w", change("rows", rooted_table.probe).by(1)) as w:
         worker(rooted_table)
 
@@ -429,7 +429,7 @@ def test_an_action_of_a_forked_child_is_known_by_the_root_alone(rooted_table, wi
 # A run of this process -------------------------------------------------------------------------------------
 
 
-def test_a_row_of_the_caller_is_anothers(rooted_table):
+def test_a_row_of_the_caller_belongs_to_others(rooted_table):
     check = change("rows", rooted_table.probe).by(0)
     with window("outermost", observe("n", lambda: 0)) as outermost, window("w", check) as w:
         rooted_table.add(tag=outermost.causal_tag)
@@ -437,7 +437,7 @@ def test_a_row_of_the_caller_is_anothers(rooted_table):
     assert (w.report["rows"].outcome, w.report["rows"].others) == ("pass", 1)
 
 
-def test_a_row_of_a_run_beside_it_is_anothers(rooted_table):
+def test_a_row_of_a_concurrent_run_belongs_to_others(rooted_table):
     """The other run began in another thread while the window was open, with headers."""
     reports = []
 
@@ -458,7 +458,7 @@ def test_a_row_of_a_run_beside_it_is_anothers(rooted_table):
     assert (reports[0].outcome, reports[0].others) == ("fail", 1)
 
 
-def test_each_of_many_writers_below_one_run_is_told_from_the_others(rooted_table):
+def test_each_of_many_writers_below_one_run_is_distinguished_from_the_others(rooted_table):
     barrier = threading.Barrier(8)
     found = {}
 
@@ -499,7 +499,7 @@ def test_a_run_below_it_that_was_not_yet_noted_is_its_own():
     assert kin.is_ours("its child", "root") is True
 
 
-def test_a_circle_is_nobodys():
+def test_a_cycle_of_parents_has_no_known_owner():
     kin = DescendantTracker("me", root="root")
     kin.use_parents({"one": "two", "two": "one"})
 

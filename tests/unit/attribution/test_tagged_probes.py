@@ -23,7 +23,7 @@ def list_rows():
     return []
 
 
-def test_it_needs_the_parameters_of_the_probe():
+def test_a_tagged_probe_has_the_parameters_of_its_probe():
     def list_orders(tenant, /, status="new", *, causal_tag=None):
         return []
 
@@ -126,7 +126,7 @@ def as_root(row):
     return row["root"]
 
 
-def test_it_pickles_where_the_probe_does():
+def test_a_tagged_probe_can_be_pickled_if_its_probe_can():
     assert pickle.loads(pickle.dumps(tagged(list_rows, key="id", tag="tag")))() == {}  # noqa: S301  # our own
 
 
@@ -298,7 +298,7 @@ def test_a_root_that_is_missing_is_named():
     assert "has no 'root_tag', which root= names (it has ['id', 'causal_tag'])" in check.explanation
 
 
-def test_a_baseline_that_lacks_it_is_told_so():
+def test_a_baseline_row_without_the_column_is_an_error():
     check = verdict([], before=[{"id": 1}])
 
     assert check.reason == "baseline_failed"
@@ -396,7 +396,7 @@ class Cursor:
     [iter([]), iter([(1, None)]), (row for row in [(1, None)]), map(tuple, []), Cursor()],
     ids=["of nothing", "of a list", "generator", "map", "cursor"],
 )
-def test_the_same_iterator_twice_is_no_state(rows):
+def test_the_same_iterator_twice_is_incomparable(rows):
     check = came_to(lambda: rows)
 
     assert (check.outcome, check.reason) == ("inconclusive", "incomparable")
@@ -407,7 +407,7 @@ def test_the_same_iterator_twice_is_no_state(rows):
     )
 
 
-def test_a_cursor_that_was_run_once_is_no_state():
+def test_a_cursor_that_is_read_twice_is_incomparable():
     connection = sqlite3.connect(":memory:")
     cursor = connection.execute("SELECT 1, NULL")
     check = came_to(lambda: cursor)
@@ -416,7 +416,7 @@ def test_a_cursor_that_was_run_once_is_no_state():
     assert check.reason == "incomparable"
 
 
-def test_a_generator_at_its_end_is_no_state():
+def test_an_exhausted_generator_is_incomparable():
     rows = (row for row in [(1, None)])
     list(rows)
 
@@ -451,13 +451,13 @@ def test_a_fresh_generator_each_time_is_a_state():
 
 
 @pytest.mark.parametrize("fresh", [iter, lambda rows: map(tuple, rows), lambda rows: (row for row in rows)])
-def test_any_fresh_iterator_is_a_state_however_often(fresh):
+def test_a_fresh_iterator_is_a_state_at_every_read(fresh):
     by_tag = by_position(lambda: fresh([(1, None)]))
 
     assert [by_tag() for _ in range(100)] == [{1: None}] * 100
 
 
-def test_a_cursor_that_is_made_anew_each_time_is_a_state():
+def test_a_cursor_created_at_each_read_is_a_state():
     connection = sqlite3.connect(":memory:")
     check = came_to(lambda: connection.execute("SELECT 1, NULL"))
     connection.close()
@@ -465,7 +465,7 @@ def test_a_cursor_that_is_made_anew_each_time_is_a_state():
     assert check.passed
 
 
-def test_fresh_iterators_are_told_apart_in_many_threads():
+def test_fresh_iterators_are_distinguished_in_many_threads():
     by_tag = by_position(lambda: (row for row in [(1, None)]))
     found = []
 

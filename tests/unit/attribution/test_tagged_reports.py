@@ -35,14 +35,14 @@ def named(check):
     return check.adding(1).allowing_others()
 
 
-def test_rows_that_are_counted_are_told_as_numbers():
+def test_counted_rows_are_reported_as_numbers():
     found = run(counted)["rows"].to_dict()
 
     assert (found["expected_delta"], found["actual_delta"]) == (1, 1)
     assert (found["others"], found["untagged"]) == (1, 1)
 
 
-def test_rows_that_are_named_are_told_by_key():
+def test_named_rows_are_reported_by_key():
     report = run(named)
     found = report["rows"].to_dict()
 
@@ -182,7 +182,7 @@ def test_a_redacted_check_that_has_no_verdict_shows_none_either():
     assert "secret" not in f"{check}{check.to_dict()}"
 
 
-def test_a_redaction_may_show_how_many_rows_there_are():
+def test_a_redaction_may_show_the_number_of_rows():
     report = run(lambda check: counted(check).redacted(len))
 
     assert (report["rows"].pre_state, report["rows"].post_state) == (0, 3)
@@ -291,7 +291,7 @@ def test_the_root_counts_for_nothing_where_the_run_is_not_the_outermost():
     assert nested.is_ours("me", "another") is True
 
 
-def test_a_delta_of_other_states_stays_as_it_is():
+def test_a_delta_of_untagged_states_is_not_split():
     delta = difference(3, 5)
 
     assert split(delta, ME, counted=True) is delta
@@ -365,7 +365,7 @@ def parts(delta):
 
 
 @given(checks, rows_by_key, rows_by_key)
-def test_it_finds_the_part_that_would_make_it_true_if_there_is_one(check, pre, post):
+def test_a_part_that_would_satisfy_the_movement_is_found_if_one_exists(check, pre, post):
     both = MappingProxyType(pre), MappingProxyType(post)
     delta = split(difference(*both), OF_CHILD, counted=False)
     movement = check._expectation.movement

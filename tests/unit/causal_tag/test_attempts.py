@@ -73,7 +73,7 @@ def test_windows_count_by_their_name():
     assert attempts(calls) == [("load", 1), ("load", 2), ("save", 1), ("task", 1)]
 
 
-def test_below_an_adopted_tag_they_are_numbered_too():
+def test_attempts_below_an_adopted_tag_are_numbered_too():
     def calls():
         with adopt({"baggage": f"deltaspan.causal_tag.id={TAG}"}):
             act()

@@ -39,7 +39,7 @@ def report_of(action):
     return reports_of(action)[-1]
 
 
-def test_there_is_no_tag_outside_an_action():
+def test_no_tag_is_current_outside_an_action():
     assert current_causal_tag() is None
 
 
@@ -404,7 +404,7 @@ def test_an_inbound_tag_never_replaces_the_tag_of_an_action(inbound):
 
 
 @pytest.mark.parametrize("properties", [";a=b", ";a", ";a=%3B", ";a=b;c"])
-def test_properties_behind_an_inbound_tag_are_no_part_of_it(properties):
+def test_baggage_properties_of_an_inbound_tag_are_not_part_of_it(properties):
     pairs = (
         f"deltaspan.causal_tag.id={INBOUND}{properties},"
         f"deltaspan.causal_tag.root_id={INBOUND_ROOT}{properties}"

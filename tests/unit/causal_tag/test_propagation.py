@@ -76,7 +76,7 @@ def test_headers_are_w3c_with_any_configured_propagator(recorded, monkeypatch):
     assert sorted(act()) == ["baggage", "traceparent"]
 
 
-def test_outside_any_context_there_are_no_headers():
+def test_no_headers_exist_outside_any_context():
     assert causal_headers() == causal_environ() == {}
 
 
@@ -120,7 +120,7 @@ def test_a_window_that_is_not_open_has_no_tag_to_hand_out():
         window("load", observe("nothing", lambda: 0)).causal_headers()
 
 
-def test_an_action_under_the_adopted_tag_of_an_open_window_is_no_rival():
+def test_an_action_under_the_adopted_tag_of_a_window_does_not_contend_with_it():
     rows = []
     w = window("load", change("rows", lambda: len(rows)).by(1))
     w.capture_baseline()
@@ -282,7 +282,7 @@ def test_afterwards_everything_is_as_before():
     assert (current_causal_tag(), trace.get_current_span().get_span_context().is_valid) == (None, False)
 
 
-def test_it_is_restored_after_an_exception_too():
+def test_the_previous_tag_is_restored_after_an_exception_too():
     with pytest.raises(KeyError), adopt(HEADERS):
         raise KeyError
 
@@ -353,7 +353,7 @@ PROPERTIES = [";a=b", ";a", " ; a=b;c ", ";", ";a=%3B", "\t;\ta = b"]
 
 
 @pytest.mark.parametrize("properties", PROPERTIES)
-def test_properties_behind_a_tag_are_no_part_of_it(properties):
+def test_baggage_properties_of_a_tag_are_not_part_of_it(properties):
     pairs = f"deltaspan.causal_tag.id={TAG}{properties},deltaspan.causal_tag.root_id={ROOT}{properties}"
     with adopt({"baggage": pairs}):
         tag, report, sent = current_causal_tag(), reported(act), causal_headers()
@@ -440,7 +440,7 @@ def test_the_tag_and_its_root_go_before_foreign_members_that_fill_the_header(cap
 @pytest.mark.parametrize(
     "text", ["x" * 4100, "%78" * 1400, "!" * 1400], ids=["as it is", "longer when read", "longer when sent"]
 )
-def test_a_foreign_member_above_4096_bytes_is_dropped_without_a_word_when_it_is_read(text, caplog):
+def test_a_foreign_member_above_4096_bytes_is_dropped_silently(text, caplog):
     with adopt({"baggage": f"long={text},user=ada"}):
         held = dict(baggage.get_all())
         names = [keys_of(act()["baggage"]) for _ in range(2)]
