@@ -142,7 +142,7 @@ def test_a_metric_with_other_characters_or_of_another_length_is_refused(make, me
 
 
 @pytest.mark.parametrize("make", [change, unchanged, observe])
-def test_a_metric_that_is_no_text_is_refused(make):
+def test_a_metric_that_is_not_a_string_is_refused(make):
     with pytest.raises(DeltaspanError) as caught:
         make(rows, "rows")
 

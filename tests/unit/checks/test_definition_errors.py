@@ -192,7 +192,7 @@ def test_a_decorator_without_parentheses_is_refused_with_advice():
     )
 
 
-def test_something_that_is_no_check_is_refused():
+def test_a_value_that_is_not_a_check_is_refused():
     assert refusal(expects("rows"), act) == (
         TypeError,
         "action 'act' expects checks such as change('flows', count).by(1), not 'rows'",

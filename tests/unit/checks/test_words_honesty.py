@@ -48,7 +48,7 @@ COLLATERAL = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), COLLATERAL.values(), ids=COLLATERAL)
-def test_a_key_that_was_not_declared_is_named_however_little_it_changed(check, pre, post, sentence):
+def test_an_undeclared_key_is_named_even_for_a_small_change(check, pre, post, sentence):
     assert verdict(check, pre, post) == ("fail", sentence)
 
 
@@ -226,11 +226,11 @@ def test_two_stars_match_keys_of_every_type():
 
 
 @pytest.mark.parametrize("text", ["1/a", "*/a", "?/*", "1/**"])
-def test_below_the_top_level_a_key_that_is_no_text_stands_in_a_path_as_it_is_written(text):
+def test_a_key_that_is_not_a_string_is_matched_in_paths_by_its_text(text):
     assert verdict(CHANGE.modifying(text), {1: {"a": 1}}, {1: {"a": 2}})[0] == "pass"
 
 
-def test_an_amount_below_a_key_that_is_no_text_is_named_by_its_path():
+def test_an_amount_below_a_key_that_is_not_a_string_is_named_by_its_path():
     assert verdict(CHANGE.by({"1/a": 1}), {1: {"a": 1}}, {1: {"a": 2}})[0] == "pass"
 
 
@@ -293,7 +293,7 @@ def test_a_word_of_change_after_another_claim_says_to_start_from_change(check, s
     )
 
 
-def test_any_other_word_is_not_there_as_usual():
+def test_an_unknown_word_is_an_ordinary_attribute_error():
     with pytest.raises(AttributeError, match="'Unchanged' object has no attribute 'bye'"):
         unchanged("x", rows).bye(1)
 

@@ -275,7 +275,7 @@ def test_a_forged_old_record_beside_a_new_one_is_seen():
     assert "modified '1/status'" in report.explanation
 
 
-def test_a_record_keeps_its_name_wherever_it_stands():
+def test_the_order_of_keyed_records_is_not_state():
     rows = orders(1, 2, 3)
     assert judged(unchanged("orders", keyed(lambda: rows, "id")), rows.reverse).passed
 
@@ -361,7 +361,7 @@ def test_a_blocking_probe_stays_blocking():
     assert keyed(read, "id").__deltaspan_blocking__
 
 
-def test_it_reads_as_source():
+def test_keyed_is_shown_as_source_in_repr():
     def read():
         return []
 

@@ -88,7 +88,7 @@ def test_computed_text_names_no_path_that_it_does_not_spell(text, keys):
     assert not found or text in (path.text, "/".join(keys))
 
 
-def test_computed_text_that_reads_like_a_pattern_is_said_to_be_literal():
+def test_computed_text_that_looks_like_a_pattern_is_marked_as_literal():
     report = judged(lambda c: c.only(lambda result: result), {"a": 1}, update(a=2), result=["**", "b"])
 
     assert report.explanation == (
@@ -426,7 +426,7 @@ MEMBERS = {
 
 
 @pytest.mark.parametrize(("words", "state", "effect"), MEMBERS.values(), ids=MEMBERS)
-def test_a_field_is_filled_in_however_deep_in_a_member(words, state, effect):
+def test_a_field_is_filled_in_at_every_depth_of_a_member(words, state, effect):
     copy = type(state)(state)
 
     assert judged(words, copy, effect).outcome == "pass"

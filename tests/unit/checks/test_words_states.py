@@ -41,13 +41,13 @@ def test_an_unchanged_large_state_is_not_shown_at_all():
     )
 
 
-def test_of_two_long_texts_the_part_that_differs_is_shown():
+def test_the_differing_part_of_two_long_texts_is_shown():
     assert explained(unchanged, LONG + "left", LONG + "right") == (
         "expected x to stay unchanged, but it changed (…'aaaaaaaaaaaaaaaleft' → …'aaaaaaaaaaaaaaaright')"
     )
 
 
-def test_a_long_text_within_a_document_is_told_apart_too():
+def test_the_differing_part_of_a_long_text_in_a_document_is_shown():
     assert "modified 'k' (…'aaaaaaaaaaaaaaax' → …'aaaaaaaaaaaaaaay')" in explained(
         unchanged, {"k": LONG + "x"}, {"k": LONG + "y"}
     )
@@ -74,13 +74,13 @@ def test_the_same_text_never_stands_on_both_sides(before, after):
     assert len(first) + len(second) <= 160
 
 
-def test_a_state_that_came_to_be_a_large_collection_is_told_by_its_size():
+def test_a_state_that_became_a_large_collection_is_described_by_its_size():
     assert explained(change, None, dict.fromkeys(range(100))) == (
         "x changed, as expected (None → a mapping of 100 keys)"
     )
 
 
-def test_states_of_an_unfit_kind_are_told_by_kind_and_size():
+def test_states_of_an_unsuitable_kind_are_described_by_kind_and_size():
     text = explained(lambda *said: change(*said).by(1), tuple(range(100)), tuple(range(101)))
 
     assert "but the states were a list of 100 members → a list of 101 members" in text
@@ -111,7 +111,7 @@ def test_the_differences_of_a_large_end_state_leave_out_ignored_members():
     assert "ended without 'new'" in text
 
 
-def test_a_set_that_ended_otherwise_names_the_members():
+def test_a_set_with_an_unexpected_end_state_names_the_members():
     end = set(range(100))
 
     text = explained(lambda *said: change(*said).to(end), set(), end - {7} | {200})
@@ -136,7 +136,7 @@ def test_a_long_list_in_another_order_says_so():
         ({9: "b"}, {9: "c"}, "modified key 9 ('b' → 'c')"),
     ],
 )
-def test_a_number_that_names_a_member_is_not_taken_for_an_amount(before, after, said):
+def test_a_number_that_names_a_member_is_not_shown_as_an_amount(before, after, said):
     assert f"but it {said}" in explained(unchanged, before, after)
 
 

@@ -126,7 +126,7 @@ def test_the_sentence_names_the_predicate(words, members, sentence):
     assert judged(words, set(), lambda state: state.update(members)).explanation == sentence
 
 
-def test_it_is_asked_once_of_each_and_never_when_the_report_is_read():
+def test_a_predicate_is_called_once_for_each_member_and_never_by_the_report():
     asked = []
     words = lambda c: c.adding(count=3, where=lambda member: asked.append(member) or member > 1)  # noqa: E731
     report = judged(words, set(), lambda state: state.update({1, 2}))
@@ -135,7 +135,7 @@ def test_it_is_asked_once_of_each_and_never_when_the_report_is_read():
     assert sorted(asked) == [1, 2]
 
 
-def test_one_that_raises_leaves_the_check_without_a_verdict():
+def test_a_predicate_that_raises_makes_the_check_inconclusive():
     report = judged(lambda c: c.adding(where=is_paid), {}, add(a={}))
 
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
@@ -175,7 +175,7 @@ def test_a_predicate_that_names_the_value_before_an_addition_or_removal_is_refus
     )
 
 
-def test_one_that_answers_later_leaves_the_check_without_a_verdict():
+def test_an_async_predicate_is_refused():
     async def later(member):
         return True
 
@@ -201,7 +201,7 @@ def test_a_name_that_the_action_has_as_a_parameter_too_is_refused(name):
         expects(change("x", set).adding(where=where))(lambda key, value, member, before: None)
 
 
-def test_one_that_is_no_predicate_is_refused():
+def test_a_value_that_is_not_a_predicate_is_refused():
     with pytest.raises(DeltaspanError) as caught:
         change("x", set).adding(where=True)
 
@@ -217,7 +217,7 @@ def test_a_check_reads_as_its_source():
     assert repr(check) == "change('x', set).adding(count=1, where=is_large).removing(where=is_paid)"
 
 
-def test_it_is_asked_of_the_rows_that_are_mine():
+def test_a_predicate_on_tagged_rows_counts_own_rows():
     rows = {}
     check = change("rows", tagged(lambda: rows.items(), key=0, tag=1)).adding(
         count=1, where=lambda key: key > 5

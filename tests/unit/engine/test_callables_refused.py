@@ -194,7 +194,9 @@ def logged(function):
         ("typer", "CommandInfo", "app.command()"),
     ],
 )
-def test_it_is_refused_with_the_right_order(framework, package, name, line, base):
+def test_a_function_that_a_framework_registered_is_refused_with_the_right_order(
+    framework, package, name, line, base
+):
     registry = framework(package, name, base)
     with pytest.raises(DeltaspanError) as caught:
 
@@ -279,7 +281,7 @@ def test_a_registry_of_the_users_own_decides_for_itself(framework):
     assert len(reports) == 1
 
 
-def test_a_function_that_nobody_holds_is_not_looked_for(framework, monkeypatch):
+def test_a_function_without_other_references_is_not_searched_for(framework, monkeypatch):
     framework()
     monkeypatch.setattr("deltaspan._actions.gc.get_referrers", lambda *_: pytest.fail("looked"))
 

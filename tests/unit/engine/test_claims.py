@@ -60,7 +60,7 @@ def test_a_truthy_answer_claims_success_and_any_other_failure(ok, claim):
     assert report_of(saving({"ok": ok})).claim == claim
 
 
-def test_a_lie_and_an_honest_failure_are_told_apart():
+def test_a_lie_and_an_honest_failure_have_different_claims():
     lie, honest = report_of(saving({"ok": True})), report_of(saving({"ok": False}))
 
     assert [(report.outcome, report.claim) for report in (lie, honest)] == [
@@ -279,7 +279,7 @@ async def later():
         lambda result: (each for each in ()),
     ],
 )
-def test_a_claim_that_cannot_be_told_is_none_logged_once_and_leaves_the_action_alone(claim, caplog):
+def test_a_claim_that_cannot_be_computed_is_none_and_is_logged_once(claim, caplog):
     save = saving({"ok": True}, adds=1, claim=claim, on_failure="raise", name=f"save_{id(claim)}")
     caplog.set_level(logging.WARNING)
     with collect_reports() as reports:
