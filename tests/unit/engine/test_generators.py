@@ -33,7 +33,7 @@ def fill(flows):
     return fill
 
 
-def test_it_is_a_generator_function_that_returns_a_generator_of_its_name(fill):
+def test_a_decorated_generator_function_keeps_its_kind_and_name(fill):
     assert inspect.isgeneratorfunction(fill)
     assert inspect.isgenerator(fill("a"))
     assert fill("a").__name__ == "fill"
@@ -398,7 +398,7 @@ def test_a_generator_object_that_a_plain_function_returns_is_judged_when_it_is_e
     assert [report.outcome for report in reports] == ["pass"]
 
 
-def test_a_generator_object_that_had_begun_elsewhere_is_returned_as_it_is(flows):
+def test_a_generator_object_that_had_already_begun_is_returned_unchanged(flows):
     begun = iter_of_two()
     next(begun)
 

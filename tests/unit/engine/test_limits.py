@@ -239,7 +239,7 @@ async def test_the_probe_finds_the_context_of_an_async_action_in_its_thread():
     assert found == [("two", reports[0].causal_tag)] * 2
 
 
-async def test_a_limited_read_outside_asyncio_is_limited_all_the_same():
+async def test_a_timeout_applies_outside_asyncio_too():
     hanging = Hanging(2)
 
     coroutine = expects(change("rows", hanging.read).timeout(0.5))(act)()
@@ -297,7 +297,7 @@ def test_reads_that_gave_up_before_a_thread_was_free_are_forgotten(pool):
     hanging.let_go.set()
 
 
-def test_no_more_threads_are_started_than_there_may_be(pool):
+def test_the_pool_starts_no_more_than_its_maximum_of_threads(pool):
     release = threading.Event()
     futures = [pool.submit(release.wait) for _ in range(20)]
     started = threads_of(pool)
@@ -329,7 +329,7 @@ def test_a_thread_that_cannot_be_started_leaves_the_check_without_a_verdict(pool
     assert (len(pool._unstarted), len(pool._queue)) == (2, 0)
 
 
-def test_there_is_a_bound_to_the_threads_of_a_process():
+def test_the_maximum_of_read_threads_of_a_process_is_32():
     assert MOST_THREADS == 32
 
 

@@ -60,7 +60,7 @@ def test_steps_within_a_step_keep_their_order(account):
     assert account.order == ["a", "b", "c", "aa", "bb", "cc"]
 
 
-def test_no_step_is_lost_wherever_a_handler_interrupts(account):
+def test_no_step_is_lost_if_a_handler_interrupts_at_any_line(account):
     steps, wanted, line = Serial(), 0, 1
     while True:
         handler = Interrupting(lambda: steps.run(account.add, "handler", 1), *FILES, only=line)

@@ -93,7 +93,7 @@ def test_a_setting_that_is_not_named_keeps_its_value(environ):
     )
 
 
-def test_each_call_of_configure_reads_the_environment_anew(environ, monkeypatch):
+def test_each_call_of_configure_reads_the_environment_again(environ, monkeypatch):
     assert settings().on_failure == "record"
     monkeypatch.setenv("DELTASPAN_ON_FAILURE", "warn")
     assert settings().on_failure == "record"
@@ -260,7 +260,7 @@ def test_a_block_may_be_disabled():
     assert deltaspan.override is override
 
 
-def test_content_is_shown_only_where_full_is_said(environ):
+def test_content_is_shown_only_if_full_capture_is_set_explicitly(environ):
     environ()
     assert (settings().capture_state, settings().shows_content) == ("full", False)
     with override(capture_state="full"):

@@ -445,6 +445,6 @@ def test_a_member_of_an_enum_that_is_two_texts_is_rejected(value, own, text):
         lambda: prometheus.value("http://host", 'up{job="$class"}'),
     ],
 )
-def test_a_field_that_can_be_the_name_of_no_argument_is_rejected(make):
+def test_a_field_that_cannot_name_an_argument_is_rejected(make):
     with pytest.raises(DefinitionValueError, match="'class' cannot be the name of an argument"):
         make()

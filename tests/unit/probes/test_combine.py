@@ -57,7 +57,7 @@ def test_the_checks_of_one_action_share_one_read_before_it_and_one_after(desk):
     assert desk.reads == 2
 
 
-def test_each_run_reads_anew(desk):
+def test_each_run_reads_again(desk):
     action = expects(*checks_of(combine(desk.count)))(desk.close)
     with collect_reports() as reports:
         action()
@@ -149,7 +149,7 @@ async def test_a_read_that_was_given_up_is_not_given_to_the_others(desk):
     ]
 
 
-def test_looking_again_reads_anew(desk):
+def test_each_poll_reads_again(desk):
     counts = combine(desk.count)
 
     def close_later():
@@ -258,7 +258,7 @@ def test_a_read_that_asks_for_a_part_of_itself_is_an_error_and_does_not_wait_for
     assert "RecursionError" in reports[0]["open"].explanation
 
 
-def test_reads_that_are_equal_and_not_the_same_are_not_taken_for_one_another():
+def test_equal_reads_that_are_not_identical_are_kept_apart():
     @dataclass
     class Reading:  # compared by nothing, and without a hash
         of: dict = field(compare=False)
@@ -277,7 +277,7 @@ def test_reads_that_are_equal_and_not_the_same_are_not_taken_for_one_another():
     assert outcomes(w.report) == ["pass", "fail"]
 
 
-def test_it_reads_as_it_was_written(desk):
+def test_combine_is_shown_as_source_in_repr(desk):
     assert repr(combine(len)["open"]) == "combine(len)['open']"
 
 

@@ -174,7 +174,7 @@ def test_the_verdict_is_reached_on_the_values(tmp_path):
 
 
 @pytest.mark.parametrize("word", [lambda c: c.ending_at("note"), None], ids=["ending_at", "unchanged"])
-def test_content_that_passed_without_a_change_is_said_to_have_held_before(word):
+def test_an_unchanged_content_state_that_passes_is_described_as_such(word):
     read = probe(content=True)(lambda: "note")
     check = unchanged("x", read) if word is None else word(change("x", read))
     with window("act", check) as w:
@@ -240,7 +240,7 @@ def test_values_of_an_unmarked_function_are_shown():
     assert AFTER in str(w.report)
 
 
-def test_a_function_of_ones_own_may_say_that_it_reads_content():
+def test_a_user_function_may_be_marked_as_reading_content():
     rows = {1: BEFORE}
     read = probe(content=True)(lambda: rows)
     with window("write", change("x", read)) as w:
@@ -336,7 +336,7 @@ def test_a_value_that_a_database_cannot_convert_is_not_quoted():
     assert w.report["x"].explanation.endswith("DataError: invalid input syntax for type integer: ***")
 
 
-def test_of_a_delta_of_an_unknown_kind_nothing_is_shown():
+def test_no_value_of_an_unknown_kind_of_delta_is_shown():
     class Opaque:
         changed = True
         value = AFTER
@@ -363,7 +363,7 @@ def test_a_state_that_the_stack_has_no_room_for_is_hidden_as_a_whole():
         (state,) = state
 
 
-def test_who_made_a_change_of_content_is_reported(database):
+def test_the_origin_of_a_content_change_is_reported(database):
     engine, act = database
     with window("write", change("x", sql.records(engine, "notes"))) as w:
         act()
