@@ -132,7 +132,7 @@ def test_a_log_that_stays_is_unchanged_and_one_more_line_is_a_change(log):
     assert judged(log, unchanged("log", lines(log)), "x").outcome == "fail"
 
 
-def test_bytes_that_are_not_utf_8_are_lines_all_the_same(log):
+def test_lines_with_bytes_that_are_not_utf_8_are_escaped(log):
     with window("run", change("log", lines(log)).adding(r"caf\xe9")) as w, log.open("ab") as file:
         file.write(b"caf\xe9\n")
 

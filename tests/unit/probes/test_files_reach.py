@@ -137,7 +137,7 @@ def shared():
 
 
 @PERMISSIONS
-def test_a_file_that_must_not_be_read_is_never_taken_for_an_absent_one(shared):
+def test_an_unreadable_file_is_never_reported_as_absent(shared):
     make(shared, "a", "secret")
     (shared / "secret").chmod(0)
 

@@ -145,7 +145,7 @@ def test_patterns_of_the_wrong_kind_are_rejected(wrong):
 # Unusual files --------------------------------------------------------------------------------------------
 
 
-def test_a_link_is_an_entry_of_its_own_wherever_it_leads(tmp_path):
+def test_a_symlink_is_an_entry_of_its_own_for_every_target(tmp_path):
     make(tmp_path, "root/a", "elsewhere/secret")
     root = tmp_path / "root"
     for name, target in {"file": "a", "folder": "../elsewhere", "dangling": "none", "loop": "."}.items():
@@ -221,7 +221,7 @@ def test_a_folder_that_becomes_a_link_during_the_walk_leads_nowhere(tmp_path, mo
     assert paths(tmp_path / "root") == {"sub"}
 
 
-def test_files_that_come_and_go_during_the_walk_are_no_error(tmp_path):
+def test_files_that_disappear_during_the_walk_are_not_an_error(tmp_path):
     make(tmp_path, *(f"{folder}/stays" for folder in range(20)))
     done = threading.Event()
 

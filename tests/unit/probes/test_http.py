@@ -155,7 +155,7 @@ def test_a_missing_resource_is_a_state_with_missing_ok(api, status):
 # Clients -----------------------------------------------------------------------------------------------
 
 
-def test_a_client_of_ones_own_is_used_and_left_open(api):
+def test_a_client_of_the_caller_is_used_and_left_open(api):
     with httpx.Client(base_url=api.url, headers={"X-Team": "red"}) as client:
         assert http.json("/tenants", pointer="/total", client=client)() == 2
         assert not client.is_closed
@@ -282,7 +282,7 @@ def test_pages_are_followed_by_a_url_in_the_page(api):
         '</items>; title; rel=prev,</items?page=1>;rel="next"',
     ],
 )
-def test_a_link_to_the_next_page_is_found_however_it_is_written(api, link):
+def test_a_link_to_the_next_page_is_found_in_every_valid_notation(api, link):
     api.answer = lambda path, query: (200, {} if "page" in query else {"Link": link}, [1, 2])
 
     assert http.count(f"{api.url}/items")() == 4
@@ -340,7 +340,7 @@ def test_an_answer_that_is_not_json_is_described(api):
     assert "the answer is not JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
 
 
-def test_a_part_of_a_document_is_not_taken_for_all_of_it(api):
+def test_a_partial_document_is_an_error(api):
     api.answer = lambda path, query: (206, {"Content-Range": "bytes 0-2/9"}, b"123")
 
     assert "the server answered 206 Partial Content" in fault_of(http.json(api.url))
@@ -355,7 +355,7 @@ def test_an_answer_over_the_limit_is_an_error_with_advice(api):
 
 
 @pytest.mark.parametrize("coding", ["gzip, gzip", "br", "zstd"])
-def test_an_answer_whose_size_in_memory_nobody_can_bound_is_not_read(api, coding):
+def test_an_answer_with_an_unsupported_compression_is_not_read(api, coding):
     twice = gzip.compress(gzip.compress(b"0" * 1_000_000))
     api.answer = lambda path, query: (200, {"Content-Encoding": coding}, twice)
 

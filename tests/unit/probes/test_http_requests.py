@@ -21,7 +21,7 @@ READS = pytest.mark.parametrize("read", [http.json, http.count])
 @pytest.mark.parametrize(
     "url", ["api/x", "localhost:9090", "//host/x", "ftp://host/x", "http://", "{url}/x", ""]
 )
-def test_one_that_does_not_say_it_is_rejected(read, url):
+def test_a_url_without_a_server_is_rejected(read, url):
     for client in (None, httpx.Client(), httpx.AsyncClient()):
         with pytest.raises(DefinitionValueError, match="begin the URL with http:// or https://, or give a"):
             read(url, client=client)

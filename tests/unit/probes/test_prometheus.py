@@ -54,7 +54,7 @@ def test_no_series_hides_another_even_if_its_labels_need_escaping(api):
         ({"isPartial": True}, "the server warns: the answer is partial"),
     ],
 )
-def test_a_part_of_the_series_is_not_taken_for_all_of_them(api, beside, said):
+def test_a_partial_answer_is_an_error(api, beside, said):
     api.document = vector(({}, 1, 0), **beside)
     with window("act", unchanged("sum", prometheus.value(api.url, "sum(x)"))) as w:
         pass

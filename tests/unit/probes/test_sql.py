@@ -230,7 +230,7 @@ def test_a_key_that_is_not_a_name_is_rejected(engine, key):
         sql.records(engine, "flows", key=key)
 
 
-def test_a_column_that_is_not_there_is_the_databases_error_though_its_name_is_quoted(engine):
+def test_a_missing_column_is_an_error_of_the_database_even_if_quoted(engine):
     # SQLite takes an unknown name in double quotes for a text, unless it stands behind its table.
     assert (
         said(sql.records(engine, "flows", columns="No Such"))
@@ -334,7 +334,7 @@ def test_a_large_blob_that_changes_shows(engine):
 # Read errors ----------------------------------------------------------------------------------------------
 
 
-def test_a_table_that_is_not_there_makes_the_check_inconclusive_in_the_databases_words(engine):
+def test_a_missing_table_is_inconclusive_in_the_words_of_the_database(engine):
     with window("act", change("nope", sql.rows(engine, "nope")).by(1)) as w:
         pass
 

@@ -113,7 +113,7 @@ def test_a_database_without_tables_is_empty_and_its_first_table_shows(tmp_path):
     empty.dispose()
 
 
-def test_a_schema_that_is_not_there_is_no_empty_one(engine):
+def test_a_missing_schema_is_not_read_as_empty(engine):
     with pytest.raises(ProbeError, match="there is no schema 'nope'"):
         sql.database(engine, schema="nope")()
 

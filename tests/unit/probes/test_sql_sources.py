@@ -243,7 +243,7 @@ def test_a_connection_outside_any_transaction_stays_outside(engine):
             assert connection.in_transaction()
 
 
-def test_a_session_on_a_connection_is_read_there(engine):
+def test_a_session_on_a_connection_is_read_over_that_connection(engine):
     with engine.connect() as connection, Session(connection) as session:
         assert sql.rows(session, "flows")() == 0
         assert not connection.in_transaction()
@@ -578,7 +578,7 @@ async def test_an_async_read_does_not_create_it_either(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_action_that_creates_the_database_finds_none(tmp_path):
+def test_an_action_that_creates_the_database_has_no_baseline(tmp_path):
     new = create_engine(f"sqlite:///{tmp_path / 'new.sqlite'}")
 
     @expects(change("flows", sql.rows(new, "flows")).by(1))
@@ -593,7 +593,7 @@ def test_an_action_that_creates_the_database_finds_none(tmp_path):
     assert (reports[0]["flows"].outcome, reports[0]["flows"].reason) == ("inconclusive", "baseline_failed")
 
 
-def test_a_database_in_memory_has_no_file_to_be_there():
+def test_a_database_in_memory_needs_no_file():
     shared = create_engine("sqlite:///file:shared?mode=memory&cache=shared&uri=true", poolclass=StaticPool)
 
     assert sql.scalar(shared, "SELECT 1")() == 1

@@ -68,7 +68,7 @@ def test_a_state_that_cannot_be_frozen_is_a_fault(state, said):
 
 
 @pytest.mark.parametrize("wrap", [lambda live: live, lambda live: {"rows": live}, lambda live: (1, [live])])
-def test_the_live_object_is_a_fault_however_deep_it_lies(wrap):
+def test_a_live_object_is_a_fault_at_every_depth(wrap):
     live = [1, 2]
 
     assert "both reads return the same list, [1, 2]: it is live, or cached" in fault_of(lambda: wrap(live))

@@ -293,7 +293,7 @@ def rule():
     return found
 
 
-def test_grafanas_own_alert_is_paused_so_that_nobody_is_called_twice():
+def test_the_alert_in_grafana_is_paused():
     assert rule()["isPaused"] is True
 
 

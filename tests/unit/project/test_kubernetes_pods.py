@@ -45,7 +45,7 @@ def test_a_resource_has_the_part_of_label(resource):
 
 
 @every_workload
-def test_a_pod_runs_as_nobody_in_particular_and_gets_no_token(workload):
+def test_a_pod_runs_as_non_root_and_without_a_service_account_token(workload):
     pod = pod_of(workload)
     context = pod["securityContext"]
 
@@ -128,7 +128,7 @@ def test_a_workload_selects_its_own_pods_and_no_others(workload):
 
 
 @every_workload
-def test_all_that_is_mounted_and_read_is_there(workload):
+def test_everything_that_a_pod_mounts_or_reads_exists(workload):
     pod, container = pod_of(workload), container_of(workload)
     volumes = {each["name"]: each for each in pod["volumes"]}
     claims = {each["metadata"]["name"] for each in workload["spec"].get("volumeClaimTemplates", ())}
@@ -405,7 +405,7 @@ EXPECTED = {
 }
 
 
-def test_the_policies_allow_every_flow_there_is_and_no_other():
+def test_the_policies_allow_exactly_the_expected_flows():
     pairs = [pair for pair in product(OURS + OTHERS, repeat=2) if pair[0].ours or pair[1].ours]
     found = {
         (source.name, target.name, *port)
