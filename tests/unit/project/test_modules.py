@@ -87,7 +87,7 @@ PUBLIC_MODULES = [name for name in MODULES[1:] if "._" not in name]
 OF_NAMES_OR_MODULES_ALONE = {"deltaspan.semconv", "deltaspan.stamps"}
 
 
-def test_all_is_sorted_and_each_name_is_there():
+def test_all_is_sorted_and_each_name_exists():
     assert deltaspan.__all__ == sorted(deltaspan.__all__, key=lambda name: (name[0].islower(), name))
     assert all(hasattr(deltaspan, name) for name in deltaspan.__all__)
 

@@ -300,7 +300,7 @@ def test_the_verdict_is_reached_on_the_true_states(says, outcome, sentence):
         (lambda check: check.by(1), "fail", "did not change as expected"),
     ],
 )
-def test_a_state_that_did_not_change_is_not_said_to_have_changed(says, outcome, sentence):
+def test_an_unchanged_redacted_state_is_not_described_as_changed(says, outcome, sentence):
     with window("pay", says(change("balance", lambda: 100)).redacted()) as opened:
         pass
     report = opened.report["balance"]

@@ -179,7 +179,7 @@ def test_the_text_of_a_check_begins_with_the_observable_signal_in_the_pattern_s_
     ]
 
 
-def test_a_demand_in_words_and_a_state_in_text_are_told_apart_in_the_signal():
+def test_an_expectation_and_a_string_state_look_different_in_the_signal():
     assert str(report_of(change("status", lambda: "new"))["status"]).splitlines()[:7] == [
         "check: status_delta",
         "metric: status",

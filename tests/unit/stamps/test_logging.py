@@ -89,7 +89,7 @@ def test_an_event_of_structlog_carries_tag_and_root(events):
     assert [(each["causal_tag"], each["causal_root"]) for each in events] == [(inner[0], outer)]
 
 
-def test_outside_any_action_an_event_of_structlog_stays_as_it_is(events):
+def test_an_event_of_structlog_outside_any_action_is_unchanged(events):
     structlog.get_logger().info("opened")
 
     assert events == [{"event": "opened", "log_level": "info"}]
@@ -117,5 +117,5 @@ def test_metadata_holds_tag_and_root():
     assert metadata == {"causal-tag": inner, "causal-root": outer}
 
 
-def test_outside_any_action_there_is_no_metadata():
+def test_object_metadata_outside_any_action_is_empty():
     assert object_metadata() == {}

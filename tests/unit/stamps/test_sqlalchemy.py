@@ -94,7 +94,7 @@ def test_outside_any_action_the_stamp_is_the_tag_that_came_in(session):
     assert tags(session) == [TAG]
 
 
-def test_an_updated_object_is_stamped_anew(session):
+def test_an_updated_object_is_stamped_again(session):
     add(session, name="old")()
     row = session.scalars(select(Flow)).one()
 
@@ -171,7 +171,7 @@ UPDATES = {
 
 
 @pytest.mark.parametrize("do", UPDATES.values(), ids=UPDATES)
-def test_rows_updated_in_bulk_are_stamped_anew(session, do):
+def test_rows_updated_in_bulk_are_stamped_again(session, do):
     add(session)()
 
     assert [act(lambda: do(session))] == tags(session)
@@ -234,7 +234,7 @@ def test_a_commented_statement_names_the_tag_once(session, engine):
     assert statements == [f"SELECT 1 /*causal_tag='{tag}'*/"]
 
 
-def test_outside_any_action_there_is_no_comment(session, engine):
+def test_statements_outside_any_action_have_no_comment(session, engine):
     comment_statements(engine)
     statements = executed(engine)
     session.execute(text("SELECT 1"))

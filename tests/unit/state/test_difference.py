@@ -165,7 +165,7 @@ def test_an_hour_that_the_clock_repeats_is_an_hour():
         ("a", "a", "did not change"),
     ],
 )
-def test_scalars_in_words(pre, post, words):
+def test_the_delta_of_scalars_has_words(pre, post, words):
     assert delta_of(pre, post).words() == words
 
 
@@ -231,13 +231,13 @@ def test_values_differ(a, b):
     assert not equal(freeze(b), freeze(a))
 
 
-def test_a_value_whose_comparison_raises_equals_itself_alone():
+def test_a_value_whose_comparison_raises_equals_only_itself():
     one, other = Hostile(), Hostile()
     assert equal(one, one)
     assert not equal(one, other)
 
 
-def test_a_comparison_without_an_answer_is_no_equality():
+def test_a_comparison_without_a_truth_value_is_not_equality():
     class Vague:
         __hash__ = None
 
@@ -260,7 +260,7 @@ def test_a_comparison_without_an_answer_is_no_equality():
         lambda member: (MappingProxyType({member: 1}), 1),
     ],
 )
-def test_members_whose_comparison_raises_give_a_delta_all_the_same(hold):
+def test_members_whose_comparison_raises_still_have_a_delta(hold):
     pre, post = hold(Hostile()), hold(Hostile())
     assert difference(pre, post).changed
     assert not difference(pre, pre).changed
@@ -292,7 +292,7 @@ def test_several_nans_in_a_set_are_paired_one_to_one():
         (set(), {1, "a"}, "added 'a', 1"),
     ],
 )
-def test_sets_in_words(pre, post, words):
+def test_the_delta_of_sets_has_words(pre, post, words):
     assert delta_of(pre, post).words() == words
 
 
@@ -363,7 +363,7 @@ def test_a_bool_in_place_of_a_number_is_modified():
         ({"a": 1}, {"a": 1}, "did not change"),
     ],
 )
-def test_mappings_in_words(pre, post, words):
+def test_the_delta_of_mappings_has_words(pre, post, words):
     assert delta_of(pre, post).words() == words
 
 
@@ -450,7 +450,7 @@ def test_ten_times_as_long_a_sequence_takes_ten_times_the_calls(member):
         (["a"], ["a"], "did not change"),
     ],
 )
-def test_sequences_in_words(pre, post, words):
+def test_the_delta_of_sequences_has_words(pre, post, words):
     assert delta_of(pre, post).words() == words
 
 

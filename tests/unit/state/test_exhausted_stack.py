@@ -135,7 +135,7 @@ def test_rendering_near_the_recursion_limit_gives_text_or_raises(render):
     assert all(found is not None for found in answers(lambda: render(state)))
 
 
-def test_a_type_first_seen_near_the_recursion_limit_is_read_as_ever_afterwards():
+def test_a_type_first_seen_near_the_recursion_limit_is_read_normally_afterwards():
     def fresh():
         return type("Order", (), {"__init__": lambda self: setattr(self, "total", 1)})()
 

@@ -172,7 +172,7 @@ def test_a_memoryview_becomes_bytes():
     assert freeze(memoryview(b"ab")) == b"ab"
 
 
-def test_a_shared_reference_is_no_cycle():
+def test_a_shared_reference_is_not_a_cycle():
     shared = [1]
     assert freeze([shared, shared]) == ((1,), (1,))
 

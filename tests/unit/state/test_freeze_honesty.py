@@ -136,7 +136,7 @@ def test_the_slots_of_a_subclass_stand_beside_its_content():
     assert freeze(row) == {"version": 2, "(content)": {"a": 1}}
 
 
-def test_a_scalar_with_attributes_that_are_no_state_is_refused():
+def test_a_scalar_with_attributes_that_are_not_state_is_refused():
     text = type("Text", (str,), {})("a")
     text.parent = object()
     assert refusal([text]) == (
@@ -234,7 +234,7 @@ def test_the_environment_is_a_mapping(monkeypatch):
     assert freeze(os.environ)["DELTASPAN_X"] == "1"
 
 
-def test_the_order_of_a_mapping_is_no_state():
+def test_the_order_of_a_mapping_is_not_state():
     ordered = collections.OrderedDict(a=1, b=2)
     before = freeze(ordered)
     ordered.move_to_end("a")

@@ -259,7 +259,7 @@ def test_one_large_item_is_cut_itself_and_does_not_hide_its_neighbours():
     ("max_chars", "expected"),
     [(18, "[0,1,2,… 997 more]"), (13, "[… 1000 more]"), (12, "…"), (1, "…"), (0, "")],
 )
-def test_a_tiny_room_is_kept_even_where_the_count_has_none(max_chars, expected):
+def test_a_tiny_limit_is_kept_even_without_space_for_the_count(max_chars, expected):
     assert wire(tuple(range(1000)), max_chars) == expected
 
 

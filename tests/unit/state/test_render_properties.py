@@ -139,7 +139,7 @@ def test_a_collection_is_cut_only_when_it_does_not_fit(state, max_chars):
 
 @for_any
 @given(st.frozensets(MEMBERS, max_size=20), st.integers(0, 120), st.randoms(use_true_random=False))
-def test_sets_of_the_same_members_render_equally_however_they_were_filled(members, max_chars, shuffler):
+def test_sets_of_the_same_members_render_equally_in_any_insertion_order(members, max_chars, shuffler):
     other = refilled(members, shuffler)
     assert wire(other, max_chars) == wire(members, max_chars)
     assert show(other, max_chars) == show(members, max_chars)
@@ -147,7 +147,7 @@ def test_sets_of_the_same_members_render_equally_however_they_were_filled(member
 
 
 @pytest.mark.parametrize("size", [100, 2000, 10_000])
-def test_large_sets_up_to_the_sorted_size_render_equally_however_they_were_filled(size):
+def test_large_sets_up_to_the_sorted_size_render_equally_in_any_insertion_order(size):
     members = frozenset((n % 7, str(n)) if n % 2 else str(n) for n in range(size))
     other = refilled(members, random.Random(size))  # noqa: S311 - a shuffle, not a secret
     assert wire(other, 1024) == wire(members, 1024)

@@ -139,7 +139,7 @@ def test_a_summary_is_kind_and_size(recorded, environ):
     ]
 
 
-def test_with_none_a_state_is_said_to_be_not_captured(recorded, environ):
+def test_a_state_with_capture_none_is_marked_as_not_captured(recorded, environ):
     environ(DELTASPAN_CAPTURE_STATE="none")
     with window("w", observe("cards", read)):
         pass
