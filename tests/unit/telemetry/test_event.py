@@ -202,7 +202,7 @@ def test_by_default_no_log_record_leaves(recorded):
     assert recorded.logs == []
 
 
-def test_as_log_the_event_is_no_span_event(recorded, environ):
+def test_an_event_sent_as_a_log_is_not_a_span_event(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="log")
     create_flow()
 
@@ -361,7 +361,7 @@ def test_a_pass_of_an_unsampled_action_leaves_nothing(record):
     assert (recorded.spans, recorded.logs) == ([], [])
 
 
-def test_of_an_unsampled_action_only_the_checks_against_it_leave(record):
+def test_only_failed_checks_of_an_unsampled_action_are_sent(record):
     recorded = record(ALWAYS_OFF)
     several()
 

@@ -74,7 +74,7 @@ def test_a_failure_counts_one_and_starts_pass_at_zero(recorded):
     assert values(recorded) == {of("pass", **MADE): 0, of("fail"): 1, of("fail", **MADE): 0}
 
 
-def test_zeros_are_there_before_the_action_ran(recorded):
+def test_zeros_are_recorded_before_the_action_runs(recorded):
     seen = []
 
     @expects(change("active_flows", count).by(1))

@@ -276,7 +276,7 @@ def test_a_window_has_its_own_span_name(recorded):
     assert recorded.span.name == "verify nightly_import"
 
 
-def test_a_window_is_no_tool(recorded):
+def test_a_window_is_not_a_tool(recorded):
     with window("nightly_import", change("active_flows", count).by(1)):
         flows.append("new")
 

@@ -79,7 +79,7 @@ def test_a_passed_run_has_no_error(recorded):
     )
 
 
-def test_an_inconclusive_check_is_no_error(recorded):
+def test_an_inconclusive_check_is_not_an_error(recorded):
     unverifiable()
 
     assert (recorded.span.status.status_code, "error.type" in recorded.span.attributes) == (
@@ -150,7 +150,7 @@ def test_an_unsampled_span_renders_no_state(record, monkeypatch):
     assert rendered == []
 
 
-def test_a_failure_on_an_unsampled_span_renders_nothing_for_nobody(record, monkeypatch):
+def test_a_failure_on_an_unsampled_span_renders_nothing(record, monkeypatch):
     rendered = []
     monkeypatch.setattr(_state, "wire", lambda *args: rendered.append(args))
     record(ALWAYS_OFF, logs=False)

@@ -75,7 +75,7 @@ def test_both_halves_of_a_window_are_one_run():
     assert (tree.runs[0].outcome, tree.runs[0].service, tree.findings) == ("pass", "here", ())
 
 
-def test_a_run_that_has_no_verdict_yet_has_none():
+def test_a_run_without_an_outcome_is_unproven():
     tree = causal_tree([action(0, outcome=None)])
 
     assert (tree.runs[0].outcome, tree.unproven) == (None, tree.runs)
@@ -88,7 +88,7 @@ def test_a_stamped_span_in_any_trace_is_an_effect_of_its_tag():
     assert run.effects == tuple(spans)
 
 
-def test_of_two_copies_of_a_span_the_one_that_ended_later_counts():
+def test_the_later_of_two_copies_of_a_span_counts():
     early, late = action(0, outcome=None, end=1), action(0, outcome="fail", end=2)
 
     assert causal_tree([early, late]) == causal_tree([late, early]) == causal_tree([late])
@@ -137,7 +137,7 @@ def test_nothing_is_an_empty_tree():
 
 
 @pytest.mark.parametrize("outcome", ["passed", "", 1, True, ["pass"], None])
-def test_an_outcome_that_is_none_of_ours_is_no_verdict(outcome):
+def test_an_unknown_outcome_is_not_a_verdict(outcome):
     [run] = causal_tree([action(0, outcome=None, **{"deltaspan.action.outcome": outcome})])
 
     assert run.outcome is None

@@ -119,7 +119,7 @@ def test_without_events_the_states_on_the_span_say_why_a_check_failed():
     assert lines(run)[1:] == ["   fail: rows: expected 1, but it was 0 (3 → 3)"]
 
 
-def test_of_two_verdicts_on_one_metric_the_worse_counts():
+def test_the_worse_of_two_verdicts_on_one_metric_counts():
     pass_, fail = (
         checked(action(0), check("rows", "pass")),
         checked(action(0, span=5, start=1), check("rows")),
@@ -145,7 +145,7 @@ def test_very_many_checks_are_not_all_shown():
 
 
 @pytest.mark.parametrize("event", [{}, {"deltaspan.check.metric": 7}, {"deltaspan.check.metric": None}])
-def test_an_event_that_names_no_metric_is_no_check(event):
+def test_an_event_without_a_metric_is_not_a_check(event):
     [run] = causal_tree([checked(action(0), event)])
 
     assert run.checks == ()
@@ -302,7 +302,7 @@ def test_the_summary_of_nothing_counts_nothing():
     assert str(causal_tree([]).summary) == "0 actions; 0 checks; 0 findings"
 
 
-def test_json_holds_of_each_check_all_that_its_event_said():
+def test_json_has_every_field_of_each_check():
     states = {"pre_state": 3, "post_state": 3, "expected_delta": 1, "actual_delta": 0}
     run = checked(action(0), check(**states, attribution="scoped", origin="unknown", reason="contended"))
 

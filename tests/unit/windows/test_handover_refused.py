@@ -161,7 +161,7 @@ def test_a_metric_that_is_not_checked_any_more_is_named(check, rows):
     )
 
 
-def test_an_async_probe_is_refused_as_nobody_could_await_it(check):
+def test_an_async_probe_is_refused_because_verify_cannot_await_it(check):
     async def later():
         return 1
 

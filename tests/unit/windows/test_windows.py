@@ -165,7 +165,7 @@ def test_a_block_may_set_its_result(rows):
     assert w.report.outcome == "pass"
 
 
-def test_a_check_that_names_a_result_nobody_gave_is_inconclusive(rows):
+def test_a_check_that_names_a_missing_result_is_inconclusive(rows):
     with window("load", change("rows", rows.count).by(lambda result: 1)) as w:
         rows.append(4)
 
