@@ -301,7 +301,7 @@ def test_states_of_a_secret_metric_are_dropped_and_the_verdict_stays(collector, 
     assert (stored.status, stored.status_message) == ("ERROR", "****")
 
 
-def test_a_verdict_that_comes_as_a_log_record_is_kept_in_a_file_and_other_logs_are_not(collector):
+def test_only_log_records_of_verdicts_are_kept_in_a_file(collector):
     provider = LoggerProvider(resource=Resource({"service.name": "agent"}))
     exporter = OTLPLogExporter(endpoint=collector.grpc_endpoint, insecure=True)
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
@@ -395,7 +395,7 @@ def missing_from(jaeger, agent):
     return missing()
 
 
-def test_a_full_queue_refuses_and_loses_nothing_that_it_took(sender, tmp_path_factory):
+def test_a_full_queue_refuses_new_spans_and_loses_no_accepted_ones(sender, tmp_path_factory):
     with StoringJaeger(tmp_path_factory.mktemp("jaeger")) as jaeger:
         folder = tmp_path_factory.mktemp("full")
         settings = {"TRACES_QUEUE_BYTES": "300000", "DECISION_WAIT": "1h"}

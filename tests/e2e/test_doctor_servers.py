@@ -36,7 +36,7 @@ def doctor(endpoint, protocol, **variables):
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_the_doctor_finds_nothing_wrong_with_the_collector(collector, protocol):
+def test_the_doctor_accepts_the_collector_as_shipped(collector, protocol):
     endpoint = collector.grpc_endpoint if protocol == "grpc" else collector.http_endpoint
 
     status, lines = doctor(endpoint, protocol)
@@ -47,7 +47,7 @@ def test_the_doctor_finds_nothing_wrong_with_the_collector(collector, protocol):
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_the_doctor_says_which_signals_a_jaeger_alone_does_not_take(jaeger, protocol):
+def test_the_doctor_names_the_signals_that_jaeger_does_not_accept(jaeger, protocol):
     endpoint = jaeger.grpc_endpoint if protocol == "grpc" else jaeger.http_endpoint
 
     status, lines = doctor(endpoint, protocol)
@@ -92,7 +92,7 @@ def test_the_health_port_of_the_collector_is_reported_as_not_an_otlp_receiver(co
     assert all("the server is not an OTLP receiver (200, application/json)" in line for line in wrong)
 
 
-def test_a_prometheus_takes_metrics_and_does_not_say_so_as_otlp_has_it(built, tmp_path):
+def test_a_prometheus_accepts_metrics_with_an_answer_that_is_not_otlp(built, tmp_path):
     with Prometheus(tmp_path) as server:
         status, lines = doctor(
             f"{server.url}/api/v1/otlp",

@@ -99,7 +99,7 @@ def test_documents_are_counted_and_a_missing_collection_is_empty(orders, read):
     assert read(mongodb.count, {"tenant": "{tenant}"}, tenant="a") == 2
 
 
-def test_documents_are_read_in_values_of_pythons_own(orders, read):
+def test_documents_are_read_as_python_values(orders, read):
     name = ObjectId("5f0000000000000000000001")
     unique = UUID("12345678-1234-5678-1234-567812345678")
     held = {
@@ -239,7 +239,7 @@ def test_too_many_documents_and_keys_that_are_not_unique_are_reported(orders):
 
 
 @pytest.mark.parametrize("tenant", ["$ne", "$gt", ".*", "^", "{tenant}", "a", "", 0, False])
-def test_a_hostile_argument_matches_its_own_documents_alone(orders, read, tenant):
+def test_a_hostile_argument_matches_only_its_own_documents(orders, read, tenant):
     orders.insert_many([{"_id": 1, "tenant": tenant}, {"_id": 2, "tenant": "acme"}, {"_id": 3, "tenant": 9}])
 
     assert set(read(mongodb.documents, {"tenant": "{tenant}"}, tenant=tenant)) == {1}
@@ -255,7 +255,7 @@ def test_an_argument_that_could_be_an_operator_has_no_state(orders, read, tenant
         read(mongodb.count, {"tenant": "{tenant}"}, tenant=tenant)
 
 
-def test_no_value_of_a_document_is_shown_unless_it_is_asked_for(orders):
+def test_values_of_a_document_are_shown_only_on_request(orders):
     orders.insert_one({"_id": 1, "note": "canary-before"})
     probe = mongodb.documents(orders)
     with window("act", change("x", probe), change("y", probe).showing()) as w:

@@ -159,7 +159,7 @@ def test_a_field_is_replaced_by_the_argument_even_if_it_contains_promql(url, job
 # Counters and restarts --------------------------------------------------------------------------------------
 
 
-def test_a_counter_goes_on_when_its_process_is_replaced_by_another(url, job, shop):
+def test_a_counter_continues_after_its_process_is_replaced(url, job, shop):
     taken(shop(), 5)
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}')
 
@@ -245,7 +245,7 @@ def test_a_restart_without_increments_is_not_a_change(url, job, shop):
     assert (report.outcome, report.actual_delta) == ("pass", 0)
 
 
-def test_a_counter_that_the_action_makes_counts_from_nothing(url, job, shop):
+def test_a_counter_created_by_the_action_counts_from_zero(url, job, shop):
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}', missing_ok=True)
 
     report = verdict(change("orders", orders).by(1), lambda: taken(shop(), 1))
@@ -268,7 +268,7 @@ def test_a_counter_that_the_action_makes_counts_from_nothing(url, job, shop):
         ("orders_that_nobody_takes_total", "the query matches no series"),
     ],
 )
-def test_a_query_that_gives_nothing_is_inconclusive_in_the_words_of_the_server(url, query, words):
+def test_a_query_without_a_result_is_inconclusive_in_the_words_of_the_server(url, query, words):
     report = verdict(change("orders", prometheus.value(url, query)).by(1), lambda: None)
 
     assert (report.outcome, report.reason) == ("inconclusive", "baseline_failed")

@@ -60,7 +60,7 @@ def test_the_rules_pass_their_promtool_tests(promtool, path):
     assert status == 0, output
 
 
-def test_a_test_of_the_rules_that_expects_something_else_fails(promtool, tmp_path):
+def test_a_rule_test_with_a_wrong_expectation_fails(promtool, tmp_path):
     text = (ROOT / "deploy/prometheus/tests/increments.yml").read_text()
     rules = ROOT / "deploy/prometheus/rules/deltaspan-recording.yml"
     wrong = tmp_path / "wrong.yml"

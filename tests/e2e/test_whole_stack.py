@@ -243,7 +243,7 @@ def test_a_check_that_fails_again_and_again_pages_with_the_share_of_its_failures
     )
 
 
-def test_a_refuted_claim_makes_one_ticket_of_its_own(whole, load):
+def test_a_refuted_claim_raises_a_ticket(whole, load):
     job = f"agents/boaster-{load.turn}"
 
     (receiver, alert), *_ = until(lambda: whole.webhook.alerts("firing", job=job))
@@ -265,7 +265,7 @@ def test_an_honest_agent_raises_no_alert(whole, load):
         ("once", "ticket", {"alertname": "DeltaCheckFirstFailure"}),
     ],
 )
-def test_an_alert_is_resolved_once_nothing_more_fails(whole, load, role, receiver, labels):
+def test_an_alert_is_resolved_after_the_last_failure(whole, load, role, receiver, labels):
     job = f"agents/{role}-{load.turn}"
 
     (told, alert), *_ = until(lambda: whole.webhook.alerts("resolved", job=job, **labels))

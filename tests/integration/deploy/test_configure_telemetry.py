@@ -98,7 +98,7 @@ def test_a_service_without_a_name_is_unknown_service():
 
 
 @pytest.mark.parametrize("other", ["trace", "metrics", "_logs"])
-def test_an_sdk_that_is_set_up_is_left_alone(other):
+def test_an_existing_sdk_is_left_unchanged(other):
     body = f"""
         from opentelemetry import _logs, metrics, trace
         from opentelemetry.sdk._logs import LoggerProvider
@@ -125,7 +125,7 @@ def test_an_sdk_that_is_set_up_is_left_alone(other):
     assert received.requests == []
 
 
-def test_a_second_call_leaves_the_first_alone():
+def test_a_second_call_changes_nothing():
     body = "print(deltaspan.configure_telemetry(), deltaspan.configure_telemetry())\ncreate_flow()"
     with http_receiver() as (endpoint, received):
         program = Program(body, **environ(endpoint)).end()
@@ -159,7 +159,7 @@ def test_pending_telemetry_is_sent_if_the_program_fails():
     assert (program.status, received.span_names) == (3, ["execute_tool create_flow"])
 
 
-def test_a_forked_child_sends_its_own():
+def test_a_forked_child_sends_its_own_telemetry():
     body = (
         ONE_ACTION.replace("create_flow", "print")
         + """
@@ -177,7 +177,7 @@ os.wait()
 
 
 @pytest.mark.parametrize("signal_name", ["TRACES", "METRICS", "LOGS"])
-def test_a_signal_that_is_set_to_none_stays_here(signal_name):
+def test_a_signal_set_to_none_is_not_sent(signal_name):
     with http_receiver() as (endpoint, received):
         Program(ONE_ACTION, **environ(endpoint, **{f"OTEL_{signal_name}_EXPORTER": "none"})).end()
     arrived = {"TRACES": received.span_names, "METRICS": received.metric_names, "LOGS": received.log_names}
@@ -357,7 +357,7 @@ def test_signals_outside_an_action_carry_no_tag(signal):
 
 
 @pytest.mark.parametrize("signal", [1, 2], ids=["span", "log record"])
-def test_no_other_baggage_is_copied_not_even_of_ours(signal):
+def test_only_tag_and_root_are_copied_from_baggage(signal):
     headers = {"baggage": f"deltaspan.causal_tag.id={TAG},deltaspan.action.outcome=pass,user=ada"}
     found = run(f"with deltaspan.adopt({headers}): work()")[signal]
 
@@ -375,7 +375,7 @@ MISSING = """
 """
 
 
-def test_without_the_package_it_goes_on_and_names_the_extra():
+def test_a_missing_package_is_reported_with_its_extra_and_set_up_continues():
     program, span, _ = run("act()", before=MISSING)
 
     assert (program.status, span.keys() & set(KEYS)) == (0, set())

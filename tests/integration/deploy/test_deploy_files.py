@@ -77,7 +77,7 @@ def test_no_container_may_do_more_than_it_must(services):
     assert {name for name, service in services.items() if "cap_add" in service} == {"owner"}
 
 
-def test_every_service_that_stays_has_a_memory_limit_and_comes_back(services):
+def test_every_permanent_service_has_a_memory_limit_and_restarts(services):
     staying = {name: services[name] for name in SERVICES}
 
     assert all("mem_limit" in service for service in staying.values())
@@ -138,7 +138,7 @@ def endpoints(path):
     return dict(re.findall(r"\$\{env:(\w+):-([^}]*)\}", path.read_text()))
 
 
-def test_every_published_port_is_one_that_its_server_listens_on(services):
+def test_every_server_listens_on_its_published_ports(services):
     targets = {name: {port["target"] for port in service["ports"]} for name, service in services.items()}
     listening = {
         name: {
@@ -218,7 +218,7 @@ def test_grafana_takes_no_dollar_sign_of_a_query_for_a_variable_of_its_environme
     assert re.findall(r"(?<!\$)\$(?!\$)\S*", text) == []
 
 
-def test_grafana_looks_for_dashboards_where_they_are_mounted(services):
+def test_grafana_reads_dashboards_from_their_mount(services):
     read = yaml.safe_load((PROVISIONING / "dashboards" / "deltaspan.yml").read_text())
     [provider] = read["providers"]
 
@@ -244,7 +244,7 @@ def test_alertmanager_reads_addresses_from_the_folder_that_is_mounted_for_them(s
     assert folders <= {mount["target"] for mount in mounts(services["alertmanager"], "bind")}
 
 
-def test_a_span_links_to_grafana_where_compose_puts_it():
+def test_a_span_links_to_the_grafana_address_of_compose():
     read = json.loads((DEPLOY / "jaeger" / "ui.json").read_text())
 
     assert read["useOpenTelemetryTerms"] is True
@@ -269,7 +269,7 @@ def test_redaction_ignores_only_names_and_numbers_and_never_a_state():
     assert not [name for name in ignored if name.startswith(prefixes)]
 
 
-def test_every_delta_name_in_deploy_and_grafana_is_one_that_deltaspan_sends():
+def test_every_deltaspan_name_in_deploy_and_grafana_is_sent():
     names = {value for name, value in vars(semconv).items() if name.isupper() and isinstance(value, str)}
     prefixes = tuple(value for name, value in vars(semconv).items() if name.endswith("_PREFIX"))
     values = [value for name, value in vars(semconv).items() if name.startswith("METRIC_")]

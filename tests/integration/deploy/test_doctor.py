@@ -61,7 +61,7 @@ def test_the_test_span_arrives_over_grpc(doctor):
     assert [line for line in lines if "clock" in line]  # told, or not, by what listens beside it on 4318
 
 
-def test_an_endpoint_where_nothing_listens_is_wrong(doctor):
+def test_an_endpoint_without_a_listener_is_an_error(doctor):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{held.getsockname()[1]}"
@@ -264,7 +264,7 @@ def test_a_server_that_is_not_an_otlp_receiver_is_wrong(doctor, collector, kind,
 
 
 @pytest.mark.parametrize(("kind", "body"), [("", b""), ("application/json", b'{"partialSuccess":{}}')])
-def test_an_answer_that_is_nearly_one_of_otlp_is_a_note(doctor, collector, kind, body):
+def test_an_answer_that_is_nearly_otlp_is_a_note(doctor, collector, kind, body):
     collector.kind, collector.body = kind, body
     status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
 
@@ -273,7 +273,7 @@ def test_an_answer_that_is_nearly_one_of_otlp_is_a_note(doctor, collector, kind,
     assert status == 0
 
 
-def test_spans_that_a_collector_rejects_are_wrong_in_its_own_words(doctor, collector):
+def test_rejected_spans_are_an_error_in_the_words_of_the_collector(doctor, collector):
     answer = ExportTraceServiceResponse()
     answer.partial_success.rejected_spans = 1
     answer.partial_success.error_message = "over quota\nof s3cret"
@@ -292,7 +292,7 @@ def test_spans_that_a_collector_rejects_are_wrong_in_its_own_words(doctor, colle
     assert status == 1
 
 
-def test_a_warning_of_a_collector_that_rejects_nothing_is_a_note(doctor, collector):
+def test_a_warning_of_a_collector_without_rejections_is_a_note(doctor, collector):
     answer = ExportTraceServiceResponse()
     answer.partial_success.error_message = "near the quota"
     collector.body = answer.SerializeToString()

@@ -92,7 +92,7 @@ def data():
     return agents
 
 
-def test_a_naive_look_believes_all_of_them(data):
+def test_a_naive_check_accepts_every_agent(data):
     assert len(data) == 4
     assert all(lines[0].endswith("(a naive look: done)") for lines in data.values())
 
@@ -109,7 +109,7 @@ def test_files_without_rows_are_caught(data):
     ]
 
 
-def test_rows_that_were_dropped_are_caught_though_the_claim_is_true(data):
+def test_dropped_rows_fail_even_if_the_claim_is_true(data):
     assert data["tidy"][1:] == [
         "deltas: fail",
         "expected cents to change by 486000, but it changed by 489600 (4000 → 493600)",
