@@ -53,7 +53,7 @@ def test_a_merge_brings_in_the_commits_of_its_branch(repo):
     assert git.history(repo.path, "main..feature")() == set()
 
 
-def test_a_detached_head_is_read_where_it_stands(repo):
+def test_a_detached_head_is_read_at_its_commit(repo):
     first, _ = repo.commit(), repo.commit()
     repo("checkout", "--quiet", first)
 
@@ -111,7 +111,7 @@ def test_the_first_commit_of_all_passes(repo):
     assert judged(repo, repo.commit) == "pass"
 
 
-def test_an_amended_commit_fails_though_the_number_is_the_same(repo):
+def test_an_amended_commit_fails_even_if_the_count_is_the_same(repo):
     repo.commit()
 
     assert judged(repo, lambda: repo("commit", "--amend", "--allow-empty", "-m", "Otherwise")) == "fail"

@@ -122,7 +122,7 @@ def test_a_parent_repository_is_not_read_even_if_its_path_contains_a_colon(tmp_p
     assert git.commits(above.path)() == 1
 
 
-def test_a_working_tree_that_a_configuration_puts_elsewhere_is_not_read(repo, tmp_path):
+def test_a_working_tree_configured_elsewhere_is_not_read(repo, tmp_path):
     repo.write("a", "2")
     other = Repository(tmp_path / "other")
     other.write("a", "1")
@@ -281,7 +281,7 @@ def test_a_hostile_reference_reads_no_other_commits(repo, make, ref):
     assert not (repo.path / "x").exists()
 
 
-def test_no_subject_of_a_log_is_shown_unless_it_is_asked_for(repo):
+def test_subjects_of_a_log_are_shown_only_on_request(repo):
     mine = tagged(git.log(repo.path), key="id", tag="causal_tag")
     with window(
         "act", change("x", git.log(repo.path)), change("z", mine), change("y", git.log(repo.path)).showing()

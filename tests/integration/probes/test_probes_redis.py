@@ -123,7 +123,7 @@ def test_a_field_scopes_the_read_and_is_matched_literally(client, read):
     assert read(probes.length, "cart:{tenant}:1", tenant="a*") == 1
 
 
-def test_reading_changes_neither_a_key_nor_how_long_it_lives(client, read):
+def test_a_read_changes_neither_a_key_nor_its_expiry(client, read):
     client.set("a", 1, px=3_600_000)
     ends = client.execute_command("PEXPIRETIME", "a")
     dump = client.dump("a")
@@ -249,13 +249,13 @@ def test_an_undeclared_change_of_the_action_is_reported_by_key(client):
 
 
 @pytest.mark.parametrize("tenant", ["*", "?", "[a-z]", "\\", "a*", "acme:*", "^a", "{tenant}", "-"])
-def test_a_hostile_argument_matches_its_own_keys_alone(client, read, tenant):
+def test_a_hostile_argument_matches_only_its_own_keys(client, read, tenant):
     client.mset({f"cart:{tenant}:1": 1, "cart:acme:1": 1, "cart:a:2": 1, "cart:other:1": 1})
 
     assert read(probes.keys, "cart:{tenant}:*", tenant=tenant) == {f"cart:{tenant}:1"}
 
 
-def test_no_value_of_a_key_is_shown_unless_it_is_asked_for(client):
+def test_values_of_a_key_are_shown_only_on_request(client):
     client.hset("cart:1", mapping={"name": "canary-before"})
     probe = probes.values(client, "cart:*")
     with window("act", change("x", probe), change("y", probe).showing()) as w:

@@ -85,7 +85,7 @@ def test_a_password_that_the_server_repeats_is_hidden(client):
 
 
 @pytest.mark.parametrize("password", [PASSWORD, "x" * 300])
-def test_a_password_is_hidden_though_the_server_repeats_but_its_beginning(tmp_path_factory, password):
+def test_a_password_is_hidden_even_if_the_server_repeats_only_its_beginning(tmp_path_factory, password):
     provider = redis.UsernamePasswordCredentialProvider("ann", password)
     with redis_server(tmp_path_factory, "--rename-command", "HELLO", "") as port:  # as before Redis 6
         for given in ({"password": password}, {"credential_provider": provider}):

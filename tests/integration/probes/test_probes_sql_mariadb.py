@@ -116,7 +116,7 @@ def test_every_change_of_a_table_is_detected(engine, statement, damage):
     assert {kind: sorted(map(str, changes)) for kind, changes in delta.items() if changes} == damage
 
 
-def test_everything_is_of_one_moment(engine, monkeypatch):
+def test_all_tables_are_read_at_one_moment(engine, monkeypatch):
     collect_rows = _digests.collect_rows
 
     def interrupted(*args, **options):
@@ -156,7 +156,7 @@ def test_uncommitted_rows_are_not_counted_under_read_uncommitted_isolation(engin
     assert (w.report["order"].outcome, isolation) == ("pass", "READ-UNCOMMITTED")
 
 
-def test_inside_a_connection_of_pymysql_nothing_is_begun_or_ended(connect):
+def test_a_read_inside_a_pymysql_connection_neither_begins_nor_ends_a_transaction(connect):
     with connect() as connection, connection.cursor() as cursor:
         assert sql.rows(connection, "flows", where="tenant LIKE 'a%'")() == 2
         assert connection.server_status & 1 == 0

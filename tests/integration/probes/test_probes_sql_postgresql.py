@@ -162,7 +162,7 @@ def test_uncommitted_rows_are_not_counted(engine):
 
 
 @pytest.mark.parametrize("options", [{}, {"isolation_level": "AUTOCOMMIT"}])
-def test_nothing_can_be_written_and_the_connection_comes_back_as_it_was(engine, options):
+def test_a_probe_cannot_write_and_restores_the_connection(engine, options):
     engine = engine.execution_options(**options)
     refused = said(sql.query(engine, "DELETE FROM flows RETURNING id"))
     sql.database(engine)()
@@ -364,7 +364,7 @@ def test_a_table_that_did_not_change_is_not_read_again(engine, statements):
     ]
 
 
-def test_everything_is_of_one_moment(engine, monkeypatch):
+def test_all_tables_are_read_at_one_moment(engine, monkeypatch):
     rows_of = _postgresql._rows
 
     def interrupted(*args):

@@ -48,7 +48,7 @@ def test_only_requested_values_of_the_environment_are_reported(monkeypatch):
     assert "s3cret" not in str(system.environment(digests=True)())
 
 
-def test_a_changed_value_is_seen_by_its_digest_alone(monkeypatch):
+def test_a_changed_value_is_detected_only_by_its_digest(monkeypatch):
     monkeypatch.setenv("API_KEY", "s3cret")
     with window(
         "rotate",
@@ -124,7 +124,7 @@ def test_the_children_of_a_child_are_found_too():
         stop(process)
 
 
-def test_a_process_stays_the_same_when_the_clock_of_the_system_is_set(monkeypatch):
+def test_a_process_keeps_its_identity_if_the_system_clock_is_set(monkeypatch):
     process = started(sys.executable, "-c", WAIT)
     try:
         probe = system.processes()

@@ -129,7 +129,7 @@ def test_an_inbound_tag_that_is_not_a_canonical_uuid_is_ignored(url, path, tag):
 
 @BOTH
 @pytest.mark.usefixtures("traced")
-def test_switched_off_nothing_leaves(url, get, environ):
+def test_no_tag_is_sent_if_propagation_is_off(url, get, environ):
     environ(DELTASPAN_PROPAGATE="off")
     seen, _, _ = in_action_of_action(lambda: get(f"{url}/traced"))
 

@@ -180,7 +180,7 @@ def test_nothing_of_the_message_is_lost(git, tmp_path, message):
 
 
 @pytest.mark.parametrize("message", ["Change it", MESSAGES["a mention"], MESSAGES["a mention above"]])
-def test_a_commit_outside_any_action_has_no_stamp_even_where_its_text_mentions_one(git, tmp_path, message):
+def test_a_commit_outside_any_action_has_no_stamp_even_if_its_text_mentions_one(git, tmp_path, message):
     commit(git, message)
 
     assert causal_tag_of("HEAD", tmp_path) is None

@@ -86,7 +86,7 @@ def test_a_contended_change_has_an_unknown_origin():
     ] * 2
 
 
-def test_contention_that_is_ignored_leaves_the_change_to_the_action():
+def test_a_change_under_ignored_contention_is_credited_to_the_action():
     overlap = Overlap()
     check = change("rows", overlap.read).by(2)
     reports = together(
@@ -171,7 +171,7 @@ def test_the_tags_of_added_rows_tell_the_origin(tags, outcome, origin):
     assert (report.outcome, report.origin) == (outcome, origin)
 
 
-def test_an_unchanged_table_of_mine_in_which_others_wrote_is_a_pass_by_another_action():
+def test_unchanged_own_rows_beside_writes_of_others_have_origin_another_action():
     table = Table()
     rows = unchanged("rows", tagged(table.tags.items, key=0, tag=1))
     report = judged(rows, lambda: table.add(8, tag="theirs"))
@@ -179,7 +179,7 @@ def test_an_unchanged_table_of_mine_in_which_others_wrote_is_a_pass_by_another_a
     assert (report.outcome, report.origin) == ("pass", "another_action")
 
 
-def test_rows_of_mine_in_a_verdict_that_rests_on_unsigned_ones_are_of_unknown_origin():
+def test_own_rows_in_a_verdict_based_on_untagged_ones_have_an_unknown_origin():
     table = Table()
     report = table.judged(lambda check: check.adding(7), lambda: (table.add(7), table.add(8, tag=None)))
 
@@ -198,7 +198,7 @@ def test_an_origin_is_in_to_dict_beside_the_attribution_and_in_the_text(rows):
     assert "origin: this_action" in str(report).splitlines()
 
 
-def test_without_a_change_to_dict_says_none_and_the_text_nothing(rows):
+def test_an_unchanged_check_has_no_origin_in_dict_and_text(rows):
     report = judged(change("rows", lambda: len(rows)).by(1), lambda: None)
 
     assert report.to_dict()["origin"] is None

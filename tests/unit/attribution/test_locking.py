@@ -217,7 +217,7 @@ def test_siblings_under_one_holder_contend_since_they_share_its_lock():
     assert report.outcome == "pass"
 
 
-def test_a_lock_that_raises_leaves_the_check_without_a_verdict_and_the_action_runs():
+def test_a_lock_that_raises_makes_the_check_inconclusive_and_the_action_runs():
     lock = Noted(enter=TimeoutError("held by another"))
     ran = []
     report = run(
@@ -233,7 +233,7 @@ def test_a_lock_that_raises_leaves_the_check_without_a_verdict_and_the_action_ru
     assert lock.events == ["entered"]
 
 
-def test_a_lock_that_cannot_be_computed_leaves_the_check_without_a_verdict():
+def test_a_lock_that_cannot_be_computed_makes_the_check_inconclusive():
     locks = {}
     report = run(
         expects(change("rows", lambda: 0).exclusively(lambda tenant: locks[tenant]))(lambda tenant: None),
@@ -361,7 +361,7 @@ def test_the_lock_is_released_when_a_probe_is_interrupted(read):
     assert not lock.locked()
 
 
-def test_every_lock_is_released_though_one_release_is_interrupted():
+def test_every_lock_is_released_even_if_one_release_is_interrupted():
     first = threading.Lock()
     checks = [
         change("a", lambda: 0).exclusively(first),
@@ -441,7 +441,7 @@ def test_a_generator_may_end_on_another_thread_than_took_its_rlock():
     assert taken
 
 
-def test_a_window_by_hand_may_be_verified_on_another_thread_than_took_its_rlock(tmp_path):
+def test_a_manual_window_may_be_verified_on_another_thread_than_its_rlock(tmp_path):
     rlock, file = threading.RLock(), FileLock(tmp_path / "rows.lock")
     opened = window(
         "load",
@@ -459,7 +459,7 @@ def test_a_window_by_hand_may_be_verified_on_another_thread_than_took_its_rlock(
     assert report.outcome == "pass"
 
 
-def test_a_lock_that_raises_in_a_window_by_hand_leaves_the_check_without_a_verdict():
+def test_a_lock_that_raises_in_a_manual_window_makes_the_check_inconclusive():
     opened = window("load", change("a", lambda: 0).exclusively(Noted(enter=TimeoutError("held"))))
     opened.capture_baseline()
 
