@@ -67,7 +67,7 @@ async def test_a_computed_async_lock_is_awaited():
     assert await run_together(adding(lambda: lock, rows), 4) == ["pass"] * 4
 
 
-async def test_the_event_loop_goes_on_while_a_blocking_lock_is_waited_for():
+async def test_the_event_loop_runs_while_an_action_waits_for_a_blocking_lock():
     lock, rows = threading.Lock(), []
     lock.acquire()
     released_anyway = threading.Timer(60, lock.release)
@@ -206,7 +206,7 @@ async def test_a_task_that_is_cancelled_while_it_waits_for_the_lock_ends_and_lea
     assert not lock.locked()
 
 
-async def test_waits_that_are_given_up_leave_one_thread_behind_not_one_each():
+async def test_abandoned_waits_leave_one_thread_in_total():
     lock, rows = threading.Lock(), []
     lock.acquire()
     act = adding(lock, rows)
@@ -264,7 +264,7 @@ async def test_a_task_that_is_cancelled_in_its_probe_releases_the_lock():
     assert (held, lock.locked()) == ([True], False)
 
 
-async def test_a_lock_that_raises_leaves_the_check_without_a_verdict_and_the_action_runs():
+async def test_a_lock_that_raises_makes_the_check_inconclusive_and_the_action_runs():
     class Broken:
         def __enter__(self):
             raise OSError("gone")
@@ -335,7 +335,7 @@ async def test_a_coroutine_that_is_closed_releases_the_lock(make):
     assert (held, lock.locked()) == (True, False)
 
 
-def test_without_asyncio_a_blocking_lock_is_taken_where_the_action_runs():
+def test_a_blocking_lock_without_asyncio_is_taken_on_the_thread_of_the_action():
     lock = threading.Lock()
     held = []
 

@@ -271,7 +271,7 @@ def test_texts_keep_their_case_for_locks():
 
 
 @pytest.mark.parametrize(("left", "right"), [*SAME, *SAME_TO_SOME])
-def test_arguments_that_may_name_one_place_are_not_apart(left, right):
+def test_arguments_that_may_name_one_place_overlap(left, right):
     assert any(isinstance(place_of(each), Doubt) for each in (left, right)) or (
         place_of(left) == place_of(right)
     )
@@ -372,7 +372,7 @@ ANY = [
 
 
 @pytest.mark.parametrize("argument", ANY, ids=lambda argument: type(argument).__name__)
-def test_an_argument_that_has_nothing_but_its_identity_may_be_any_place(argument):
+def test_an_argument_with_only_an_identity_may_be_any_place(argument):
     assert place_of(argument) == Doubt("cannot be told and may be any; name an id or a path")
     assert text_of(argument) is None
 
@@ -421,7 +421,7 @@ def test_an_argument_whose_path_exits_has_no_text():
     assert place_of(type("Leaving", (), {"__fspath__": leave})()).is_broken
 
 
-def test_an_interrupt_of_an_argument_s_method_goes_on():
+def test_an_interrupt_in_a_method_of_an_argument_reaches_the_caller():
     with pytest.raises(KeyboardInterrupt):
         place_of(raising("__str__", error=KeyboardInterrupt))
 

@@ -140,7 +140,7 @@ async def test_tasks_that_descend_from_a_run_are_its_own(table):
 # Tracked runs ----------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_kept_of_runs_that_no_check_on_rows_asks_about(nested):
+def test_no_run_is_tracked_without_a_check_on_tagged_rows(nested):
     with window("w", change("n", lambda: 0)):
         nested()
         assert not tracked_runs()
@@ -161,7 +161,7 @@ def test_descendants_that_the_inner_window_tracks_are_kept_for_the_outer_one(tab
     assert not tracked_runs()
 
 
-def test_nothing_is_kept_of_a_run_whose_baseline_was_interrupted(table):
+def test_no_run_is_tracked_after_an_interrupted_baseline(table):
     def interrupted():
         raise KeyboardInterrupt
 
@@ -183,7 +183,7 @@ def test_no_run_is_tracked_for_a_window_that_was_never_verified(table, nested):
     assert reports is not None
 
 
-def test_nothing_is_kept_of_a_run_that_was_sampled_out(table):
+def test_no_run_is_tracked_if_it_was_sampled_out(table):
     with window("w", table.check().sampled(0)) as w:
         assert not tracked_runs()
     assert w.report["rows"].outcome == "skipped"
@@ -191,7 +191,7 @@ def test_nothing_is_kept_of_a_run_that_was_sampled_out(table):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_child_begins_with_nothing(table):
+def test_a_forked_child_tracks_no_runs(table):
     with window("w", table.check()):
         child = os.fork()
         if not child:
@@ -354,7 +354,7 @@ def test_a_number_passes_on_known_rows_and_tells_the_rest(rooted_table):
     )
 
 
-def test_a_claim_that_nothing_else_changes_has_no_verdict(rooted_table):
+def test_a_claim_of_no_other_change_is_inconclusive(rooted_table):
     def act():
         rooted_table.add()
         worker(rooted_table)
@@ -403,7 +403,7 @@ def test_a_run_that_came_back_through_an_unknown_process_is_in_doubt(rooted_tabl
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("within", [True, False], ids=["nested", "outermost"])
-def test_an_action_of_a_forked_child_is_known_by_the_root_alone(rooted_table, within):
+def test_an_action_of_a_forked_child_is_recognized_only_by_the_root(rooted_table, within):
     def act():
         read, write = os.pipe()
         child = os.fork()
@@ -483,7 +483,7 @@ def test_each_of_many_writers_below_one_run_is_distinguished_from_the_others(roo
     }
 
 
-def test_a_run_below_one_that_is_known_to_be_beside_it_is_beside_it_too():
+def test_a_run_below_a_concurrent_run_is_concurrent_too():
     kin = DescendantTracker("me", root="root", above=["caller", "root"])
     kin.use_parents({"sibling": "caller", "its child": "sibling", "astray": "unknown"})
 
@@ -492,7 +492,7 @@ def test_a_run_below_one_that_is_known_to_be_beside_it_is_beside_it_too():
     assert kin.is_ours("me", "root") is True
 
 
-def test_a_run_below_it_that_was_not_yet_noted_is_its_own():
+def test_a_descendant_that_was_not_yet_tracked_is_own():
     kin = DescendantTracker("me", root="root", above=["root"])
     kin.use_parents({"my child": "me", "its child": "my child"})
 

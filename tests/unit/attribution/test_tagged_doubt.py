@@ -51,7 +51,7 @@ def adding_one_with(table, collateral):
 
 @pytest.mark.parametrize("collateral", COLLATERAL.values(), ids=COLLATERAL)
 @pytest.mark.parametrize("say", EXCLUSIVE.values(), ids=EXCLUSIVE)
-def test_a_claim_that_nothing_else_changes_has_no_verdict(table, say, collateral):
+def test_a_claim_of_no_other_change_is_inconclusive(table, say, collateral):
     assert came_to(table.judged(say, adding_one_with(table, collateral))) == CONTENDED
 
 
@@ -182,7 +182,7 @@ def test_a_replaced_row_is_contended(table):
     assert came_to(table.judged(lambda check: check.by(0), act)) == CONTENDED
 
 
-def test_an_own_row_that_was_not_declared_is_a_fail_beside_any_removal(table):
+def test_an_undeclared_own_row_fails_beside_any_removal(table):
     def act():
         table.remove(1)
         table.add(9)
@@ -190,7 +190,7 @@ def test_an_own_row_that_was_not_declared_is_a_fail_beside_any_removal(table):
     assert table.judged(lambda check: check.removing(1), act).outcome == "fail"
 
 
-def test_a_row_without_a_tag_could_have_carried_one_so_that_is_a_fail(table):
+def test_a_declared_row_without_a_tag_fails(table):
     check = table.judged(lambda check: check.adding(9), lambda: table.add(9, tag=None))
 
     assert check.outcome == "fail"
@@ -229,7 +229,7 @@ def test_both_kinds_of_untagged_changes_are_reported(table):
 # The end of the state -----------------------------------------------------------------------------------
 
 
-def test_an_end_that_others_had_a_part_in_proves_nothing(table):
+def test_an_end_state_that_others_contributed_to_is_inconclusive(table):
     def act():
         table.add(8, tag="another")
 
@@ -279,7 +279,7 @@ def test_an_end_state_is_judged_without_other_writers(table):
     assert table.judged(say, lambda: table.add(9)).passed
 
 
-def test_an_end_is_judged_where_contention_is_ignored(table):
+def test_an_end_state_is_judged_if_contention_is_ignored(table):
     def act():
         table.add(9)
         table.add(8, tag="another")

@@ -177,7 +177,7 @@ def test_a_change_that_no_tag_credits_is_credited_by_the_window(orders):
     ],
 )
 @pytest.mark.parametrize("harm", [Orders.remove, Orders.overwrite, Orders.sign])
-def test_every_word_about_its_own_rows_is_joined_with_the_keeping_of_others(orders, say, harm):
+def test_every_word_about_own_rows_combines_with_keeping_others(orders, say, harm):
     assert orders.judged(say, lambda table: table.add(9)).outcome == "pass"
     assert Orders().judged(say, lambda table: (table.add(9), harm(table, 1))).outcome == "fail"
 
@@ -346,7 +346,7 @@ def test_rows_recreated_with_equal_items_are_unchanged():
     assert w.report["rows"].passed
 
 
-def test_a_row_that_cannot_be_compared_leaves_no_verdict():
+def test_a_row_that_cannot_be_compared_makes_the_check_inconclusive():
     probe = tagged(lambda: [{"id": 1, "tag": None, "item": threading.Lock()}], key="id", tag="tag")
 
     with window("w", change("rows", probe).by(0).keeping_others()) as w:
@@ -595,7 +595,7 @@ def test_span_event_and_feedback_say_the_same_sentence(orders, recorded):
     assert explanation in reports[0].feedback()
 
 
-def test_the_event_tells_untagged_rows_though_the_window_credits_them(orders, recorded):
+def test_the_event_reports_untagged_rows_even_if_the_window_credits_them(orders, recorded):
     orders.judged(one_added, lambda table: (table.add(9), table.remove(1)))
 
     attributes = recorded.event.attributes

@@ -276,7 +276,7 @@ def verdict(rows, before=(), **options):
         (3, "no 'id', which key= names (it is of type int)"),
     ],
 )
-def test_a_row_that_lacks_a_named_column_leaves_no_verdict(row, sentence):
+def test_a_row_that_lacks_a_named_column_makes_the_check_inconclusive(row, sentence):
     check = verdict([row])
 
     assert (check.outcome, check.reason) == ("inconclusive", "probe_failed")
@@ -312,7 +312,7 @@ def test_a_row_with_many_columns_is_shown_in_part():
     assert "more" in check.explanation
 
 
-def test_the_table_is_named_where_the_probe_tells_it():
+def test_the_table_is_named_if_the_probe_provides_it():
     class Reader:
         table = "public.orders"
 
@@ -325,7 +325,7 @@ def test_the_table_is_named_where_the_probe_tells_it():
     assert "a row of public.orders has no 'causal_tag', which tag= names" in w.report["rows"].explanation
 
 
-def test_a_key_that_two_rows_share_leaves_no_verdict():
+def test_a_key_shared_by_two_rows_makes_the_check_inconclusive():
     check = verdict([{"id": 1, "causal_tag": None}, {"id": 1, "causal_tag": TAG}])
 
     assert (check.outcome, check.reason) == ("inconclusive", "incomparable")
@@ -335,7 +335,7 @@ def test_a_key_that_two_rows_share_leaves_no_verdict():
     )
 
 
-def test_a_key_that_does_not_hash_leaves_no_verdict():
+def test_an_unhashable_key_makes_the_check_inconclusive():
     check = verdict([{"id": [1], "causal_tag": None}])
 
     assert check.reason == "incomparable"
@@ -347,7 +347,7 @@ def test_a_key_that_does_not_hash_leaves_no_verdict():
 @pytest.mark.parametrize(
     ("rows", "kind"), [({1: TAG}, "dict"), (3, "int"), ("rows", "str"), (None, "NoneType")]
 )
-def test_an_object_that_is_not_an_iterable_of_rows_leaves_no_verdict(rows, kind):
+def test_an_object_that_is_not_an_iterable_of_rows_makes_the_check_inconclusive(rows, kind):
     check = verdict(rows)
 
     assert check.reason == "probe_failed"

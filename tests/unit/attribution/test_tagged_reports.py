@@ -97,7 +97,7 @@ def test_a_report_that_crossed_a_process_tells_the_same(say, again):
     assert again(report).to_dict() == report.to_dict()
 
 
-def test_the_feedback_asks_an_agent_whether_the_stamp_ran():
+def test_the_feedback_advises_an_agent_to_check_the_stamp():
     rows = []
     with window("w", change("rows", tagged(lambda: rows, key="id", tag="tag")).by(1)) as w:
         rows.append({"id": 1, "tag": None})
@@ -218,7 +218,7 @@ def merged(parts, kind):
 
 
 @given(states | rooted, states | rooted)
-def test_mine_others_and_untagged_are_the_whole_delta_and_share_nothing(pre, post):
+def test_own_other_and_untagged_parts_are_disjoint_and_make_the_whole_delta(pre, post):
     whole = difference(MappingProxyType(pre), MappingProxyType(post))
     parts = split(whole, ME, counted=False)
     assert isinstance(parts, TaggedDelta)
@@ -243,7 +243,7 @@ def test_the_tally_counts_each_entry_once(pre, post):
 
 
 @given(states, states)
-def test_nothing_that_changed_by_me_is_with_others(pre, post):
+def test_no_own_change_is_among_those_of_others(pre, post):
     delta = divided(pre, post)
 
     assert not {"me", "my child"} & {*delta.others.added.values(), *delta.untagged.added.values()}

@@ -93,7 +93,7 @@ def test_the_tag_and_the_root_are_in_baggage_inside():
     assert entries == {"deltaspan.causal_tag.id": own, "deltaspan.causal_tag.root_id": own}
 
 
-def test_other_baggage_stays():
+def test_other_baggage_is_kept():
     token = context.attach(baggage.set_baggage("tenant", "acme"))
     try:
 
@@ -335,7 +335,7 @@ def test_a_tag_is_not_a_tuple():
         iter(TAG_VALUE)
 
 
-def test_the_repr_of_a_tag_shows_its_ids_alone():
+def test_the_repr_of_a_tag_shows_only_its_ids():
     assert (
         repr(TAG_VALUE)
         == f"CausalTag(id={TAG_VALUE.id!r}, root_id={TAG_VALUE.root_id!r}, parent_id={TAG_VALUE.parent_id!r})"
@@ -390,7 +390,7 @@ def test_an_inbound_tag_without_root_is_the_root(inbound):
     assert report_of(current_tag).root_tag == INBOUND
 
 
-def test_an_inbound_root_without_tag_counts_for_nothing(inbound):
+def test_an_inbound_root_without_a_tag_is_ignored(inbound):
     inbound(root_id=INBOUND_ROOT)
     report = report_of(current_tag)
 

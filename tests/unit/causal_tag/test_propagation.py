@@ -86,7 +86,7 @@ def test_the_environment_has_the_same_in_upper_case():
         assert causal_environ()["TRACESTATE"] == "one=1"
 
 
-def test_other_baggage_goes_along_but_ours_comes_first(caplog):
+def test_other_baggage_is_sent_after_the_causal_tag(caplog):
     current = context.get_current()
     for number in range(200):
         current = baggage.set_baggage(f"key{number}", "value", current)
@@ -208,7 +208,7 @@ def test_a_child_process_ignores_an_environment_that_is_not_understood():
     ]
 
 
-def test_a_child_process_leaves_its_environment_aside_where_it_has_a_context_of_its_own():
+def test_a_child_process_with_a_context_ignores_its_environment():
     script = f"""
 import deltaspan
 with deltaspan.adopt({{"baggage": "deltaspan.causal_tag.id={ROOT}"}}):
@@ -247,7 +247,7 @@ def test_kept_in_actions_of_this_process_still_nest():
 
 
 @pytest.mark.usefixtures("_kept_in")
-def test_kept_in_an_inbound_tag_is_a_parent_but_goes_no_further():
+def test_an_inbound_tag_is_a_parent_and_is_not_sent_on_if_propagation_is_off():
     with adopt({**HEADERS, "baggage": HEADERS["baggage"] + ",tenant=acme"}):
         headers, report = causal_headers(), reported(act)
 
@@ -332,7 +332,7 @@ async def test_in_async_code_each_task_has_its_own():
     assert current_causal_tag() is None
 
 
-async def test_an_async_generator_closed_elsewhere_makes_no_noise(caplog):
+async def test_an_async_generator_closed_in_another_context_logs_nothing(caplog):
     async def numbers():
         with adopt(HEADERS):
             yield 1

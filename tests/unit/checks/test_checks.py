@@ -90,7 +90,7 @@ def test_a_check_cannot_be_changed(check):
         check.metric = "other"
 
 
-def test_a_word_returns_a_new_check_and_leaves_the_old_one_as_it_was():
+def test_a_word_returns_a_new_check_and_leaves_the_old_one_unchanged():
     kept = change("rows", rows)
     refined = kept.by(1)
 
@@ -182,7 +182,7 @@ def test_a_second_amount_is_refused_naming_both():
         lambda check: check.decreasing(by=1),
     ],
 )
-def test_no_two_words_may_say_how_far(second):
+def test_two_words_for_the_amount_are_refused(second):
     with pytest.raises(ValueError, match="only one word can say how the state changes"):
         second(CHECK.by_at_least(1))
 
@@ -337,7 +337,7 @@ def test_contradictory_modifiers_are_refused_and_both_are_named(call, kind, text
     assert str(caught.value) == text
 
 
-def test_a_word_for_collections_leaves_the_old_check_as_it_was():
+def test_a_word_for_collections_leaves_the_old_check_unchanged():
     kept = CHECK.adding("a")
     kept.removing("b").allowing_others()
 

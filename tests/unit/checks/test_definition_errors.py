@@ -87,7 +87,7 @@ def test_a_window_refuses_a_name_that_its_args_do_not_hold():
     )
 
 
-def test_a_probe_may_not_name_a_word_of_ours_that_the_action_also_has():
+def test_a_probe_may_not_name_a_reserved_word_that_is_also_a_parameter():
     decorate = expects(change("rows", lambda causal_tag: 3))
 
     assert refusal(decorate, lambda causal_tag: None) == (
@@ -107,7 +107,7 @@ def test_a_probe_may_not_name_a_word_of_ours_that_the_action_also_has():
         ("causal_tag", lambda causal_tag: 1, lambda causal_tag: None),
     ],
 )
-def test_an_expected_value_may_not_name_a_word_of_ours_that_the_action_also_has(word, expected, action):
+def test_an_expected_value_may_not_name_a_reserved_word_that_is_also_a_parameter(word, expected, action):
     kind, text = refusal(expects(ROWS.by(expected)), action)
 
     assert kind is ValueError

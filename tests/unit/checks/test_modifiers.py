@@ -138,7 +138,7 @@ class Overlap:
         return self.one.verify()["rows"], self.other.verify()["rows"]
 
 
-def test_a_rival_leaves_a_change_without_a_verdict():
+def test_contention_makes_a_change_inconclusive():
     found = Overlap(lambda count: change("rows", count).by(1)).run()
 
     assert [report.reason for report in found] == ["contended", "contended"]

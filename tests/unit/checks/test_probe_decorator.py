@@ -12,7 +12,7 @@ from deltaspan.checks._probe import is_blocking
 from deltaspan.exceptions import DefinitionTypeError
 
 
-def test_a_probe_stays_the_function_that_it_is():
+def test_a_probe_remains_the_same_function():
     def count(tenant):
         return len(tenant)
 
@@ -187,7 +187,7 @@ def test_a_name_identifies_the_probe_in_repr_and_in_errors():
 
 
 @pytest.mark.parametrize("name", ["", "  ", 3])
-def test_a_name_that_says_nothing_is_refused(name):
+def test_an_empty_name_is_refused(name):
     with pytest.raises(DefinitionTypeError, match="takes a string that is not empty"):
         probe(name=name)(lambda: 3)
 
