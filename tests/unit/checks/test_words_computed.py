@@ -116,7 +116,7 @@ def test_a_predicate_on_a_number_is_given_the_amount():
     assert reports[0]["n"].expected_delta == "an even number of rows"
 
 
-def test_a_predicate_is_asked_once_and_never_when_the_report_is_read():
+def test_a_predicate_is_called_once_and_never_by_the_report():
     asked = []
     report = judged(lambda c: c.satisfying(lambda delta: asked.append(delta.added), "never"), add("a"), set())
 
@@ -126,7 +126,7 @@ def test_a_predicate_is_asked_once_and_never_when_the_report_is_read():
     assert len(asked) == 1
 
 
-def test_a_predicate_alone_decides_whether_the_state_has_to_change():
+def test_only_the_predicate_decides_if_the_state_has_to_change():
     assert judged(lambda c: c.satisfying(lambda post_state: not post_state, "empty"), add(), set()).passed
 
 
@@ -145,7 +145,7 @@ def test_a_predicate_and_an_end_are_both_demanded():
     )
 
 
-def test_a_predicate_that_raises_leaves_the_check_inconclusive():
+def test_a_predicate_that_raises_makes_the_check_inconclusive():
     report = judged(lambda c: c.satisfying(lambda delta: delta.nothing, "anything"), add("a"), set())
 
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")

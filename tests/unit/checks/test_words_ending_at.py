@@ -95,7 +95,7 @@ def test_an_end_state_that_existed_before_is_reported_as_such(check, pre, post, 
         (CHANGE.ending_at(lambda result: result), "ending at a computed state"),
     ],
 )
-def test_the_expected_delta_says_where_it_ends(check, words):
+def test_the_expected_delta_shows_the_end_state(check, words):
     assert check.expectation.expected == words
 
 

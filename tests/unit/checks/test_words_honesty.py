@@ -53,11 +53,11 @@ def test_an_undeclared_key_is_named_even_for_a_small_change(check, pre, post, se
 
 
 @pytest.mark.parametrize(("pre", "post"), [({}, {"a": 1, "b": 0}), ({"b": 0}, {"a": 1})])
-def test_a_declared_key_counts_as_0_where_it_is_not(pre, post):
+def test_a_missing_declared_key_counts_as_0(pre, post):
     assert verdict(CHANGE.by({"a": 1, "b": 0}), pre, post)[0] == "pass"
 
 
-def test_other_keys_that_came_as_0_may_be_allowed():
+def test_other_keys_added_with_0_may_be_allowed():
     assert verdict(CHANGE.by({"a": 1}).allowing_others(), {}, {"a": 1, "b": 0})[0] == "pass"
 
 
@@ -98,7 +98,7 @@ def test_members_that_are_computed_as_none_claim_that_nothing_changes(words):
 
 
 @pytest.mark.parametrize("words", [NOTHING["no member"], NOTHING["nowhere"]], ids=["adding", "only"])
-def test_a_list_that_was_reordered_has_changed_though_no_member_was_computed(words):
+def test_a_reordered_list_has_changed_even_if_no_member_was_computed(words):
     assert run(words, list.reverse, [1, 2]).outcome == "fail"
 
 
@@ -119,7 +119,7 @@ def test_an_amount_computed_as_empty_allows_ignored_members():
     assert run(words, lambda state: state.update(a=2), {"a": 1, "at": 1}).outcome == "fail"
 
 
-def test_nothing_is_left_out_where_patterns_are_computed_as_none():
+def test_no_member_is_ignored_if_patterns_are_computed_as_empty():
     words = lambda c: c.adding("a").ignoring(lambda result: result)  # noqa: E731
 
     assert run(words, lambda state: state.add("a"), set()).outcome == "pass"
@@ -161,7 +161,7 @@ def test_an_amount_that_is_computed_as_0_claims_that_nothing_changes(words, outc
     assert found == outcomes
 
 
-def test_an_amount_that_is_computed_as_negative_leaves_the_check_without_a_verdict():
+def test_a_negative_computed_amount_makes_the_check_inconclusive():
     check = change("n", lambda: 1).increasing(by=lambda result: -1)
 
     with collect_reports() as reports:
@@ -303,6 +303,6 @@ def test_an_unknown_word_is_an_ordinary_attribute_error():
 @pytest.mark.parametrize(
     "word", sorted(word for word in set(dir(Change)) - set(dir(Check)) if word[0] != "_")
 )
-def test_each_word_of_change_is_explained_where_nothing_is_claimed(word):
+def test_each_word_of_change_on_a_check_without_a_claim_is_refused_with_advice(word):
     with pytest.raises(AttributeError, match=rf"claims nothing: it cannot be followed by \.{word}\("):
         getattr(observe("x", rows), word)

@@ -47,7 +47,7 @@ def test_a_member_names_no_other_entry(member, path):
 
 
 @pytest.mark.parametrize("member", ["a", "a*", 7])
-def test_a_top_level_key_names_all_below_it_where_that_is_asked_for(member):
+def test_a_top_level_key_matches_all_below_it_in_deep_mode(member):
     path = Path((7 if member == 7 else "a", "b", "c"))
 
     assert (

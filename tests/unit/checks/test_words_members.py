@@ -222,7 +222,7 @@ def test_the_demand_is_words(check, words):
     assert check.expectation.expected == words
 
 
-def test_a_million_members_are_judged_by_their_delta_alone():
+def test_a_million_members_are_judged_only_by_their_delta():
     before = frozenset(range(1_000_000))
     delta = difference(before, before | {-1})
     touched = []

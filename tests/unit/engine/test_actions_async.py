@@ -52,7 +52,7 @@ async def test_the_very_exception_that_the_action_raises_is_raised(flows):
     assert (error.__cause__, error.__context__) == (None, None)
 
 
-async def test_a_traceback_has_at_most_one_frame_of_ours(flows):
+async def test_a_traceback_has_at_most_one_frame_of_deltaspan(flows):
     @expects(change("flows", flows.count), unchanged("users", flows.count_later))
     async def act():
         raise LookupError
@@ -188,7 +188,7 @@ async def test_context_variables_that_an_action_sets_are_visible_to_its_caller(f
     assert variable.get() == "after"
 
 
-async def test_the_causal_tag_is_current_inside_the_action_alone(flows):
+async def test_the_causal_tag_is_current_only_inside_the_action(flows):
     @expects(observe("flows", flows.count_later))
     async def act():
         await asyncio.sleep(0)
@@ -299,7 +299,7 @@ async def test_a_plain_probe_that_returns_an_awaitable_is_awaited(flows):
     assert reports[0].outcome == "pass"
 
 
-async def test_an_async_probe_that_raises_leaves_action_and_other_checks_alone(flows):
+async def test_an_async_probe_that_raises_affects_neither_the_action_nor_other_checks(flows):
     async def gone():
         raise OSError("gone")
 

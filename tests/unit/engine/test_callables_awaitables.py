@@ -186,7 +186,7 @@ async def test_a_task_that_awaits_it_may_be_cancelled():
     assert open_windows() == {}
 
 
-async def test_a_second_time_is_its_own_affair():
+async def test_a_second_await_is_left_to_the_awaitable():
     with collect_reports() as reports:
         returned = returning(Request())()
         assert [await returned, await returned] == ["response a", "response a"]

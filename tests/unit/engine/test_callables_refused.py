@@ -99,7 +99,7 @@ def test_a_tool_object_of_a_framework_is_refused_with_the_right_order(module, na
 @pytest.mark.parametrize(
     ("module", "name"), [("shop.agents", "FunctionTool"), ("shop", "Tool"), ("agents.own", "Runner")]
 )
-def test_a_callable_object_of_the_users_own_is_an_action_under_any_name(module, name):
+def test_a_user_defined_callable_object_is_an_action_under_any_name(module, name):
     tool = tool_of(module, name)
     reports = reports_of(expects(ROWS)(tool))
 
@@ -267,7 +267,7 @@ def test_a_function_that_was_registered_bare_before_may_be_an_action_elsewhere(f
     assert len(reports) == 1
 
 
-def test_a_registry_of_the_users_own_decides_for_itself(framework):
+def test_a_user_defined_registry_is_not_refused(framework):
     framework()  # one is imported, and holds nothing
     own = {}
 

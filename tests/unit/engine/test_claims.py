@@ -69,7 +69,7 @@ def test_a_lie_and_an_honest_failure_have_different_claims():
     ]
 
 
-def test_without_claim_nothing_is_claimed():
+def test_no_claim_is_made_by_default():
     assert report_of(saving({"ok": True}, claim=None)).claim is None
 
 
@@ -95,7 +95,7 @@ def test_a_claim_names_parameters_and_the_causal_tag():
     assert (report.claim, seen) == ("success", [(7, report.causal_tag)])
 
 
-def test_a_claim_is_asked_once_a_run_also_when_a_check_is_patient():
+def test_a_claim_is_computed_once_a_run_even_if_a_check_polls():
     asked = []
     check = change("rows", count).by(1).eventually(0.05, every=0.01)
     report_of(saving({"ok": True}, check=check, claim=lambda result: asked.append(result) or True))
@@ -362,7 +362,7 @@ def test_a_claimed_failure_is_looked_at_for_as_long_as_a_raised_one():
     assert report_of(saving({"ok": False}, check=check)).outcome == "fail"
 
 
-def test_a_computed_expectation_is_not_asked_for_after_a_claimed_failure():
+def test_an_expectation_is_not_computed_after_a_claimed_failure():
     check = change("rows", count).by(lambda result: result["created"]).or_unchanged_on_error()
 
     assert report_of(saving({"ok": False}, check=check)).outcome == "pass"

@@ -126,7 +126,7 @@ def test_an_async_action_settles_as_a_task(rows):
     assert asyncio.run(main()) == ("accepted", [], "pass")
 
 
-def test_a_loop_that_ends_first_leaves_the_check_without_a_verdict(rows):
+def test_an_event_loop_that_ends_first_makes_the_check_inconclusive(rows):
     reads, hangs = [], asyncio.Event()
 
     async def probe():

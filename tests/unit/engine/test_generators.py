@@ -76,7 +76,7 @@ def test_a_sent_value_reaches_the_body(flows):
     assert [echoing.send(None), echoing.send(1), echoing.send(2), next(echoing)] == ["ready", 1, 2, None]
 
 
-def test_sending_to_one_that_has_not_begun_is_refused_as_before(fill):
+def test_a_send_before_the_first_step_raises_the_usual_error(fill):
     with pytest.raises(TypeError, match="can't send non-None value to a just-started generator"):
         fill().send(1)
 
@@ -145,7 +145,7 @@ def test_the_very_exception_that_the_body_raises_is_raised(flows):
     ]
 
 
-def test_a_traceback_has_at_most_one_frame_of_ours(flows):
+def test_a_traceback_has_at_most_one_frame_of_deltaspan(flows):
     @expects(change("flows", flows.count))
     def act():
         yield 1
@@ -157,7 +157,7 @@ def test_a_traceback_has_at_most_one_frame_of_ours(flows):
     assert count_own_frames(caught.value) <= 1
 
 
-def test_an_exception_that_is_thrown_in_and_comes_out_has_at_most_one_frame_of_ours(fill):
+def test_an_exception_thrown_into_a_generator_has_at_most_one_frame_of_deltaspan(fill):
     filling = fill("a")
     next(filling)
 
@@ -184,7 +184,7 @@ def test_the_body_can_catch_a_thrown_exception(flows):
     assert reports[0].outcome == "pass"
 
 
-def test_an_exception_after_a_caught_one_has_no_context_of_ours(flows):
+def test_an_exception_after_a_caught_one_has_no_context_of_deltaspan(flows):
     @expects(observe("flows", flows.count))
     def act():
         with contextlib.suppress(LookupError):

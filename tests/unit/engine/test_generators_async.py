@@ -221,7 +221,7 @@ async def test_a_check_that_names_yielded_is_judged(flows, left):
 
 
 @LEFT
-async def test_nothing_is_logged_when_one_is_left(flows, left, caplog):
+async def test_nothing_is_logged_if_an_async_generator_is_left(flows, left, caplog):
     @expects(change("flows", flows.count))
     async def act():
         while True:
@@ -269,7 +269,7 @@ async def test_an_async_generator_that_is_cancelled_within_a_step_is_reported(fl
     assert flows.awaited_reads == 1
 
 
-async def test_one_whose_consumer_is_cancelled_between_steps_is_abandoned(flows):
+async def test_an_async_generator_whose_consumer_is_cancelled_is_abandoned(flows):
     hang = AsyncHang()
 
     @expects(change("flows", flows.count))
@@ -365,7 +365,7 @@ async def test_an_async_generator_object_that_a_plain_function_returns_is_judged
     assert [report.outcome for report in reports] == ["pass"]
 
 
-async def test_an_async_context_manager_made_of_one_is_a_window_around_its_block(flows):
+async def test_an_async_context_manager_from_a_generator_is_a_window_around_its_block(flows):
     @contextlib.asynccontextmanager
     @expects(change("flows", flows.count_later).by(1))
     async def opened():
