@@ -33,7 +33,7 @@ def pool(monkeypatch):
 
 
 @pytest.mark.parametrize(("hangs", "when"), [(1, "before"), (2, "after")])
-def test_a_probe_that_hangs_leaves_its_check_without_a_verdict(hangs, when):
+def test_a_probe_that_hangs_makes_its_check_inconclusive(hangs, when):
     hanging = Hanging(hangs)
     try:
         found, report = run(expects(change("rows", hanging.read).timeout(0.5))(lambda: "acted"))
@@ -315,7 +315,7 @@ def test_a_thread_that_is_idle_is_used_again(pool):
     assert threads_of(pool) == 1
 
 
-def test_a_thread_that_cannot_be_started_leaves_the_check_without_a_verdict(pool, monkeypatch):
+def test_a_thread_that_cannot_be_started_makes_the_check_inconclusive(pool, monkeypatch):
     def refuse(_):
         raise RuntimeError("can't start new thread")
 
@@ -350,7 +350,7 @@ with collect_reports() as reports:
 """
 
 
-def test_the_process_ends_although_a_probe_hangs():
+def test_the_process_ends_even_if_a_probe_hangs():
     ended = subprocess.run(
         [sys.executable, "-c", ENDS], capture_output=True, text=True, timeout=30, check=False
     )

@@ -96,7 +96,7 @@ def test_a_probe_that_fails_meanwhile_is_read_again():
     assert report.outcome == "pass"
 
 
-def test_the_last_read_decides_though_it_failed():
+def test_the_last_read_decides_even_if_it_failed():
     queue = Queue(0, 0, OSError("gone"))
     _, report = run(expects(change("done", queue.read).by(1).eventually(0.01, every=0.004))(queue.act))
 

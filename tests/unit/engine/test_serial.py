@@ -128,7 +128,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have(account
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_a_step_that_forks_goes_on_in_the_child(account):
+def test_a_step_that_forks_continues_in_the_child(account):
     steps, children = Serial(), []
 
     def fork():

@@ -52,7 +52,7 @@ def re2(text):
 
 @pytest.mark.parametrize("value", HOSTILE)
 @pytest.mark.parametrize("operator", ["=~", "!~", "=~ "])
-def test_a_regular_expression_of_promql_matches_the_argument_alone(operator, value):
+def test_a_regular_expression_of_promql_matches_only_the_argument(operator, value):
     query = fill_query(f'sum(jobs{{tenant{operator}"$tenant"}})', {"tenant": value})
     pattern = re2(re.search(r'"(.*)"', query, re.DOTALL)[1])
 
@@ -151,7 +151,7 @@ def test_a_place_of_a_filter_of_mongodb_that_cannot_quote_an_argument_is_rejecte
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_a_regular_expression_of_mongodb_matches_the_argument_alone(value):
+def test_a_regular_expression_of_mongodb_matches_only_the_argument(value):
     pattern = fill_filter({"a": {"$regex": "^{t}$"}}, {"t": value})["a"]["$regex"]
 
     assert re.fullmatch(pattern, value)
@@ -360,7 +360,7 @@ def test_an_argument_of_sql_is_a_value(engine, value):
     assert sql.rows(engine, "flows")() == 3
 
 
-def test_a_value_that_is_rejected_leaves_the_check_without_a_verdict(lake):
+def test_a_rejected_value_makes_the_check_inconclusive(lake):
     with window("act", unchanged("x", files.tree(f"{lake}/{{tenant}}")), args={"tenant": "../other"}) as w:
         pass
 

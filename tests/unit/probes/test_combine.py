@@ -208,7 +208,7 @@ def test_a_part_is_an_attribute_of_a_record_and_a_position_of_a_tuple():
     assert combine(lambda: (7, 8))[1]() == 8
 
 
-def test_a_part_that_is_missing_makes_its_own_check_inconclusive_alone(desk):
+def test_a_missing_part_makes_only_its_own_check_inconclusive(desk):
     counts = combine(desk.count)
     with window("close", change("open", counts["open"]).by(-1), observe("lost", counts["lost"])) as w:
         desk.close()

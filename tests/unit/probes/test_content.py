@@ -99,7 +99,7 @@ CLAIMS = [
 
 @pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("read", [records_of, rows_of_a_query, rows_of_a_select])
-def test_no_value_of_a_row_leaves(database, recorded, read, claim):
+def test_no_value_of_a_row_is_exposed(database, recorded, read, claim):
     engine, act = database
     probe = read(engine)
     with window("write", claim(probe)) as w:
@@ -110,7 +110,7 @@ def test_no_value_of_a_row_leaves(database, recorded, read, claim):
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_no_text_of_a_file_leaves(tmp_path, recorded, claim):
+def test_no_text_of_a_file_is_exposed(tmp_path, recorded, claim):
     file = tmp_path / "notes.txt"
     file.write_text(BEFORE)
     probe = files.text(file)
@@ -122,7 +122,7 @@ def test_no_text_of_a_file_leaves(tmp_path, recorded, claim):
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_no_line_of_a_log_leaves(tmp_path, recorded, claim):
+def test_no_line_of_a_log_is_exposed(tmp_path, recorded, claim):
     log = tmp_path / "app.log"
     log.write_text(f"{BEFORE}\n")
     probe = files.lines(log)
@@ -135,7 +135,7 @@ def test_no_line_of_a_log_leaves(tmp_path, recorded, claim):
 
 @pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("pointer", [None, "/data", "/data/0/name"])
-def test_no_part_of_a_document_leaves(api, recorded, claim, pointer):
+def test_no_part_of_a_document_is_exposed(api, recorded, claim, pointer):
     api.document = {"data": [{"name": BEFORE}], "total": 1}
     probe = http.json(api.url, pointer=pointer)
     with window("write", claim(probe)) as w:
@@ -417,7 +417,7 @@ def test_a_hint_ends_the_sentence_of_a_claim_that_fails_because_nothing_changed(
     )
 
 
-def test_a_hint_is_not_given_where_something_changed_or_nothing_was_claimed_to():
+def test_no_hint_is_given_after_a_change_or_without_a_claim():
     number = [3]
     read = probe(hint="the replica may lag behind")(lambda: number[0])
     with window("act", change("x", read).by(1), unchanged("y", read), observe("z", read)) as w:

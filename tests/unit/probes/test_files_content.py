@@ -153,7 +153,7 @@ def test_each_of_two_overlapping_windows_sees_the_lines_since_its_own_baseline(l
     assert inner.verify()["log"].actual_delta["added"] == ("b", "c")
 
 
-def test_a_nested_action_has_a_beginning_of_its_own(log):
+def test_a_nested_action_has_its_own_baseline(log):
     probe = lines(log)
 
     @expects(change("log", probe).adding("inner"), on_failure="raise")
@@ -191,7 +191,7 @@ def test_many_threads_read_one_probe(log):
     assert len(failed) == 160
 
 
-async def test_an_async_action_reads_it_in_a_thread_and_finds_its_own_beginning(log):
+async def test_an_async_action_reads_a_log_in_a_thread_from_its_own_baseline(log):
     @expects(change("log", lines(log)).adding("late").eventually(5, every=0.01), on_failure="raise")
     async def act():
         asyncio.get_running_loop().call_later(0.05, append, log, "late")
@@ -294,7 +294,7 @@ def test_old_lines_are_not_read_again_nor_even_once(tmp_path):
 
 
 @pytest.mark.parametrize("tenant", ["*", "?", "[a]", "**", "a*", "{tenant}", "-"])
-def test_a_hostile_argument_reads_its_own_files_alone(tmp_path, tenant):
+def test_a_hostile_argument_reads_only_its_own_files(tmp_path, tenant):
     for folder in (tenant, "a", "acme", "other"):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "1").write_text("1")
@@ -313,7 +313,7 @@ def test_an_argument_that_would_name_another_folder_has_no_state(tmp_path, tenan
 
 
 @pytest.mark.parametrize("make", [files.text, files.lines])
-def test_no_content_of_a_file_is_shown_unless_it_is_asked_for(tmp_path, make):
+def test_the_content_of_a_file_is_shown_only_on_request(tmp_path, make):
     file = tmp_path / "note"
     file.write_text("canary-before\n")
     with window("act", change("x", make(file)), change("y", make(file)).showing()) as w:

@@ -105,7 +105,7 @@ def test_an_argument_may_name_a_host_below_a_domain_that_is_written():
 
 
 @pytest.mark.parametrize("options", [{"headers": {"X-Tenant": "{tenant}"}}, {"params": {"{name}": "x"}}])
-def test_a_field_where_none_is_filled_is_rejected(api, options):
+def test_a_field_in_an_option_without_fields_is_rejected(api, options):
     with pytest.raises(DefinitionValueError, match="take no fields"):
         http.json(api.url, **options)
 
@@ -122,7 +122,7 @@ def test_a_hostile_argument_stays_one_part_of_the_path(api, tenant):
     assert (path.split("/")[1::2], unquote(path.split("/")[2]), query) == (["t", "x"], tenant, {})
 
 
-def test_two_arguments_together_lead_nowhere_else(api):
+def test_two_arguments_together_cannot_change_the_path(api):
     said = fault_of(http.json(f"{api.url}/t/{{a}}{{b}}/x"), a=".", b=".")
 
     assert "which would lead the URL to another place" in said
@@ -197,7 +197,7 @@ async def test_an_async_read_is_sent_again_too(api):
         assert await http.json(api.url, pointer="/total", client=client)() == 2
 
 
-def test_a_read_is_not_sent_again_where_that_would_change_nothing(api):
+def test_a_read_is_not_retried_if_a_retry_is_pointless(api):
     api.answer = lambda path, query: (403, {}, {})
 
     assert "the server answered 403 Forbidden" in fault_of(http.json(api.url))
@@ -311,7 +311,7 @@ def test_pages_that_lead_in_a_circle_are_a_fault(api):
     assert "the pages lead in a circle" in fault_of(http.count(f"{api.url}/items"))
 
 
-def test_a_next_page_on_another_host_is_not_asked_for(api):
+def test_a_next_page_on_another_host_is_not_requested(api):
     api.answer = lambda path, query: (200, {"Link": '<http://elsewhere.invalid/x>; rel="next"'}, [1])
 
     assert "the next page is on another host, elsewhere.invalid" in fault_of(http.count(api.url))
@@ -425,14 +425,14 @@ def test_a_token_that_was_read_with_its_line_end_is_not_quoted(api, read):
 
 
 @pytest.mark.parametrize("read", [read_with_headers, read_with_headers_of_the_client])
-def test_a_token_is_hidden_where_it_comes_back_without_its_scheme(api, read):
+def test_a_token_is_hidden_even_without_its_scheme(api, read):
     api.answer = lambda path, query: (200, {"Content-Type": "not-for-t0ken-long"}, b"no")
     said = read(api.url, {"Authorization": "Bearer t0ken-long"})
 
     assert "the answer is not JSON (not-for-***, 2 bytes)" in said
 
 
-def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
+def test_a_single_value_of_a_query_is_hidden(api):
     api.answer = lambda path, query: (302, {"Location": f"/login/{query['key']}"}, b"")
 
     assert "302 Found to /login/***" in fault_of(http.json(f"{api.url}/x?size=20&key=s3%2Dcret5"))

@@ -151,7 +151,7 @@ def test_a_query_to_a_prometheus_that_never_answers_is_given_up_within_the_timeo
     assert time.monotonic() - began < MUCH_LATER
 
 
-def test_a_read_that_was_given_up_leaves_no_thread_behind(endless):
+def test_an_abandoned_read_leaves_no_thread(endless):
     fault_of(http.json(f"http://{endless}", timeout=0.3, retries=1))
     ends = time.monotonic() + MUCH_LATER
     while time.monotonic() < ends and any(each.name == "deltaspan-http" for each in threading.enumerate()):

@@ -85,7 +85,7 @@ def test_an_assigned_password_is_hidden_and_a_placeholder_is_not(text, shown):
         "http://[::1]:80/users/@me",
     ],
 )
-def test_an_address_without_credentials_stays_whole(url):
+def test_an_address_without_credentials_is_unchanged(url):
     assert without(f"GET {url} failed", secrets_of(url)) == f"GET {url} failed"
 
 
@@ -143,7 +143,7 @@ def test_a_text_without_an_end_is_cut():
 
 
 @pytest.mark.parametrize("size", [0, 1, 3_950, 3_990])
-def test_a_secret_does_not_show_its_half_where_a_text_is_cut(size):
+def test_a_secret_at_the_cut_of_a_text_is_not_shown_in_part(size):
     def read():
         raise ValueError("x" * size + "s3cr%2Ft" * 10_000)
 

@@ -67,14 +67,14 @@ def test_rows_fills_parameters_of_where_from_the_arguments_of_the_action(source)
     assert sql.rows(source, "flows", where="tenant = :tenant")(tenant="acme") == 2
 
 
-def test_rows_takes_values_of_its_own_too(source):
+def test_rows_accepts_params_too(source):
     probe = sql.rows(source, "flows", where="tenant = :tenant AND id > :least", params={"least": 1})
 
     assert probe(tenant="acme") == 1
 
 
 @pytest.mark.parametrize("table", ["order", 'we"ird', "main.flows"])
-def test_a_name_is_quoted_where_it_must_be(source, table):
+def test_a_name_is_quoted_if_necessary(source, table):
     assert sql.rows(source, table)() in {2, 3}
 
 
@@ -322,7 +322,7 @@ def test_a_digest_tells_types_apart_and_not_the_order_of_a_set():
     assert row_digest([{"a", "b", "c"}]) == row_digest([{"c", "b", "a"}])
 
 
-def test_a_large_blob_that_changes_shows(engine):
+def test_a_change_of_a_large_blob_is_detected(engine):
     with engine.begin() as connection:
         connection.execute(text("UPDATE flows SET data = zeroblob(100) WHERE id = 1"))
     with window("act", unchanged("flows", sql.records(engine, "flows"))) as w, engine.begin() as connection:
@@ -352,7 +352,7 @@ def test_no_error_shows_the_parameters(engine):
     assert "ann" not in said(sql.rows(engine, "nope", where="tenant = :who"), who="ann@example.com")
 
 
-def test_no_probe_shows_its_parameters_or_where_it_connects(engine):
+def test_no_probe_shows_its_parameters_or_its_address(engine):
     probe = sql.rows(engine, "flows", where="tenant = :who", params={"who": "ann"})
 
     assert repr(probe) == "rows(engine, 'flows', where='tenant = :who', params=['who'])"

@@ -138,7 +138,7 @@ def test_a_function_that_returns_the_connection_of_the_action_is_rejected_and_le
         assert (db.in_transaction, db.row_factory) == (True, sqlite3.Row)
 
 
-async def test_in_an_async_action_our_own_is_read_in_another_thread(engine):
+async def test_a_new_transaction_in_an_async_action_is_read_in_another_thread(engine):
     threads = []
 
     def connect():
@@ -249,7 +249,7 @@ def test_a_session_on_a_connection_is_read_over_that_connection(engine):
         assert not connection.in_transaction()
 
 
-def test_inside_a_connection_of_a_driver_nothing_is_ended(path, engine):
+def test_a_read_inside_a_driver_connection_ends_no_transaction(path, engine):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(str(INSERT))
         assert sql.rows(connection, "flows")() == 1
