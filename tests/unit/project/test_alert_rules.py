@@ -125,7 +125,7 @@ def test_an_alert_fires_on_pushed_and_on_scraped_metrics(name):
 # Metric names ---------------------------------------------------------------------------------------------
 
 
-def test_every_name_of_ours_in_a_rule_is_one_that_we_send_or_record():
+def test_every_deltaspan_name_in_a_rule_is_sent_or_recorded():
     recorded = {part for rule in RECORDS for part in IDENTIFIER.findall(rule["record"])}
 
     named = {name for text in expressions() for name in IDENTIFIER.findall(text)}

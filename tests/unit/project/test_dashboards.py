@@ -235,20 +235,20 @@ def asked():
     return [*(each.expr for each in expressions()), *variables, *marks, rule()["data"][0]["model"]["expr"]]
 
 
-def test_every_series_that_is_asked_for_is_recorded():
+def test_every_queried_series_is_recorded():
     named = {name for text in asked() for name in re.findall(r"\b\w+:\w+:\w+\b", text)}
 
     assert named
     assert named <= recorded()
 
 
-def test_every_name_of_ours_is_one_that_we_send():
+def test_every_deltaspan_name_is_sent():
     plain = " ".join(re.sub(r"\b\w+:\w+:\w+\b", "", text) for text in asked())
 
     assert set(re.findall(r"\bdelta_\w+", plain)) <= METRICS | LABELS
 
 
-def test_every_label_in_a_legend_a_link_or_a_table_is_one_that_we_send():
+def test_every_label_in_a_legend_a_link_or_a_table_is_sent():
     every = list(texts(DASHBOARDS))
     legends = {name for text in every for name in re.findall(r"\{\{(\w+)\}\}", text)}
     linked = {name for text in every for name in re.findall(r"__(?:data\.fields|field\.labels)\.(\w+)", text)}
@@ -266,7 +266,7 @@ def test_every_label_in_a_legend_a_link_or_a_table_is_one_that_we_send():
     assert columns <= LABELS | {"job"}
 
 
-def test_every_attribute_in_a_search_or_a_sentence_is_one_that_we_set():
+def test_every_attribute_in_a_search_or_a_sentence_is_set():
     ours = {value for name, value in vars(semconv).items() if isinstance(value, str) and name.isupper()}
     prefixes = {name.rstrip(".") for name in ours}
 

@@ -182,7 +182,7 @@ def test_a_snapshot_freezes_to_itself():
     assert equal(freeze(frozen), frozen)
 
 
-def test_a_sequence_of_the_users_own_becomes_a_tuple():
+def test_a_user_defined_sequence_becomes_a_tuple():
     class Pair(Sequence):
         def __len__(self):
             return 2
@@ -193,7 +193,7 @@ def test_a_sequence_of_the_users_own_becomes_a_tuple():
     assert freeze(Pair()) == (1, 2)
 
 
-def test_a_set_of_the_users_own_becomes_a_frozenset():
+def test_a_user_defined_set_becomes_a_frozenset():
     class Evens(AbstractSet):
         def __len__(self):
             return 2

@@ -99,7 +99,7 @@ def same(value, expected):
         (Proud("text"), "text"),
     ],
 )
-def test_a_number_bool_or_short_string_goes_out_as_its_own_type(state, expected):
+def test_a_number_bool_or_short_string_keeps_its_type_on_the_wire(state, expected):
     assert same(wire(state, 1024), expected)
 
 
@@ -129,7 +129,7 @@ def test_a_number_bool_or_short_string_goes_out_as_its_own_type(state, expected)
         pytest.param(Faceless("Nameless", (), {})(), "<Nameless>", id="nameless"),
     ],
 )
-def test_any_other_scalar_goes_out_as_text(state, expected):
+def test_any_other_scalar_is_text_on_the_wire(state, expected):
     assert wire(state, 1024) == expected
 
 
@@ -146,7 +146,7 @@ def test_any_other_scalar_goes_out_as_text(state, expected):
         (timedelta.max, "P999999999DT23H59M59.999999S"),
     ],
 )
-def test_a_duration_goes_out_as_iso_8601_with_a_leading_sign(duration, expected):
+def test_a_duration_is_iso_8601_with_a_leading_sign_on_the_wire(duration, expected):
     assert wire(duration, 1024) == expected
 
 
@@ -171,11 +171,11 @@ def test_a_duration_goes_out_as_iso_8601_with_a_leading_sign(duration, expected)
         (("日本",), '["日本"]'),
     ],
 )
-def test_a_collection_goes_out_as_compact_json(state, expected):
+def test_a_collection_is_compact_json_on_the_wire(state, expected):
     assert wire(state, 1024) == expected
 
 
-def test_an_object_that_will_not_say_its_class_is_called_by_the_real_one():
+def test_an_object_that_hides_its_class_is_shown_by_the_real_one():
     assert (wire(Classless(), 1024), plain(Classless()), show(Classless())) == ("<Classless>",) * 3
 
 
@@ -235,7 +235,7 @@ LIMITED = {
 
 
 @pytest.mark.parametrize(("state", "max_chars", "expected"), LIMITED.values(), ids=LIMITED)
-def test_a_state_goes_out_within_its_limit(state, max_chars, expected):
+def test_a_state_on_the_wire_stays_within_its_limit(state, max_chars, expected):
     assert wire(state, max_chars) == expected
 
 
@@ -327,7 +327,7 @@ def test_plain_cuts_nothing():
     assert plain(tuple(range(100_000))) == list(range(100_000))
 
 
-def test_plain_follows_a_state_as_deep_as_one_can_be():
+def test_plain_supports_the_maximum_depth_of_a_state():
     state = ()
     for _ in range(100):
         state = (state,)

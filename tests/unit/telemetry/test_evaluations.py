@@ -95,7 +95,7 @@ def test_by_default_no_verdict_is_an_evaluation(recorded):
     assert recorded.logs == []
 
 
-def test_evaluations_alone_leave_no_check_event(recorded, environ):
+def test_evaluations_alone_send_no_check_event(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="both")
     configure(events=("evaluation",))
     lie()
@@ -133,7 +133,7 @@ def test_the_bridge_adds_an_evaluation_to_its_span(record):
     assert event.timestamp <= time_ns()
 
 
-def test_the_bridge_leaves_other_events_and_scopes_alone(record):
+def test_the_bridge_does_not_change_other_events_and_scopes(record):
     recorded = record(logs=False)
     recorded.logger_provider.add_log_record_processor(EvaluationBridge())
     logger = recorded.logger_provider.get_logger("another")

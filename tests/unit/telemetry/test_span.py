@@ -123,7 +123,7 @@ def test_an_outermost_span_names_no_parent(recorded):
     assert "deltaspan.causal_tag.parent_id" not in recorded.span.attributes
 
 
-def test_a_baggage_processor_stamps_our_span_with_our_own_tag(record):
+def test_a_baggage_processor_stamps_the_span_of_a_run_with_its_own_tag(record):
     recorded = record(processors=[BaggageSpanProcessor(ALLOW_ALL_BAGGAGE_KEYS)])
     with collect_reports() as reports, window("import", observe("flows", count)):
         create_flow()

@@ -402,7 +402,7 @@ def test_the_exception_of_a_tool_is_one_log_event(recorded):
     assert "exception" not in [event.name for event in recorded.events]
 
 
-def test_the_exception_of_a_block_is_a_log_event_of_ours(recorded):
+def test_the_exception_of_a_block_is_a_log_event_of_deltaspan(recorded):
     with pytest.raises(ValueError, match="no"), window("w", observe("n", lambda: 0)):
         raise ValueError("no")
 

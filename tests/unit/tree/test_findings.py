@@ -92,7 +92,7 @@ def test_a_run_below_the_span_of_another_than_its_parent_is_a_conflict():
     )
 
 
-def test_a_run_may_be_below_the_span_of_one_further_up():
+def test_a_run_may_be_below_the_span_of_an_earlier_ancestor():
     assert findings(action(0), action(1, 0, trace="b" * 32), action(2, 1, under=0)) == []
 
 
@@ -204,7 +204,7 @@ def test_an_untagged_request_is_a_finding_if_others_are_stamped():
     assert sentence(*spans) == (f"2 spans carry no causal tag in shop, below action0 ({tag(0)}): POST, x")
 
 
-def test_nothing_is_untagged_where_nothing_is_stamped():
+def test_no_effect_is_untagged_if_none_is_stamped():
     assert findings(action(0), other(6, under=0)) == []
 
 

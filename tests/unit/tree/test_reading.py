@@ -186,7 +186,7 @@ def test_a_file_without_spans_among_others_is_reported(tmp_path, content, senten
     assert read_files(tmp_path / "*.jsonl") == ((READ,), (f"{tmp_path / 'metrics.jsonl'} {sentence}",))
 
 
-def test_a_file_of_which_nothing_is_understood_is_an_error_also_among_others(tmp_path):
+def test_an_unintelligible_file_is_an_error_even_among_others(tmp_path):
     (tmp_path / "spans.jsonl").write_text(lines(export(ONE)))
     (tmp_path / "cut.jsonl").write_text(lines(export(ONE))[:-20])
 
