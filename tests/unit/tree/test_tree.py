@@ -166,7 +166,7 @@ def test_a_drawing_shows_causes_and_outcomes():
     ]
 
 
-def test_further_attempts_say_which_they_are():
+def test_further_attempts_are_drawn_with_their_number():
     [line] = lines(action(0, service="", **{"deltaspan.action.attempt": 3}))
 
     assert line == f"✓ action0 (attempt 3) pass, 0.0 ms, {tag(0)}"
@@ -190,7 +190,7 @@ def test_findings_stand_below():
     assert str(tree).splitlines()[2:] == ["", f"! {tree.findings[0].explanation}"]
 
 
-def test_deep_runs_are_not_drawn_deeper_and_say_how_deep_they_are():
+def test_deep_runs_are_indented_to_a_maximum_and_show_their_depth():
     deepest = lines(*(action(n, n - 1 if n else None) for n in range(50)))[-1]
 
     assert deepest == f"{'   ' * 39}└─ [depth 49] ✓ action49 pass in shop, 0.0 ms, {tag(49)}"

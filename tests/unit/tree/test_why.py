@@ -111,7 +111,7 @@ def test_a_run_is_drawn_with_its_claim():
     assert line == f"✗ action0 fail (claims success) in shop, 0.0 ms, {tag(0)}"
 
 
-def test_without_events_the_states_on_the_span_say_why_a_check_failed():
+def test_the_states_on_the_span_explain_a_failed_check_without_events():
     states = {"expected_delta": 1, "actual_delta": 0, "pre_state": 3, "post_state": 3}
     attributes = {f"deltaspan.{name}.rows": value for name, value in states.items()}
     run = action(0, outcome="fail", **{"deltaspan.checks.failed": ["rows"]}, **attributes)
@@ -239,7 +239,7 @@ def test_an_agent_between_two_runs_is_drawn_and_a_request_span_is_not():
     assert names(*spans) == ["✓ action0 pass", "└─ ○ invoke_agent support", "   └─ ✓ action1 pass"]
 
 
-def test_runs_of_two_agents_that_take_turns_stand_each_below_its_own():
+def test_runs_of_two_alternating_agents_are_each_below_their_own_agent():
     spans = [agent(8, name="a"), agent(9, name="b")]
     spans += [action(number, under=8 + number % 2) for number in range(4)]
 
@@ -298,7 +298,7 @@ def test_the_summary_counts_runs_checks_and_findings():
     }
 
 
-def test_the_summary_of_nothing_counts_nothing():
+def test_the_summary_of_an_empty_tree_has_zero_counts():
     assert str(causal_tree([]).summary) == "0 actions; 0 checks; 0 findings"
 
 

@@ -213,7 +213,7 @@ def test_a_writer_before_the_hand_over_is_not_forgotten(rows):
 # Disabled -------------------------------------------------------------------------------------------------
 
 
-def test_disabled_where_the_baseline_is_captured_it_is_skipped_where_it_is_verified(environ, rows):
+def test_a_window_that_is_disabled_at_its_capture_is_skipped_at_its_verification(environ, rows):
     check = change("rows", rows.count).by(1)
     environ(DELTASPAN_ENABLED="false")
     text = opened(check).to_json(key="secret")
@@ -226,7 +226,7 @@ def test_disabled_where_the_baseline_is_captured_it_is_skipped_where_it_is_verif
     )
 
 
-def test_disabled_where_it_is_verified_it_is_skipped(environ, rows):
+def test_a_window_that_is_disabled_at_its_verification_is_skipped(environ, rows):
     check = change("rows", rows.count).by(1)
     text = opened(check).to_json()
     environ(DELTASPAN_ENABLED="false")
@@ -266,7 +266,7 @@ def test_the_verdict_is_on_a_child_of_the_half_that_captured(recorded, rows):
     assert attributes(verified)["deltaspan.action.outcome"] == "pass"
 
 
-def test_the_trace_that_is_current_where_it_is_loaded_is_linked(recorded, rows):
+def test_the_trace_that_is_current_at_the_load_is_linked(recorded, rows):
     check = change("rows", rows.count).by(0)
     text = opened(check).to_json()
     with recorded.tracer.start_as_current_span("consume") as consumer:
@@ -284,7 +284,7 @@ def test_baggage_of_others_is_not_in_the_text(rows):
     assert "hunter2" not in text
 
 
-def test_nothing_stays_current_after_it_is_loaded(recorded, rows):
+def test_nothing_stays_current_after_a_window_is_loaded(recorded, rows):
     check = change("rows", rows.count)
     before = recorded.tracer.start_span("probe").parent
     there = Window.from_json(opened(check).to_json(), check)
@@ -303,7 +303,7 @@ def test_its_headers_hand_out_the_same_tag(rows):
     there.verify()
 
 
-def test_which_attempt_it_is_stays_known(rows):
+def test_the_number_of_the_attempt_is_handed_over(rows):
     check = observe("rows", rows.count)
 
     @expects(observe("turns", lambda: 0))

@@ -55,7 +55,7 @@ def test_after_its_verdict_a_window_cannot_be_handed_over(check):
     )
 
 
-def test_a_window_that_was_handed_over_does_nothing_more_here(check):
+def test_a_window_that_was_handed_over_cannot_be_used_again(check):
     w = opened(check)
     w.to_json()
     told = (
@@ -325,7 +325,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("content", FORGED.values(), ids=FORGED)
-def test_a_content_that_is_never_written_is_refused_though_its_seal_fits(check, content):
+def test_a_content_that_is_never_written_is_refused_even_if_its_seal_fits(check, content):
     forged = changed(opened(check).to_json(key=KEY), key=KEY, **content)
 
     assert refusal_of_text(Window.from_json, forged, check, key=KEY) == (

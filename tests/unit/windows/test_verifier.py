@@ -158,7 +158,7 @@ def test_each_verification_is_reported(flows, verifier):
     ]
 
 
-def test_a_state_that_cannot_be_compared_is_refused_as_an_error_of_ours():
+def test_a_state_that_cannot_be_compared_raises_a_deltaspan_error():
     verifier = DeltaVerifier("rows", lambda: (row for row in ()), 1)
 
     with pytest.raises(DeltaspanError, match="found an iterator"):

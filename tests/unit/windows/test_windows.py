@@ -102,7 +102,7 @@ def test_nothing_stays_current_between_the_two_calls(rows):
     assert current_causal_tag() is None
 
 
-def test_the_causal_tag_is_current_in_the_block_alone(rows):
+def test_the_causal_tag_is_current_only_in_the_block(rows):
     with window("load", change("rows", rows.count)) as w:
         inside = current_causal_tag()
 
@@ -246,7 +246,7 @@ def test_a_window_never_opened_holds_nothing(rows):
 # Concurrent windows ----------------------------------------------------------------------------------------
 
 
-def test_a_change_that_is_taken_back_is_seen_by_the_windows_of_the_calls_alone():
+def test_a_reverted_change_is_seen_only_by_the_windows_of_the_calls():
     guests = set()
     kept = unchanged("guests", lambda: guests)
 
