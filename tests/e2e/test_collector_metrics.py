@@ -41,7 +41,7 @@ class Exporter(OTLPMetricExporter):
 
 
 class Agent:
-    """A process that counts checks, and exports when it is told."""
+    """A process that counts checks, and exports on command."""
 
     def __init__(self, collector):
         self.job = f"agent-{uuid4()}"

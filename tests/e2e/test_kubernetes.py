@@ -57,7 +57,7 @@ def listening(port, **more):
 
 @pytest.fixture
 def stack(tmp_path):
-    """Both tiers before a receiver that stands for Jaeger; what it has received, and how to send."""
+    """Both tiers in front of a receiver in place of Jaeger; yield the receiver and a sending function."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate: install it")
     certificate, key, tokens = (tmp_path / name for name in ("tls.crt", "tls.key", "tokens"))
@@ -122,7 +122,7 @@ def test_every_span_arrives_once_and_verdicts_arrive_without_waiting(stack):
 
     send("sesame", "pass", "fail", "pass", "inconclusive")
     until(lambda: len(received.spans) >= 4)
-    time.sleep(2)  # what is stored twice would be by now
+    time.sleep(2)  # a duplicate would have arrived by now
 
     assert sorted(received.span_names) == ["fail", "inconclusive", "pass", "pass"]
     assert set(received.span_names[:2]) == {"fail", "inconclusive"}

@@ -34,7 +34,7 @@ def job():
 
 
 class Shop:
-    """A process that counts orders, and pushes them when it is told or every so often."""
+    """A process that counts orders, and pushes them on command or at an interval."""
 
     def __init__(self, url, job, instance, every):
         exporter = OTLPMetricExporter(endpoint=f"{url}/api/v1/otlp/v1/metrics", timeout=10)

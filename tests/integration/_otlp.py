@@ -134,7 +134,7 @@ def grpc_receiver(*signals):
 
 @contextmanager
 def closed_port():
-    """An address where nobody listens: bound, so that nobody else will, but not listening."""
+    """An address without a listener: bound, so that no other process takes it, but not listening."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}", Received()

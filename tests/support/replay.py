@@ -16,7 +16,7 @@ __all__ = ["apply"]
 
 _Kind: TypeAlias = Literal["added", "removed", "modified"]
 _Edit: TypeAlias = tuple[Sequence[object], _Kind, object]
-"""The keys that are left to go, what is done there, and the new value."""
+"""The remaining keys of a path, the operation at its end, and the new value."""
 
 
 def apply(delta: Delta, pre: object) -> object:

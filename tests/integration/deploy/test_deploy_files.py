@@ -175,7 +175,7 @@ def test_the_collector_gets_every_setting_that_compose_hands_it_from_its_configu
     )
 
 
-def test_the_collector_of_the_tests_is_that_of_compose_with_the_components_that_are_configured():
+def test_the_collector_of_the_tests_has_the_version_and_components_of_compose():
     builder = load("collector", "builder.yaml")
     version = settings()["COLLECTOR_IMAGE"].partition(":")[2]
     tiers = [

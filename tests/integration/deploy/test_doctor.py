@@ -58,7 +58,7 @@ def test_the_test_span_arrives_over_grpc(doctor):
 
     assert received.span_names == ["deltaspan doctor"]
     assert status == 0
-    assert [line for line in lines if "clock" in line]  # told, or not, by what listens beside it on 4318
+    assert [line for line in lines if "clock" in line]  # its verdict depends on what listens on 4318
 
 
 def test_an_endpoint_without_a_listener_is_an_error(doctor):

@@ -501,7 +501,7 @@ def test_an_engine_of_one_connection_for_all_is_rejected():
         sql.rows(engine, "flows")
 
 
-# What is told apart, and whose transaction is read ----
+# Comparison of values, and transactions ----
 
 
 @pytest.mark.parametrize(

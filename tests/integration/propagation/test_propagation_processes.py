@@ -79,7 +79,7 @@ def test_a_subprocess_started_outside_any_action_starts_a_new_root():
 
 
 def work():
-    """Do something as an action; return what is current around it, and its parent and root."""
+    """Run an action, and return the tag around it, its parent and its root."""
     with collect_reports() as reports:
         expects(NOTHING)(lambda: None)()
     return current_causal_tag(), reports[0].parent_tag, reports[0].root_tag

@@ -188,7 +188,7 @@ async def test_the_lock_is_released_when_the_action_raises(make, error):
 
 
 @pytest.mark.parametrize("make", [asyncio.Lock, threading.Lock])
-async def test_a_task_that_is_cancelled_while_it_waits_for_the_lock_ends_and_leaves_the_lock_to_others(make):
+async def test_a_task_cancelled_while_it_waits_for_a_lock_ends_without_taking_it(make):
     lock, rows = make(), []
     if make is asyncio.Lock:
         await lock.acquire()
