@@ -420,7 +420,7 @@ def test_a_lock_beside_it_does_not_hide_the_better_attribution(attributed):
 
 
 def test_an_unattributed_check_contends_with_an_attributed_writer(shared_table):
-    """That one action can be told apart does not tell what the other did."""
+    """An attributed action does not reveal the changes of an unattributed one."""
     reports = []
     signed = expects(change("rows", tagged(shared_table.list_rows, key="id", tag="tag")).by(0), name="signed")
     unsigned = expects(change("rows", shared_table.count).by(0), on_report=reports.append)

@@ -51,7 +51,7 @@ def table():
 
 @pytest.fixture
 def nested(table):
-    """An action within an action within whatever calls it, each of which adds a row."""
+    """An action within an action within the caller, each of which adds a row."""
 
     @expects(observe("n", lambda: 0))
     def inner():
@@ -249,7 +249,7 @@ def test_a_baseline_that_is_not_of_tagged_rows_has_no_verdict(table):
 
 
 def test_a_descendant_that_is_not_a_tag_is_refused(table):
-    from deltaspan._engine._handoff_format import sign, verify_and_load  # noqa: PLC0415  # to make what nobody else would
+    from deltaspan._engine._handoff_format import sign, verify_and_load  # noqa: PLC0415  # to forge a document
 
     here = window("w", table.check().by(1))
     here.capture_baseline()

@@ -41,7 +41,7 @@ STAMP = "did the stamp run? What this run writes must carry its causal tag"
 
 
 class Orders:
-    """Two rows of other runs and one of nobody, and what an action does to them."""
+    """Two rows of other runs and one without a tag, and changes of them by an action."""
 
     def __init__(self):
         self.rows = {1: ["ink", "theirs"], 2: ["pen", "theirs"], 3: ["wax", None]}

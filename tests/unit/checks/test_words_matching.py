@@ -209,7 +209,7 @@ def test_a_pattern_matches_the_same_texts_as_its_regular_expression(pattern, tex
 
 
 class Counted(str):
-    """A text that counts what is asked of it."""
+    """A text that counts its operations."""
 
     __slots__ = ("asked",)
 

@@ -190,9 +190,7 @@ def test_any_other_change_fails_and_is_named(check, pre, post, sentence):
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), INCOMPARABLE.values(), ids=INCOMPARABLE)
-def test_states_that_the_word_does_not_fit_are_inconclusive_and_the_sentence_names_the_one_that_does(
-    check, pre, post, sentence
-):
+def test_states_that_do_not_fit_the_word_are_inconclusive_with_advice(check, pre, post, sentence):
     outcome, note = verdict(check, pre, post)
 
     assert outcome == "inconclusive"

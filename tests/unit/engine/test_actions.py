@@ -202,7 +202,7 @@ def test_a_hundred_threads_may_run_one_decorated_function_at_once():
 
 
 def run(act, *args):
-    """Return the report of one run, whatever the action raises."""
+    """Return the report of one run, even if the action raises."""
     with collect_reports() as reports, contextlib.suppress(BaseException):
         act(*args)
     return reports[0]

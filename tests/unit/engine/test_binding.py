@@ -10,7 +10,7 @@ from support.reports import reports_of
 
 
 def read_by(probe, action, *args, **kwargs):
-    """Return what a probe read before the action, which records what it was called with."""
+    """Return the value that the probe reads before a call of the action."""
     reports = reports_of(lambda: expects(observe("seen", probe), name="act")(action)(*args, **kwargs))
     return reports[0]["seen"].pre_state
 

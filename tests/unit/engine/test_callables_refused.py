@@ -146,7 +146,7 @@ class Slotted:
 
 
 class Wrapping:
-    """An entry that holds a wrapper of what it is given."""
+    """An entry that holds a wrapper of the registered function."""
 
     @property
     def fn(self):
@@ -159,7 +159,7 @@ class Wrapping:
 
 @pytest.fixture
 def framework(monkeypatch):
-    """Return what makes a registry whose entries are of a framework's class."""
+    """Return a function that creates a registry with entries of a framework's class."""
 
     def make(package="mcp", name="Tool", base=object):
         monkeypatch.setitem(sys.modules, package, types.ModuleType(package))

@@ -206,7 +206,7 @@ def test_a_thrown_exception_comes_out_as_from_a_bare_generator(flows, error):
 
     def thrown_into(generator):
         next(generator)
-        with pytest.raises(BaseException) as caught:  # noqa: PT011  # what it is, is compared
+        with pytest.raises(BaseException) as caught:  # noqa: PT011  # its type is compared
             generator.throw(error)
         return caught.type, caught.value.args
 

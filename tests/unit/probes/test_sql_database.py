@@ -36,7 +36,7 @@ def run(engine, *statements):
 
 
 def found(engine, probe, *statements):
-    """Return what an action that runs these statements is said to have changed."""
+    """Return the reported changes of an action that runs these statements."""
     with window("act", unchanged("db", probe)) as w:
         run(engine, *statements)
     check = w.report["db"]

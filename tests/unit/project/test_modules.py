@@ -103,14 +103,14 @@ def test_the_package_shows_no_name_that_it_does_not_promise():
 
 
 def test_the_version_is_the_one_of_the_build():
-    from deltaspan._version import __version__  # noqa: PLC0415  # what is compared with
+    from deltaspan._version import __version__  # noqa: PLC0415  # for the comparison
 
     assert deltaspan.__version__ == __version__
 
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'expect'"):
-        deltaspan.expect  # noqa: B018  # the look-up is what is tested
+        deltaspan.expect  # noqa: B018  # the look-up is tested
 
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)

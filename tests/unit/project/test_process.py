@@ -25,7 +25,7 @@ ANY_FORK = pytest.mark.filterwarnings(
 
 @pytest.fixture
 def registered(monkeypatch):
-    """Return empty lists of what is called in a forked child and by a reset."""
+    """Return empty lists of the functions called in a forked child and by a reset."""
     monkeypatch.setattr(_process, "_on_fork", [])
     monkeypatch.setattr(_process, "_on_reset", [])
 

@@ -37,7 +37,7 @@ class Level(enum.IntEnum):
 
 
 class Hostile:
-    """Equal to nothing, and says so loudly; its hash is that of every other."""
+    """Raises in every comparison, and shares its hash with every other instance."""
 
     def __eq__(self, other):
         raise ValueError
