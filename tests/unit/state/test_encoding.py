@@ -172,7 +172,7 @@ REFUSED = {
     "an object": (object(), "an object"),
     "a path": (PurePosixPath("/"), "a PurePosixPath"),
     "a subclass of text": (Name("x"), "a Name"),
-    "a named tuple": (namedtuple("Row", "id")(1), "a Row"),  # noqa: PYI024  # a plain one is what is tested
+    "a named tuple": (namedtuple("Row", "id")(1), "a Row"),  # noqa: PYI024  # a plain one is tested
     "a time in a zone that needs a date": (time(1, tzinfo=ZoneInfo("Europe/Berlin")), "a time"),
     "one deep within": (freeze({"orders": [{"at": 1}, {"at": Color.RED}]}), "a Color at orders/1/at"),
     "a member of a set": (freeze({"tags": {Color.RED}}), "a Color at tags"),

@@ -114,7 +114,7 @@ def test_comparing_near_the_recursion_limit_is_right_or_raises(compare, right):
     def run():
         try:
             return compare(one, other)
-        except ValueError as error:  # what cannot be read back says so
+        except ValueError as error:  # the text may be refused
             assert "RecursionError" in str(error)  # noqa: PT017  # or it answered
             return right
 

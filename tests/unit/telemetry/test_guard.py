@@ -123,7 +123,7 @@ def in_get_tracer(record, monkeypatch):
     provider = TracerProvider(shutdown_on_exit=False)
     monkeypatch.setattr(provider, "get_tracer", fault)
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
-    _process.reset()  # the instruments are made anew, from the global providers
+    _process.reset()  # the instruments are created again, from the global providers
 
 
 FAULTS = [

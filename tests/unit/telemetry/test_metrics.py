@@ -20,7 +20,7 @@ BOUNDS_OF_VERIFICATION = (
 
 
 def creating(*, lying=False):
-    """Make an action anew, whose first call is still to come."""
+    """Create an action that was not called yet."""
 
     @expects(change("active_flows", count).by(1))
     def create_flow(name="new"):

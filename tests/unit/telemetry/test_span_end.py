@@ -337,7 +337,7 @@ def raising(error):
 
 
 def run(action, *checks):
-    with pytest.raises(BaseException):  # noqa: B017, PT011  # the action's own, whatever it is
+    with pytest.raises(BaseException):  # noqa: B017, PT011  # any exception of the action
         expects(*(checks or [observe("n", lambda: 0)]), name="act")(action)()
 
 

@@ -256,7 +256,7 @@ OTLP = {"result": {"resourceSpans": [{"scopeSpans": [{"spans": [SPAN]}]}]}}
 
 
 class Server(ThreadingHTTPServer):
-    """Answers each path as it is told, and keeps what it was asked."""
+    """Answers each path as configured, and keeps the requests."""
 
     def __init__(self, answers):
         super().__init__(("127.0.0.1", 0), Handler)

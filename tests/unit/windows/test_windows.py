@@ -182,7 +182,7 @@ def test_an_exception_in_the_block_is_raised_and_reported(rows):
     w = window(
         "load", change("rows", rows.count).by(1), unchanged("users", lambda: 1), on_inconclusive="raise"
     )
-    with pytest.raises(ValueError, match="bad") as caught, w:  # noqa: PT012  # the block is what is tested
+    with pytest.raises(ValueError, match="bad") as caught, w:  # noqa: PT012  # the block is tested
         rows.append(4)
         raise error
 
