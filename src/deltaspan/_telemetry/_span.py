@@ -18,13 +18,19 @@ from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_typ
 from deltaspan.causal_tag import CausalTag
 
 _NANOSECONDS: Final = 1_000_000_000
-MOST_DETAILED_CHECKS: Final = 16
-"""With more checks than this the details are in the events only. A span holds 128 attributes and drops the
-oldest, which are its identity."""
+MAX_DETAILED_CHECKS: Final = 16
+"""The most checks whose states and deltas are on the span. With more they are in the events only, because a
+span holds 128 attributes and drops the oldest, which are its identity."""
 
 
 def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict[str, str | int]:
-    """Return the attributes that identify a run: its action, tag and attempt."""
+    """Return the attributes of a run from its start: action, tag and attempt.
+
+    Args:
+        action: the attributes that `ActionNames` has of the action.
+        tag: the causal tag of the run.
+        attempt: the number of the run, from 1.
+    """
     attributes: dict[str, str | int] = {
         **action,
         semconv.CAUSAL_TAG_ID: tag.id,
@@ -166,7 +172,7 @@ def record_verdict(
 
 def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:
     details: dict[str, Any] = {}
-    if len(checks) > MOST_DETAILED_CHECKS:
+    if len(checks) > MAX_DETAILED_CHECKS:
         return details
     for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
         metric = check.metric

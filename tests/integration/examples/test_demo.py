@@ -250,7 +250,9 @@ def test_the_service_name_is_that_of_the_demo_or_of_the_environment(demo, folder
     assert [resource["service.name"] for resource in found] == ["deltaspan-demo", "mine"]
 
 
-@pytest.mark.parametrize("refused", [(), ("/v1/metrics",)], ids=["takes all", "takes no metrics, as Jaeger"])
+@pytest.mark.parametrize(
+    "refused", [(), ("/v1/metrics", "/v1/logs")], ids=["takes all", "takes traces, as Jaeger"]
+)
 def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_failed_actions(
     tmp_path, collector, refused
 ):
@@ -261,8 +263,8 @@ def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_failed_actio
     assert (demo.returncode, demo.stderr) == (0, "")
     spans = collector.spans()
     assert Counter(span.name for span in spans) == Counter(f"execute_tool {action}" for action, _ in RUNS)
-    assert {path for path, _ in collector.received} == {"/v1/traces", "/v1/metrics"}
-    assert ("\nMetrics did not get through to" in demo.stdout) is bool(refused)
+    assert {path for path, _ in collector.received} == {"/v1/traces", "/v1/metrics", "/v1/logs"}
+    assert ("\nMetrics and logs did not get through to" in demo.stdout) is bool(refused)
     *links, search = demo.stdout.splitlines()[-6:]
     failed = {span.trace_id.hex() for span in spans if span.status.code == Status.STATUS_CODE_ERROR}
     assert {link.split()[-1] for link in links} == {f"http://jaeger.test/trace/{trace}" for trace in failed}

@@ -331,7 +331,7 @@ def test_a_claim_does_not_fail_that_it_may_have_met(rooted_table):
     check = nested_check(change("rows", rooted_table.probe).by(1), lambda: worker(rooted_table))
 
     assert came_to(check) == CONTENDED
-    assert "put the check on the outermost action, whose own every row with its root is" in check.explanation
+    assert "put the check on the outermost action, which owns every row with its root" in check.explanation
     assert "did the stamp run" not in check.explanation
 
 

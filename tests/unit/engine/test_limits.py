@@ -12,7 +12,7 @@ import pytest
 
 from deltaspan import _workers as _threads
 from deltaspan import change, collect_reports, current_causal_tag, expects, probe, window
-from deltaspan._workers import MOST_THREADS, Pool
+from deltaspan._workers import MAX_THREADS, Pool
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from support.hanging import Hanging, run, threads_of
 from support.waiting import cancel, reached, wait_until
@@ -330,7 +330,7 @@ def test_a_thread_that_cannot_be_started_makes_the_check_inconclusive(pool, monk
 
 
 def test_the_maximum_of_read_threads_of_a_process_is_32():
-    assert MOST_THREADS == 32
+    assert MAX_THREADS == 32
 
 
 ENDS = """
