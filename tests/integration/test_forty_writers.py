@@ -115,7 +115,7 @@ def test_every_check_without_attribution_is_inconclusive(rounds):
 
 
 @pytest.mark.parametrize("metric", ["flow_of_tag", "flow"])
-def test_with_the_tag_the_honest_pass_and_the_two_others_fail_in_every_round(rounds, metric):
+def test_honest_tagged_writers_pass_and_the_two_others_fail_in_every_round(rounds, metric):
     passed, failed = ("pass", None, "causal_tag"), ("fail", None, "causal_tag")
 
     assert len(rounds) == ROUNDS

@@ -44,7 +44,7 @@ def test_the_verdict_arrives_with_its_types():
     } == {"action.outcome": "pass", "post_state.flows": 1, "checks.total": 1}
 
 
-def test_without_a_protocol_it_is_http():
+def test_the_default_protocol_is_http():
     with http_receiver() as (endpoint, received):
         Program(ONE_ACTION, **environ(endpoint)).end()
 
@@ -143,7 +143,7 @@ def test_flush_sends_pending_telemetry():
     assert "deltaspan.checks" in received.metric_names
 
 
-def test_after_a_shutdown_by_hand_the_exit_is_quiet():
+def test_the_exit_after_a_manual_shutdown_is_quiet():
     body = ONE_ACTION + "telemetry.shutdown(); telemetry.shutdown(); telemetry.flush(); create_flow()"
     with http_receiver() as (endpoint, received):
         program = Program(body, **environ(endpoint)).end()

@@ -87,7 +87,7 @@ def answering():
         server.server_close()
 
 
-def test_without_docker_it_names_what_to_install(stack, tmp_path):
+def test_a_missing_docker_is_reported_with_the_package_to_install(stack, tmp_path):
     done = stack("up", PATH=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (1, "")

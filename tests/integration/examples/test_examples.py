@@ -209,7 +209,7 @@ def test_support_without_a_postgresql_url_is_refused_with_its_usage(arguments, s
     assert said in done.stderr
 
 
-def test_its_help_has_a_url_to_copy():
+def test_the_help_of_support_has_a_url_to_copy():
     done = run_support("--help")
 
     assert done.returncode == 0

@@ -185,7 +185,7 @@ def test_a_repository_of_another_owner_is_rejected_as_git_refuses_it(repo, monke
     assert "dubious ownership" in said(git.commits(repo.path))
 
 
-def test_without_git_it_says_what_to_install(repo, tmp_path, monkeypatch):
+def test_a_missing_git_is_reported_with_advice(repo, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert said(git.commits(repo.path)).endswith(

@@ -205,7 +205,7 @@ def test_rows_that_the_caller_is_streaming_are_left_to_it(engine):
         assert len(numbers.all()) == 4999
 
 
-def test_outside_of_a_transaction_a_session_is_read_without_a_savepoint(engine):
+def test_a_session_outside_a_transaction_is_read_without_a_savepoint(engine):
     auto = engine.execution_options(isolation_level="AUTOCOMMIT")
     with Session(auto) as session, session.begin():
         session.execute(text("INSERT INTO flows (tenant) VALUES ('new')"))
@@ -214,7 +214,7 @@ def test_outside_of_a_transaction_a_session_is_read_without_a_savepoint(engine):
 
 
 @pytest.mark.parametrize("factory", ["tuple_row", "dict_row"])
-def test_inside_a_connection_of_psycopg(engine, port, factory):
+def test_a_psycopg_connection_is_read_inside_its_transaction(engine, port, factory):
     import psycopg  # noqa: PLC0415  # installed for these tests alone
     from psycopg import rows  # noqa: PLC0415  # likewise
 

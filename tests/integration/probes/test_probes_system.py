@@ -277,7 +277,7 @@ def test_an_interpreter_with_a_wrong_field_is_rejected():
         system.packages("{venv.path}")
 
 
-def test_without_psutil_it_says_which_extra_installs_it():
+def test_a_missing_psutil_is_reported_with_its_extra():
     script = "import sys; sys.modules['psutil'] = None; import deltaspan.probes.system"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 

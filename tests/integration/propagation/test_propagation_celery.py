@@ -57,7 +57,7 @@ def test_an_action_in_a_task_is_the_child_of_the_action_that_called_it(seen, how
     assert tag not in (parent, root)
 
 
-def test_outside_any_action_a_task_stamps_for_its_caller(seen):
+def test_a_task_outside_any_action_stamps_for_its_caller(seen):
     assert seen["called"]["outside"] == seen["tags"]
 
 

@@ -81,7 +81,7 @@ def test_an_action_of_the_server_is_the_child_of_the_action_that_called_it(url, 
 
 @BOTH
 @pytest.mark.usefixtures("traced")
-def test_outside_any_action_the_server_stamps_for_its_caller(url, get):
+def test_a_server_outside_any_action_stamps_for_its_caller(url, get):
     seen, inner, outer = in_action_of_action(lambda: get(f"{url}/traced"))
 
     assert seen["outside"] == [inner.causal_tag, outer.causal_tag]
@@ -109,7 +109,7 @@ def test_a_call_outside_any_action_carries_nothing(url, get):
 
 
 @BOTH
-def test_by_hand_headers_go_with_the_call_and_are_adopted(url, get):
+def test_manual_headers_are_sent_with_the_call_and_adopted(url, get):
     seen, inner, outer = in_action_of_action(lambda: get(f"{url}/by-hand", headers=causal_headers()))
 
     assert seen["action"][1:] == [inner.causal_tag, outer.causal_tag]

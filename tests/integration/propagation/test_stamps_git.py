@@ -37,7 +37,7 @@ def test_the_message_keeps_its_subject_and_body(git):
     assert git("log", "-1", "--format=%s/%b").startswith("Change it/Because.\n\nCausal-Tag: ")
 
 
-def test_outside_any_action_a_commit_carries_nothing(git, tmp_path):
+def test_a_commit_outside_any_action_has_no_trailer(git, tmp_path):
     commit(git)
 
     assert (causal_tag_of("HEAD", tmp_path), git("log", "-1", "--format=%B")) == (None, "Change it")

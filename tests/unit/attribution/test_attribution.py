@@ -229,7 +229,7 @@ def test_an_origin_is_on_the_event_and_on_the_counter(recorded, rows):
     assert counted == ["this_action"]
 
 
-def test_without_a_change_event_and_counter_have_no_origin(recorded, rows):
+def test_event_and_counter_of_an_unchanged_check_have_no_origin(recorded, rows):
     judged(change("rows", lambda: len(rows)).by(1), lambda: None)
     counted = [point.attributes for point in recorded.points("deltaspan.checks") if point.value]
 

@@ -384,7 +384,7 @@ def attributed(request, shared_table):
     )
 
 
-def test_without_a_tag_both_are_contended(shared_table):
+def test_overlapping_checks_without_a_tag_are_both_contended(shared_table):
     found = shared_table.together(change("rows", shared_table.count).by(1), 1, 1)
 
     assert [check.reason for check in found] == ["contended"] * 2

@@ -110,7 +110,7 @@ def test_a_pass_in_doubt_names_the_other_change_and_the_cure(table):
     )
 
 
-def test_beside_only_it_says_to_name_it(table):
+def test_an_untagged_change_outside_only_gives_advice_to_name_it(table):
     check = table.judged(lambda check: check.only(9), adding_one_with(table, COLLATERAL["removed"]))
 
     assert "name it in .only(...) where others may do so" in check.explanation

@@ -252,7 +252,7 @@ def beside_another(table, act, say=one_added, **options):
         thread.join()
 
 
-def test_beside_another_window_an_unsigned_change_has_no_verdict_and_names_it(orders):
+def test_an_untagged_change_beside_another_window_is_contended_and_names_it(orders):
     check, tag = beside_another(orders, lambda table: (table.add(9), table.remove(1)))
 
     said = (
@@ -269,13 +269,13 @@ def test_rows_of_two_overlapping_windows_are_distinguished(orders):
 
 
 @pytest.mark.parametrize("act", [lambda table: table.remove(1), lambda table: (table.add(9), table.sign(1))])
-def test_beside_another_window_a_wrong_change_of_this_run_still_fails(orders, act):
+def test_a_wrong_change_of_this_run_beside_another_window_still_fails(orders, act):
     check, _ = beside_another(orders, act)
 
     assert check.outcome == "fail"
 
 
-def test_beside_another_window_a_declared_removal_has_no_verdict(orders):
+def test_a_declared_removal_beside_another_window_is_contended(orders):
     check, _ = beside_another(orders, lambda table: table.remove(1), lambda c: c.removing(1))
 
     assert (check.outcome, check.reason) == ("inconclusive", "contended")

@@ -426,7 +426,7 @@ def test_an_exhausted_generator_is_incomparable():
     assert "before the action" in check.explanation
 
 
-async def test_nor_is_one_that_was_awaited():
+async def test_an_awaited_iterator_that_is_read_twice_is_incomparable():
     rows = iter([])
 
     async def read():
