@@ -265,7 +265,7 @@ def act_with_the_global_propagator():
     return carrier
 
 
-def test_inside_actions_are_children_of_the_adopted_tag(recorded):
+def test_actions_inside_adopt_are_children_of_the_adopted_tag(recorded):
     with adopt(HEADERS):
         tag, report = current_causal_tag(), reported(act)
 
@@ -322,7 +322,7 @@ def test_a_span_of_that_trace_that_is_current_stays_current(recorded):
         assert trace.get_current_span() is server
 
 
-async def test_in_async_code_each_task_has_its_own():
+async def test_each_async_task_has_its_own_adopted_tag():
     async def take_up(tag):
         with adopt({"baggage": f"deltaspan.causal_tag.id={tag}"}):
             await asyncio.sleep(0)

@@ -152,7 +152,7 @@ DEMANDS = {
 
 
 @pytest.mark.parametrize("words", DEMANDS.values(), ids=DEMANDS)
-def test_beside_a_word_that_demands_a_change_it_is_refused_either_way_round(words):
+def test_ending_at_beside_a_word_that_demands_a_change_is_refused_in_either_order(words):
     for make in (lambda: words(CHANGE).ending_at(3), lambda: words(CHANGE.ending_at(3))):
         with pytest.raises(DeltaspanError, match=r"one word demands a change, .* write \.to\(3\) instead of"):
             make()

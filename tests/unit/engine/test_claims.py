@@ -413,7 +413,7 @@ def test_a_log_event_has_the_claim(recorded, environ):
 
 
 @pytest.mark.parametrize("claim", [None, lambda result: result["missing"]])
-def test_without_a_claim_the_attribute_is_absent(recorded, claim):
+def test_the_attribute_is_absent_without_a_claim(recorded, claim):
     saving({"ok": True}, claim=claim)()
 
     assert "deltaspan.action.claim" not in recorded.span.attributes

@@ -81,7 +81,7 @@ def test_a_send_before_the_first_step_raises_the_usual_error(fill):
         fill().send(1)
 
 
-def test_its_return_value_reaches_a_delegating_generator(fill):
+def test_the_return_value_reaches_a_delegating_generator(fill):
     def delegate():
         return (yield from fill("a", "b"))
 

@@ -276,7 +276,7 @@ def test_an_async_probe_with_a_limit_outside_asyncio_has_no_verdict():
 # Threads of limited reads -------------------------------------------------------------------------------
 
 
-def test_with_all_threads_hung_further_reads_time_out_too_until_they_come_back(pool):
+def test_further_reads_time_out_while_all_threads_hang(pool):
     hanging = Hanging(1, 2)
     act = expects(change("rows", hanging.read).timeout(0.2))(lambda: None)
     reasons = [run(act)[1]["rows"].reason for _ in range(4)]

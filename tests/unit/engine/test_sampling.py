@@ -105,7 +105,7 @@ def test_the_runs_below_an_inbound_root_are_all_read_or_all_skipped():
         assert len({report["rows"].outcome for report in reports}) == 1
 
 
-def test_with_a_key_the_root_of_another_process_decides(environ):
+def test_the_root_of_another_process_decides_if_a_key_is_set(environ):
     environ(DELTASPAN_SAMPLING_KEY="of the fleet")
     action = expects(observe("rows", lambda: 3).sampled(0.5))(lambda: None)
     outcomes = {}

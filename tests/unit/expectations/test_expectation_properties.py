@@ -113,7 +113,7 @@ def test_from_the_baseline_to_the_post_state_passes_if_and_only_if_the_state_cha
 
 @CALM
 @given(pre=st.integers(), post=st.integers(), amount=st.integers(-3, 3))
-def test_by_passes_if_and_only_if_that_is_the_difference(pre, post, amount):
+def test_by_passes_if_and_only_if_its_amount_is_the_difference(pre, post, amount):
     outcome = change("x", abs).by(amount).expectation.judge(difference(pre, post), pre, post).outcome
 
     assert (outcome == "pass") == (post - pre == amount)
@@ -121,7 +121,7 @@ def test_by_passes_if_and_only_if_that_is_the_difference(pre, post, amount):
 
 @CALM
 @given(pre=st.integers(), amount=st.integers())
-def test_by_passes_for_exactly_that_difference(pre, amount):
+def test_by_passes_if_the_amount_was_added(pre, amount):
     post = pre + amount
     verdict = change("x", abs).by(amount).expectation.judge(difference(pre, post), pre, post)
 

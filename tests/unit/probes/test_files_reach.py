@@ -245,7 +245,7 @@ def test_the_files_of_git_itself_are_left_out_with_gitignore(tmp_path):
     assert set(tree(tmp_path)()) == {".git/HEAD", "module/.git", "a"}
 
 
-def test_without_pathspec_it_says_which_extra_to_install():
+def test_a_missing_pathspec_is_reported_with_its_extra():
     source = "import sys; sys.modules['pathspec'] = None\nimport deltaspan.probes.files as f; f.tree('.')()\n"
     done = subprocess.run(
         [sys.executable, "-c", source + "f.tree('.', gitignore=True)"],

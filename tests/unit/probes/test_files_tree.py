@@ -25,7 +25,7 @@ def test_a_tree_is_path_to_size_and_time(tmp_path):
     assert tree(tmp_path)() == {"a/b/c.txt": (9, 1_700_000_000_123_456_789)}
 
 
-def test_with_content_it_is_path_to_size_and_digest(tmp_path):
+def test_a_tree_with_content_maps_paths_to_size_and_digest(tmp_path):
     make(tmp_path, "a")
 
     assert tree(tmp_path, content=True)() == {"a": (1, hashlib.sha256(b"a").hexdigest())}

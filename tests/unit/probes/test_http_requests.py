@@ -35,7 +35,7 @@ def test_a_client_with_a_base_url_says_it(read):
 
 @READS
 @pytest.mark.parametrize("url", ["http://host", "HTTPS://host/x", "http://{host}.example.com/x"])
-def test_with_its_scheme_it_says_it_by_itself(read, url):
+def test_a_url_with_a_scheme_needs_no_client(read, url):
     assert url in repr(read(url))
 
 

@@ -256,5 +256,5 @@ def test_a_literal_that_may_be_intended_is_accepted(sql):
     assert list(quoted_names(sql)) == []
 
 
-def test_in_mysql_double_quotes_are_those_of_a_text():
+def test_double_quotes_of_mysql_enclose_text():
     assert [name for _, name in quoted_names('t = "$a" OR t = "{b}"', mysql=True)] == ["a", "b"]

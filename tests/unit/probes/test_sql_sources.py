@@ -169,7 +169,7 @@ def test_a_database_in_memory_is_read_on_the_connection_that_it_lives_on(memory)
     assert len(sql.database(memory)()["flows"]) == 2
 
 
-async def test_in_an_async_action_it_is_read_by_the_thread_of_the_action(memory):
+async def test_a_database_in_memory_in_an_async_action_is_read_by_the_thread_of_the_action(memory):
     probe = sql.rows(memory, "flows")
 
     @expects(change("flows", probe).by(1))
@@ -196,7 +196,7 @@ def test_an_open_transaction_on_the_shared_connection_is_neither_counted_nor_end
     assert sql.rows(memory, "flows")() == 1
 
 
-def test_with_a_timeout_a_database_of_each_thread_is_rejected_and_a_shared_one_read(memory):
+def test_a_timeout_rejects_a_database_of_each_thread_and_reads_a_shared_one(memory):
     with window("create", unchanged("flows", sql.rows(memory, "flows")).timeout(30)) as w:
         pass
 
@@ -272,7 +272,7 @@ def test_a_writing_statement_runs_only_in_the_transaction_of_the_caller(path, en
     assert sql.rows(engine, "flows")() == 0
 
 
-async def test_inside_is_read_by_the_thread_of_the_action(path, engine):
+async def test_a_connection_of_the_caller_is_read_by_the_thread_of_the_action(path, engine):
     with closing(sqlite3.connect(path)) as connection:  # which refuses any other thread
 
         @expects(change("flows", sql.rows(connection, "flows")).by(1))
@@ -318,7 +318,7 @@ async def test_an_async_engine_is_awaited(later):
     assert [check.outcome for check in reports[0]] == ["pass"] * 5
 
 
-async def test_inside_an_async_session_and_connection(later):
+async def test_an_async_session_and_connection_are_read_inside_their_transaction(later):
     async with AsyncSession(later) as session:
         assert await sql.rows(session, "flows")() == 0
         assert not session.in_transaction()

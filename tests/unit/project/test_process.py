@@ -63,7 +63,7 @@ def test_a_reset_goes_back_to_the_global_providers():
     assert instruments() is not chosen
 
 
-def test_after_a_reset_a_fault_is_a_warning_again(caplog):
+def test_a_fault_after_a_reset_is_a_warning_again(caplog):
     def fault():
         raise ValueError
 

@@ -51,13 +51,13 @@ def test_a_record_of_a_logger_below_carries_tag_and_root(handler):
     assert handler.stamps == [(inner[0], outer)]
 
 
-def test_outside_any_action_a_record_carries_none(handler):
+def test_a_record_outside_any_action_carries_no_tag(handler):
     logging.getLogger("shop").warning("opened")
 
     assert handler.stamps == [(None, None)]
 
 
-def test_outside_any_action_a_record_carries_the_tag_that_came_in(handler):
+def test_a_record_outside_any_action_carries_the_adopted_tag(handler):
     with adopt({"baggage": f"deltaspan.causal_tag.id={TAG}"}):
         logging.getLogger("shop").warning("opened")
 
