@@ -80,14 +80,14 @@ def test_a_nested_action_stamps_its_own_tag_and_the_outermost_as_root(session):
     assert (row.causal_tag, row.causal_root) == (inner[0], outer)
 
 
-def test_outside_any_action_the_stamp_is_null(session):
+def test_the_stamp_outside_any_action_is_null(session):
     add(session)()
     row = session.scalars(select(Flow)).one()
 
     assert (row.causal_tag, row.causal_root) == (None, None)
 
 
-def test_outside_any_action_the_stamp_is_the_tag_that_came_in(session):
+def test_the_stamp_outside_any_action_is_the_adopted_tag(session):
     with adopt({"baggage": f"deltaspan.causal_tag.id={TAG}"}):
         add(session)()
 
@@ -242,7 +242,7 @@ def test_statements_outside_any_action_have_no_comment(session, engine):
     assert statements == ["SELECT 1"]
 
 
-def test_without_sqlalchemy_the_module_says_what_to_install():
+def test_a_missing_sqlalchemy_is_reported_with_its_extra():
     program = "import sys; sys.modules['sqlalchemy'] = None; import deltaspan.stamps.sqlalchemy"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 

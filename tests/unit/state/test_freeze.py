@@ -567,7 +567,7 @@ def test_more_values_than_the_limit_are_refused():
     )
 
 
-def test_as_many_values_as_the_limit_are_frozen():
+def test_a_state_with_exactly_the_limit_of_values_is_frozen():
     assert len(freeze([0] * MAX_NODES)) == MAX_NODES
 
 

@@ -88,7 +88,7 @@ def test_an_observation_and_a_skipped_check_are_not_evaluations(recorded):
     assert recorded.logs == []
 
 
-def test_by_default_no_verdict_is_an_evaluation(recorded):
+def test_verdicts_are_not_evaluations_if_only_check_events_are_enabled(recorded):
     configure(events=("check",))
     lie()
 
@@ -115,7 +115,7 @@ def test_only_failures_of_an_unsampled_action_are_evaluations(record):
     assert recorded.logs[1].attributes["gen_ai.evaluation.score.label"] == "fail"
 
 
-def test_without_content_the_explanation_quotes_no_state(recorded):
+def test_the_explanation_without_captured_content_quotes_no_state(recorded):
     configure(capture_state="none")
     lie()
 

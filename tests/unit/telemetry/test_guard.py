@@ -281,7 +281,7 @@ def test_a_broken_instrument_does_not_lose_the_span(record, monkeypatch, name):
     assert recorded.span.attributes["deltaspan.action.outcome"] == "fail"
 
 
-def test_without_any_sdk_an_action_runs(record):
+def test_an_action_runs_without_any_sdk(record):
     record()
     install(Instruments(trace.NoOpTracerProvider(), None, NoOpLoggerProvider()))
 

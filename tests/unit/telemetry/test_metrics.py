@@ -261,7 +261,7 @@ def test_the_duration_of_a_window_has_the_error_of_its_span(recorded):
     assert point.attributes["error.type"] == "ValueError"
 
 
-def test_on_request_the_duration_of_a_tool_has_action_and_outcome_too(recorded, environ):
+def test_the_duration_of_a_tool_has_action_and_outcome_on_request(recorded, environ):
     environ(DELTASPAN_ACTION_DURATION="all")
     creating()()
     (point,) = recorded.points("deltaspan.action.duration")

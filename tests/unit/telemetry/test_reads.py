@@ -234,7 +234,7 @@ def test_the_tree_shows_no_read_as_an_effect(recorded, client, environ, way, spa
     assert tree.findings == ()
 
 
-def test_with_probe_spans_each_read_is_a_span_below_the_action(recorded, client, environ):
+def test_each_read_is_a_span_below_the_action_with_probe_spans(recorded, client, environ):
     environ(DELTASPAN_PROBE_SPANS="on")
     expects(observe("n", client.get), observe("m", lambda: 0))(lambda: None)()
     names = {span.context.span_id: span.name for span in recorded.spans}

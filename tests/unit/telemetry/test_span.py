@@ -249,19 +249,19 @@ def test_sixteen_checks_have_their_details_on_the_span(recorded):
     assert recorded.span.attributes["deltaspan.pre_state.metric_15"] == 3
 
 
-def test_beyond_sixteen_checks_no_details_are_on_the_span(recorded):
+def test_details_of_more_than_sixteen_checks_are_not_on_the_span(recorded):
     many(17)()
 
     assert [name for name in recorded.span.attributes if ".metric_" in name] == []
 
 
-def test_beyond_sixteen_checks_the_details_stay_in_the_events(recorded):
+def test_details_of_more_than_sixteen_checks_stay_in_the_events(recorded):
     many(17)()
 
     assert [event.attributes["deltaspan.check.pre_state"] for event in recorded.events] == [3] * 17
 
 
-def test_beyond_sixteen_checks_identity_and_outcome_stay_on_the_span(recorded):
+def test_identity_and_outcome_stay_on_the_span_with_more_than_sixteen_checks(recorded):
     many(100)()
     attributes = recorded.span.attributes
 

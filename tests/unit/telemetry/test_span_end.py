@@ -409,7 +409,7 @@ def test_the_exception_of_a_block_is_a_log_event_of_deltaspan(recorded):
     assert recorded.log.event_name == "deltaspan.action.exception"
 
 
-def test_without_a_logger_the_exception_is_one_event_of_the_span(recorded, monkeypatch):
+def test_the_exception_is_one_event_of_the_span_without_a_logger(recorded, monkeypatch):
     monkeypatch.setattr(type(recorded.instruments.logger), "enabled", lambda *_, **__: False)
     run(raising(ValueError("no such flow")))
     events = [event for event in recorded.events if event.name == "exception"]
@@ -419,7 +419,7 @@ def test_without_a_logger_the_exception_is_one_event_of_the_span(recorded, monke
 
 @pytest.mark.parametrize("capture", ["summary", "none"])
 @pytest.mark.parametrize("has_logger", [True, False])
-def test_without_capture_an_exception_is_its_type(recorded, environ, monkeypatch, capture, has_logger):
+def test_an_exception_without_capture_is_its_type(recorded, environ, monkeypatch, capture, has_logger):
     environ(DELTASPAN_CAPTURE_STATE=capture)
     monkeypatch.setattr(type(recorded.instruments.logger), "enabled", lambda *_, **__: has_logger)
     run(raising(ValueError("secret")))

@@ -294,7 +294,7 @@ def test_nothing_stays_current_after_a_window_is_loaded(recorded, rows):
     there.verify()
 
 
-def test_its_headers_hand_out_the_same_tag(rows):
+def test_the_headers_of_a_loaded_window_carry_the_same_tag(rows):
     check = change("rows", rows.count)
     w = opened(check)
     there = Window.from_json(w.to_json(), check)
@@ -361,7 +361,7 @@ def test_the_age_of_the_baseline_counts_until_the_verification(rows, clock):
     assert there.verify()["rows"].reason == "stale_baseline"
 
 
-def test_without_max_age_no_baseline_is_too_old(rows, clock):
+def test_no_baseline_is_too_old_without_max_age(rows, clock):
     check = change("rows", rows.count).by(0)
     text = opened(check).to_json()
     clock(10**9)

@@ -32,13 +32,13 @@ def opened(*checks, **options):
 # Steps in the wrong order --------------------------------------------------------------------------------
 
 
-def test_before_its_baseline_a_window_cannot_be_handed_over(check):
+def test_a_window_cannot_be_handed_over_before_its_baseline(check):
     assert refusal(window("load", check).to_json) == (
         "ValueError: window 'load' has no baseline to hand over; call capture_baseline() first"
     )
 
 
-def test_in_its_block_a_window_cannot_be_handed_over(check):
+def test_a_window_cannot_be_handed_over_in_its_block(check):
     with window("load", check) as w:
         assert refusal(w.to_json) == (
             "ValueError: window 'load' is verified when its block ends, so it cannot be handed over; "
@@ -46,7 +46,7 @@ def test_in_its_block_a_window_cannot_be_handed_over(check):
         )
 
 
-def test_after_its_verdict_a_window_cannot_be_handed_over(check):
+def test_a_window_cannot_be_handed_over_after_its_verdict(check):
     w = opened(check)
     w.verify()
 
