@@ -43,7 +43,7 @@ LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 
 
 def _find_baggage_key() -> str | None:
-    """Return the key of OpenTelemetry's baggage in a context, or None without a single one."""
+    """Return the key of baggage in a context, or None without a single one."""
     keys = list(baggage.set_baggage("key", "value", Context()))
     return keys[0] if len(keys) == 1 else None
 
@@ -173,7 +173,7 @@ def with_pairs(
 
 
 def detach_here(token: Token[Context]) -> bool:
-    """Undo `attach`, and return whether it was undone.
+    """Undo `attach`. Return whether it was undone.
 
     It is not in another context than that of `attach`, where OpenTelemetry's `detach` would log an error.
     """
