@@ -63,7 +63,7 @@ class Files:
         self._meters.shutdown()
         yield f"Spans    {self._spans}"
         yield f"Metrics  {self._metrics}"
-        yield "See deltaspan.action.outcome and the deltaspan.check events of each span."
+        yield "See deltaspan.action.outcome and the deltaspan.check.result events of each span."
         yield "See the metric deltaspan.checks."
 
 

@@ -12,8 +12,10 @@ from deltaspan._attribution import Doubt, LockSource, Scope, Tagged, folders_abo
 from deltaspan._attribution_kinds import choose_attribution
 from deltaspan._callables import ArgumentReader, Bound, bind, check_no_shadowing, is_async
 from deltaspan._config import settings
+from deltaspan._engine._capture import Capture, make_capture
 from deltaspan._engine._reads import ReadLimit
 from deltaspan._guard import class_name
+from deltaspan._state.render import attribute_key
 from deltaspan._state.snapshot import freeze
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import (
@@ -63,6 +65,7 @@ class Options:
     on_contention: Contention = "inconclusive"
     claim: Callable[..., object] | None = None
     tool: bool | None = None
+    capture_arguments: bool | Collection[str] | None = None
 
     def __post_init__(self) -> None:
         if self.on_contention not in get_args(Contention):
@@ -74,6 +77,12 @@ class Options:
                 raise DefinitionValueError(f"{name}={value!r} is not one of {', '.join(get_args(Policy))}")
         if self.tool is not None and type(self.tool) is not bool:
             raise DefinitionTypeError(f"tool={self.tool!r} is not True, False or None")
+        captured = self.capture_arguments
+        if isinstance(captured, str) or not isinstance(captured, bool | Collection | None):
+            raise DefinitionTypeError(
+                f"capture_arguments={captured!r} is not True, False, None or a list of names; "
+                f"write the names of arguments, such as ['tenant']"
+            )
         if self.deferred and "raise" in (self.on_failure, self.on_inconclusive):
             raise DefinitionValueError(
                 "deferred=True returns the action's result before the verdict, so 'raise' would raise "
@@ -219,6 +228,7 @@ class Plan:
         has_locks: whether any check holds a lock.
         is_polled: whether any post-state is polled.
         claim: returns whether the action says that it succeeded, or None.
+        capture: the arguments and the result that may leave in telemetry, or None.
     """
 
     action: str
@@ -231,6 +241,7 @@ class Plan:
     has_locks: bool
     is_polled: bool
     claim: Bound | None
+    capture: Capture | None
 
     @property
     def first_async_lock(self) -> str | None:
@@ -282,7 +293,7 @@ def make_plan(
 
     Raises:
         DefinitionTypeError: something is not a check, or names a parameter that does not exist.
-        DefinitionValueError: a metric is named twice, a name is ambiguous, or there is no check at all.
+        DefinitionValueError: two metrics have one key, a name is ambiguous, or there is no check at all.
     """
     if not isinstance(action, str) or not action:
         raise DefinitionValueError(f"an action needs a name, not {action!r}")
@@ -318,6 +329,17 @@ def make_plan(
         has_locks=any(plan.lock is not None for plan in plans),
         is_polled=any(plan.check.modifiers.polling is not None for plan in plans),
         claim=claim,
+        capture=_capture(options, action, parameters, plans) if function is not None else None,
+    )
+
+
+def _capture(
+    options: Options, action: str, parameters: Sequence[inspect.Parameter], plans: Sequence[CheckPlan]
+) -> Capture | None:
+    redacted = [plan for plan in plans if plan.check.modifiers.redaction is not None]
+    names = {name for plan in redacted for bound in plan.bounds for name in bound.names}
+    return make_capture(
+        options.capture_arguments, action, parameters, names if redacted else None, result=RESULT
     )
 
 
@@ -336,18 +358,25 @@ def _validate_checks(action: str, checks: Sequence[Any]) -> None:
         raise DefinitionValueError(
             f"action {action!r} has no check; write at least one change(), unchanged() or observe()"
         )
-    seen: set[str] = set()
+    by_key: dict[str, str] = {}
     for check in checks:
         if not isinstance(check, Check):
             raise DefinitionTypeError(
                 f"action {action!r} expects checks such as change('flows', count).by(1), not {check!r}"
             )
-        if check.metric in seen:
+        key = attribute_key(check.metric)
+        other = by_key.get(key)
+        if other == check.metric:
             raise DefinitionValueError(
                 f"action {action!r} names the metric {check.metric!r} twice: "
                 f"combine the words in one check, or give the second a name of its own"
             )
-        seen.add(check.metric)
+        if other is not None:
+            raise DefinitionValueError(
+                f"action {action!r} has the metrics {other!r} and {check.metric!r}, and both have the key "
+                f"{key!r} in the names of attributes; rename one of them"
+            )
+        by_key[key] = check.metric
 
 
 def _check_no_deferred_lock(action: str, checks: Sequence[Check[Any]], options: Options) -> None:

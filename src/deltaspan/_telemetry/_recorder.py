@@ -34,14 +34,17 @@ from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_cut_tags, notice_lost_baggage
 from deltaspan._telemetry._span import (
+    enclosing_call,
     framework_tool_span,
     identity_of,
     ids_of,
+    record_error,
     record_verdict,
     wall_time_of,
 )
 from deltaspan._telemetry._suppression import SUPPRESSED, is_suppressed
-from deltaspan._telemetry._values import RenderedCheck, error_type_of, is_error, renderer_for
+from deltaspan._telemetry._tool_content import ToolContent
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error, renderer_for
 from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
@@ -51,6 +54,7 @@ from deltaspan.causal_tag import (
     context_with,
     context_without,
     continue_trace,
+    detach_here,
     effective_context,
     headers_of,
     mint,
@@ -96,6 +100,7 @@ class RunTelemetry:
         attempt: which run of the action below its parent it is, from 1.
         tag: the run's causal tag.
         context: the OpenTelemetry context that the action runs in.
+        content: the arguments and the result that leave. None unless they are asked for.
         open_read_span: opens a span for a read of a metric. None unless the settings ask for such spans.
     """
 
@@ -107,6 +112,7 @@ class RunTelemetry:
         "_identity",
         "_inner_context",
         "_instruments",
+        "_is_deferred",
         "_is_silent",
         "_is_tool",
         "_links",
@@ -116,6 +122,7 @@ class RunTelemetry:
         "_span",
         "_token",
         "attempt",
+        "content",
         "context",
         "open_read_span",
         "tag",
@@ -138,7 +145,7 @@ class RunTelemetry:
         self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
-        self._has_begun = self._ends_now = False
+        self._has_begun = self._ends_now = self._is_deferred = False
         self._framework_span: Span | None = None
         self._identity: Mapping[str, str | int] = {}
         self._inner_context: Context | None = (
@@ -150,6 +157,7 @@ class RunTelemetry:
             context_with(self.tag, outer, _INSIDE) if self._is_tool else context_with(self.tag, outer)
         )
         self._is_silent = is_suppressed(outer)
+        self.content: ToolContent | None = None
         # Probes and locks are the verifier's. In this context their requests get no span and carry no tag.
         self._reading = self._entered = context_of_verifier(self.tag, outer, SUPPRESSED)
         self.open_read_span: Callable[[str], AbstractContextManager[Any]] | None = None
@@ -206,9 +214,7 @@ class RunTelemetry:
         if token is None:
             return
         current, entered = get_current(), self._entered
-        try:
-            token.var.reset(token)  # OpenTelemetry's `detach` would log an error in another context
-        except ValueError:
+        if not detach_here(token):
             return
         if current is not entered and entered is not self._reading:
             self._keep(current)
@@ -260,6 +266,8 @@ class RunTelemetry:
         else:
             own = names.tool_identity if self._is_tool else names.verify_identity
             self._identity = identity_of(own, self.tag, self.attempt)
+            if self._is_tool:
+                self._identity = {**self._identity, **enclosing_call(self.context)}
             # The context has the tag's baggage, so that baggage processors stamp this span with it.
             self._span = recorders.tracer.start_span(
                 names.tool_span_name if self._is_tool else names.verify_span_name,
@@ -299,15 +307,16 @@ class RunTelemetry:
         if self._owns_span:
             self._span.end()
 
-    def defer(self, ended_at: float) -> None:
+    def defer(self, ended_at: float, error: BaseException | None) -> None:
         """End the span of the action, and start one below it for the verdict.
 
         Args:
             ended_at: when the action ended, by `time.perf_counter`.
+            error: the exception that the action raised, or None.
         """
-        guarded("deferring telemetry", self._defer, ended_at)
+        guarded("deferring telemetry", self._defer, ended_at, error)
 
-    def _defer(self, ended_at: float) -> None:
+    def _defer(self, ended_at: float, error: BaseException | None) -> None:
         if self._instruments is None:
             return
         self._identity = identity_of(self._names.action_attributes, self.tag, self.attempt)
@@ -315,9 +324,17 @@ class RunTelemetry:
             self._names.verify_span_name, self.context, SpanKind.INTERNAL, self._identity
         )
         self._span.set_attribute(semconv.VERIFICATION_DEFERRED, True)
+        self._set_content(renderer_for(settings()))
+        if error is not None:
+            # The span of the verdict does not repeat what the span of the action says.
+            renderer = renderer_for(settings())
+            if self._owns_span:
+                record_error(self._span, renderer, error)
+            if is_exported(self._span):
+                self._record_exception(self._instruments, error, has_content=renderer.is_full)
         if self._owns_span:
             self._span.end(wall_time_of(ended_at))
-        self._span, self._owns_span, self._ends_now = verifying, True, True
+        self._span, self._owns_span, self._ends_now, self._is_deferred = verifying, True, True, True
         self.context = set_span_in_context(verifying, self.context)
 
     def record(self, report: ActionReport, error: BaseException | None) -> None:
@@ -361,7 +378,7 @@ class RunTelemetry:
                 has_action_duration=not self._is_tool or settings().action_duration == "all",
             )
         finally:
-            self._record_checks(recorders, report, error)
+            self._record_checks(recorders, report, None if self._is_deferred else error)
 
     def _end(self, ended_at: float) -> None:
         self._span.end(None if self._ends_now else wall_time_of(ended_at))
@@ -376,6 +393,8 @@ class RunTelemetry:
         try:
             if is_recording:
                 renderer = renderer_for(config)
+                if not self._is_deferred:
+                    self._set_content(renderer)
                 checks = [renderer.render(check) for check in report.checks]
                 is_own = self._span is not self._framework_span
                 record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
@@ -391,6 +410,11 @@ class RunTelemetry:
             finally:
                 if error is not None and (logged or evaluated or is_exported(self._span)):
                     self._record_exception(recorders, error, has_content=renderer_for(config).is_full)
+
+    def _set_content(self, renderer: ValueRenderer) -> None:
+        # A framework decides what its own span shows.
+        if self.content is not None and self._is_tool and self._framework_span is None:
+            self._span.set_attributes(self.content.attributes(renderer))
 
     def _record_exception(self, recorders: Instruments, error: BaseException, *, has_content: bool) -> None:
         if self._framework_span is not None or not is_error(error):
@@ -413,7 +437,7 @@ def _attached(context: Context) -> Iterator[None]:
     try:
         yield
     finally:
-        token.var.reset(token)
+        detach_here(token)
 
 
 @contextmanager

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from time import perf_counter, time_ns
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from opentelemetry import trace
@@ -12,10 +13,13 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode, format_span_id, format_trace_id
 
 from deltaspan import semconv
+from deltaspan._guard import qualified_name
 from deltaspan._process import on_reset
 from deltaspan._reports import ActionReport
-from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error
+from deltaspan._state.render import attribute_key
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error, type_name
 from deltaspan.causal_tag import CausalTag
+from deltaspan.typing import Outcome
 
 _NANOSECONDS: Final = 1_000_000_000
 MAX_DETAILED_CHECKS: Final = 16
@@ -54,6 +58,23 @@ def ids_of(span: Span) -> tuple[str | None, str | None]:
 def wall_time_of(instant: float) -> int:
     """Return an instant of `time.perf_counter` as nanoseconds since the epoch."""
     return time_ns() - int((perf_counter() - instant) * _NANOSECONDS)
+
+
+def enclosing_call(context: Context) -> dict[str, str]:
+    """Return agent, conversation and call of the enclosing span.
+
+    A span of deltaspan passes on the agent and the conversation. Its call is another one.
+    """
+    span = trace.get_current_span(context)
+    if not span.is_recording():
+        return {}
+    attributes = getattr(_readable(span), "attributes", None) or {}
+    names = _OF_AGENT if semconv.ACTION_NAME in attributes else _OF_CALL
+    return {name: str(attributes[name]) for name in names if name in attributes}
+
+
+_OF_AGENT: Final = (semconv.GEN_AI_AGENT_NAME, semconv.GEN_AI_CONVERSATION_ID)
+_OF_CALL: Final = (*_OF_AGENT, semconv.GEN_AI_TOOL_CALL_ID)
 
 
 def framework_tool_span(action: str, context: Context) -> Span | None:
@@ -150,10 +171,11 @@ def record_verdict(
         is_own: whether the span is ours. Status and error of a framework's span are the framework's.
     """
     verdict: dict[str, Any] = {
-        semconv.CHECKS_TOTAL: len(checks),
-        semconv.CHECKS_FAILED: [each.check.metric for each in checks if each.check.verdict.outcome == "fail"],
+        semconv.CHECK_COUNT: len(checks),
         semconv.VERIFICATION_DURATION: report.verification_seconds,
     }
+    if report.outcome in ("fail", "inconclusive"):
+        verdict |= _unproven_metrics(checks)
     if report.claim is not None:
         verdict[semconv.ACTION_CLAIM] = report.claim
     if (ended := _ending_of(error)) is not None:
@@ -170,20 +192,67 @@ def record_verdict(
         span.set_status(Status(StatusCode.ERROR, renderer.status(report, error)))
 
 
+def record_error(span: Span, renderer: ValueRenderer, error: BaseException) -> None:
+    """Set the error of an action whose verdict goes to another span.
+
+    Args:
+        span: the span of the action.
+        renderer: renders the status.
+        error: the exception that the action raised.
+    """
+    if not is_error(error):
+        return
+    span.set_attribute(semconv.ERROR_TYPE, type_name(qualified_name(type(error))))
+    if _status_is_unset(span):
+        span.set_status(Status(StatusCode.ERROR, renderer.message(error)))
+
+
 def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:
     details: dict[str, Any] = {}
     if len(checks) > MAX_DETAILED_CHECKS:
         return details
     for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
-        metric = check.metric
+        names = _names_of_details(check.metric)
         if pre_state is not None:
-            details[semconv.PRE_STATE_PREFIX + metric] = pre_state
+            details[names.pre_state] = pre_state
         if post_state is not None:
-            details[semconv.POST_STATE_PREFIX + metric] = post_state
-        details[semconv.EXPECTED_DELTA_PREFIX + metric] = expected_delta
+            details[names.post_state] = post_state
+        details[names.expected_delta] = expected_delta
         if actual_delta is not None:
-            details[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
+            details[names.actual_delta] = actual_delta
     return details
+
+
+class _DetailNames(NamedTuple):
+    """The names of the attributes for the states and deltas of one metric."""
+
+    pre_state: str
+    post_state: str
+    expected_delta: str
+    actual_delta: str
+
+
+@lru_cache(maxsize=1024)
+def _names_of_details(metric: str) -> _DetailNames:
+    key = attribute_key(metric)
+    return _DetailNames(
+        semconv.PRE_STATE_PREFIX + key,
+        semconv.POST_STATE_PREFIX + key,
+        semconv.EXPECTED_DELTA_PREFIX + key,
+        semconv.ACTUAL_DELTA_PREFIX + key,
+    )
+
+
+def _unproven_metrics(checks: Sequence[RenderedCheck]) -> dict[str, list[str]]:
+    names: tuple[tuple[str, Outcome], ...] = (
+        (semconv.CHECK_FAILED_METRICS, "fail"),
+        (semconv.CHECK_INCONCLUSIVE_METRICS, "inconclusive"),
+    )
+    listed = {
+        name: [each.check.metric for each in checks if each.check.verdict.outcome == outcome]
+        for name, outcome in names
+    }
+    return {name: metrics for name, metrics in listed.items() if metrics}
 
 
 def _ending_of(error: BaseException | None) -> str | None:

@@ -200,7 +200,7 @@ class Span:
         start: nanoseconds since 1970.
         end: nanoseconds since 1970.
         attributes: its attributes.
-        checks: the attributes of its `deltaspan.check` events, in order.
+        checks: the attributes of its `deltaspan.check.result` events, in order.
     """
 
     trace_id: str

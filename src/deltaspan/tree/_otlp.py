@@ -71,7 +71,7 @@ def _span(span: Any, service: str) -> Span | None:
         tuple(
             _attributes(event)
             for event in _list(span, "events")
-            if _get(event, "name") == semconv.EVENT_CHECK
+            if _get(event, "name") == semconv.EVENT_CHECK_RESULT
         ),
     )
 

@@ -10,6 +10,7 @@
 """
 
 from deltaspan._state.render._hiding import MASK, hides_itself, masked_text, secret_of
+from deltaspan._state.render._keys import attribute_key
 from deltaspan._state.render._members import join_phrases, list_members, show_member
 from deltaspan._state.render._render import label, plain, show, wire
 from deltaspan._state.render._sentences import describe_kinds, distinct, transition, whole, with_noun
@@ -17,6 +18,7 @@ from deltaspan._state.render._structured import structured
 
 __all__ = [
     "MASK",
+    "attribute_key",
     "describe_kinds",
     "distinct",
     "hides_itself",
