@@ -1,4 +1,4 @@
-"""The types whose equality and hash are those of the language, and not code of a user.
+"""Types that the language itself compares, hashes and writes."""
 
 A class may say that its values equal whatever they are compared with. Only what C code and the standard
 library compare is compared by content.
@@ -38,13 +38,13 @@ def is_named_class(kind: type, name: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def has_plain_equality(kind: type) -> bool:
-    """Return whether the language or its library alone compares and hashes the values of a type."""
+    """Return whether no code of a user compares or hashes the values."""
     return all(_is_plain(kind, method) for method in _METHODS)
 
 
 @lru_cache(maxsize=1024)
 def has_plain_text(kind: type) -> bool:
-    """Return whether the language or its library alone writes the text of a type's values."""
+    """Return whether no code of a user writes the text of the values."""
     return _is_plain(kind, "__str__") and _is_plain(kind, "__repr__")
 
 
