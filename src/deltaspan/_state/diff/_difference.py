@@ -217,7 +217,7 @@ def _compare_paired(
     above: tuple[object, ...],
     changes: _Changes,
 ) -> None:
-    """Record the keys of one side, and compare the values of those that are the same key."""
+    """Record unpaired keys, and compare the values of paired ones."""
     for key in rest.removed:
         changes.removed[Path((*above, key))] = pre[key]
     for key in rest.added:

@@ -174,7 +174,7 @@ def _equal_sets(a: Any, b: Any) -> bool:
 
 
 def pair_members(before: Iterable[Any], after: Iterable[Any]) -> Unpaired:
-    """Pair members or keys of which some are compared by a class of the user."""
+    """Pair members or keys that a class of the user may compare."""
     theirs = {_identity_of_key(member): member for member in after}
     removed, pairs = [], []
     for member in before:

@@ -439,7 +439,7 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
 
 
 def _with_plain_keys(holder: object, fresh: dict[Any, Any]) -> Mapping[Any, object]:
-    """Return a read-only view of a fresh dict, after its keys were made plain in place."""
+    """Make the keys of a fresh dict plain, and return a view."""
     if SCALARS.issuperset(map(type, fresh)):
         return MappingProxyType(fresh)
     keys = [plain_key(key) for key in fresh]

@@ -1,4 +1,4 @@
-"""Keys of mappings and members of sets, which hash and compare while they are looked up."""
+"""Keys of mappings and members of sets, made plain."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _SCALAR_IDS: Final = frozenset(map(id, SCALARS))
 
 
 def rebuild(frozen: Any) -> Any:
-    """Return a frozen value that shares nothing with the value that a tool or an agent chose.
+    """Return a frozen value that runs no code of its maker.
 
     Args:
         frozen: a value, as `freeze` returned it.

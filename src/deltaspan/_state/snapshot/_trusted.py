@@ -1,4 +1,4 @@
-"""Types that the language itself compares, hashes and writes."""
+"""Types that the language itself compares, hashes and writes.
 
 A class may say that its values equal whatever they are compared with. Only what C code and the standard
 library compare is compared by content.
