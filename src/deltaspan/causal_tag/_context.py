@@ -46,8 +46,14 @@ _NO_VALUES: Final[Mapping[str, object]] = {}
 _TAG_KEYS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
+class _Fields:
+    """The fields of a tag that is not frozen yet."""
+
+    __slots__ = ("attempt_counters", "id", "parent", "parent_id", "root_id")
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class CausalTag:
+class CausalTag(_Fields):
     """The identity of one run of one action.
 
     It is read-only and can be hashed, copied and pickled. Two tags are equal if their ids are.
@@ -61,7 +67,7 @@ class CausalTag:
             begins to count anew.
     """
 
-    __slots__ = ("attempt_counters", "id", "parent", "parent_id", "root_id")
+    __slots__ = ()
 
     id: str
     root_id: str
@@ -69,19 +75,22 @@ class CausalTag:
     parent: CausalTag | None
     attempt_counters: dict[str, count[int]]
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         id: str,  # noqa: A002  # the name of the field
         root_id: str,
         parent_id: str | None = None,
         parent: CausalTag | None = None,
-    ) -> None:
-        # One is made for every run, and this takes half of what a generated __init__ takes.
-        _set_id(self, id)
-        _set_root_id(self, root_id)
-        _set_parent_id(self, parent_id)
-        _set_parent(self, parent)
-        _set_attempt_counters(self, {})
+    ) -> CausalTag:
+        # A frozen class sets each field slowly, and every run makes one. So the fields are set first.
+        tag: Any = _Fields()
+        tag.id = id
+        tag.root_id = root_id
+        tag.parent_id = parent_id
+        tag.parent = parent
+        tag.attempt_counters = {}
+        tag.__class__ = cls
+        return tag  # type: ignore[no-any-return]  # of this class by now
 
     @property
     def above(self) -> tuple[str, ...]:
@@ -123,13 +132,6 @@ class AdoptedTag(CausalTag):
     """The identity of a run of another process, which comes from untrusted headers."""
 
     __slots__ = ()
-
-
-_set_id: Final = CausalTag.__dict__["id"].__set__
-_set_root_id: Final = CausalTag.__dict__["root_id"].__set__
-_set_parent_id: Final = CausalTag.__dict__["parent_id"].__set__
-_set_parent: Final = CausalTag.__dict__["parent"].__set__
-_set_attempt_counters: Final = CausalTag.__dict__["attempt_counters"].__set__
 
 
 def local_tag(context: Context) -> CausalTag | None:
