@@ -21,13 +21,19 @@ from opentelemetry.trace import (
 )
 
 from deltaspan import semconv
-from deltaspan._config import settings
+from deltaspan._config import Settings, settings
 from deltaspan._guard import guarded
 from deltaspan._process import on_fork
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._evaluations import emit_evaluations, evaluations_to_log
-from deltaspan._telemetry._events import add_span_events, checks_to_log, emit_log_events, is_exported
+from deltaspan._telemetry._events import (
+    ALWAYS_LOGGED,
+    add_span_events,
+    checks_to_log,
+    emit_log_events,
+    is_exported,
+)
 from deltaspan._telemetry._exception import record_exception
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
@@ -44,6 +50,7 @@ from deltaspan._telemetry._values import RenderedCheck, error_type_of, is_error,
 from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
+    NO_VALUES,
     CausalTag,
     attempt_of,
     context_of_verifier,
@@ -121,6 +128,7 @@ class RunTelemetry:
     )
 
     def __init__(self, names: ActionNames, resumed: ResumedRun | None = None) -> None:
+        config = settings()
         outer = effective_context()
         self._names = names
         self._token: Token[Context] | None = None
@@ -145,14 +153,12 @@ class RunTelemetry:
         )
         # An action that a tool calls is a part of that tool, unless its definition says otherwise.
         self._is_tool = (_IN_TOOL not in outer) if names.is_tool is None else names.is_tool
-        self.context = (
-            context_with(self.tag, outer, _INSIDE) if self._is_tool else context_with(self.tag, outer)
-        )
+        self.context = context_with(self.tag, outer, config, _INSIDE if self._is_tool else NO_VALUES)
         self._is_silent = is_suppressed(outer)
         # Probes and locks are the verifier's. In this context their requests get no span and carry no tag.
         self._reading = self._entered = context_of_verifier(self.tag, outer, SUPPRESSED)
         self.open_read_span: Callable[[str], AbstractContextManager[Any]] | None = None
-        if settings().probe_spans:
+        if config.probe_spans:
             self._read_in_spans()
 
     def _read_in_spans(self) -> None:
@@ -170,11 +176,15 @@ class RunTelemetry:
         self._entered = self._reading
         self._token = attach(self._reading)
 
+    def _switch_to(self, context: Context) -> None:
+        """Make another context current. `leave` restores what was current before the first."""
+        self._token.var.set(context)  # type: ignore[union-attr]  # there is one since the first
+        self._entered = context
+
     def begin_action(self) -> None:
         """Start the span, and make tag and span current. The baselines are read."""
         self._begin()
-        attach(self.context)  # `leave` restores what was current before `enter_reading`
-        self._entered = self.context
+        self._switch_to(self.context)
 
     def enter(self) -> None:
         """Make tag and span current, for one step of the action."""
@@ -183,12 +193,11 @@ class RunTelemetry:
 
     def end_action(self) -> None:
         """Make the context of the probes current, in place of that of the action."""
-        if self._token is None or get_current() is not self._entered:
+        if self._token is None or self._token.var.get() is not self._entered:
             self.leave()
             self.enter_reading()
         else:
-            self._entered = self._reading
-            attach(self._reading)  # `leave` restores what was current before `enter`
+            self._switch_to(self._reading)
 
     def suspend(self) -> None:
         """Undo `enter` between two steps, and keep the current context for the next."""
@@ -204,7 +213,7 @@ class RunTelemetry:
         token, self._token = self._token, None
         if token is None:
             return
-        current, entered = get_current(), self._entered
+        current, entered = token.var.get(), self._entered
         try:
             token.var.reset(token)  # OpenTelemetry's `detach` would log an error in another context
         except ValueError:
@@ -272,8 +281,9 @@ class RunTelemetry:
             self._owns_span = self._span.is_recording()  # if it does not record, `end` does nothing
         if names.zeroed_instruments is not recorders:
             names.start_at_zero(recorders)
-            notice_lost_baggage(self._span)
-            notice_cut_tags(self._span, self.tag.id)
+            if self._span is not INVALID_SPAN:
+                notice_lost_baggage(self._span)
+                notice_cut_tags(self._span, self.tag.id)
 
     def headers(self) -> dict[str, str]:
         """Return the W3C headers, in lower case, that carry this run's tag."""
@@ -348,6 +358,7 @@ class RunTelemetry:
             _recording.discard(thread)
 
     def _record(self, recorders: Instruments, report: ActionReport, error: BaseException | None) -> None:
+        config = settings()
         # Each step runs even if the one before raises. The log then shows all exceptions.
         try:
             record_metrics(
@@ -357,18 +368,23 @@ class RunTelemetry:
                 error_type_of(report, error),
                 self.context,
                 is_own_tool=self._is_tool and self._framework_span is None,
-                has_action_duration=not self._is_tool or settings().action_duration == "all",
+                has_action_duration=not self._is_tool or config.action_duration == "all",
             )
         finally:
-            self._record_checks(recorders, report, error)
+            if (
+                self._span.is_recording()
+                or config.log_events
+                or error is not None
+                or report.outcome in ALWAYS_LOGGED
+            ):
+                self._record_checks(recorders, config, report, error)
 
     def _end(self, ended_at: float) -> None:
         self._span.end(None if self._ends_now else wall_time_of(ended_at))
 
     def _record_checks(
-        self, recorders: Instruments, report: ActionReport, error: BaseException | None
+        self, recorders: Instruments, config: Settings, report: ActionReport, error: BaseException | None
     ) -> None:
-        config = settings()
         is_recording = self._span.is_recording()
         logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
         evaluated = evaluations_to_log(recorders.logger, self._span, report, config, self.context)

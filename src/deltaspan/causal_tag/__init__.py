@@ -24,6 +24,7 @@ from deltaspan._process import on_reset
 from deltaspan.causal_tag._context import (
     BAGGAGE_KEY,
     LOCAL_KEY,
+    NO_VALUES,
     AdoptedTag,
     CausalTag,
     attempt_of,
@@ -42,6 +43,7 @@ from deltaspan.causal_tag._ids import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
 
 __all__ = [
     "BAGGAGE",
+    "NO_VALUES",
     "TRAILER_OF_ROOT",
     "TRAILER_OF_TAG",
     "CausalTag",
@@ -241,7 +243,7 @@ def _extract(headers: Any, context: Context) -> Context:
     if pairs:
         known = without_tag({**baggage.get_all(context), **pairs})
         context = Context({**context, BAGGAGE_KEY: within_limits(known, _LONGEST_TAG)})
-    return context if ids is None else context_with(AdoptedTag(*ids), context)
+    return context if ids is None else context_with(AdoptedTag(*ids), context, settings())
 
 
 def _span_in(context: Context) -> trace.SpanContext:

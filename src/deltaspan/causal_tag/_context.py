@@ -15,7 +15,7 @@ from opentelemetry import baggage
 from opentelemetry.context import Context, create_key
 
 from deltaspan import semconv
-from deltaspan._config import settings
+from deltaspan._config import Settings
 from deltaspan.causal_tag._descendants import register_run, trackers_by_run
 from deltaspan.causal_tag._ids import is_tag, new_tag
 
@@ -42,7 +42,7 @@ LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 # context with one entry, so that tag and baggage are set in one copy.
 [BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
-_NO_VALUES: Final[Mapping[str, object]] = {}
+NO_VALUES: Final[Mapping[str, object]] = {}
 _TAG_KEYS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
@@ -168,7 +168,9 @@ def attempt_of(tag: CausalTag, action: str) -> int:
     return next(counters.get(action) or counters.setdefault(action, count(1)))
 
 
-def context_with(tag: CausalTag, context: Context, values: Mapping[str, object] = _NO_VALUES) -> Context:
+def context_with(
+    tag: CausalTag, context: Context, config: Settings, values: Mapping[str, object] = NO_VALUES
+) -> Context:
     """Return `context` with `tag` in it, as an object and as baggage.
 
     The context is not attached.
@@ -176,11 +178,12 @@ def context_with(tag: CausalTag, context: Context, values: Mapping[str, object] 
     Args:
         tag: the tag of the run.
         context: the context to copy.
+        config: the settings in effect, which tell whether the tag leaves the process.
         values: further values of the context.
     """
     pairs: Any = context.get(BAGGAGE_KEY) or {}
-    pairs = _with_tag_first(tag.id, tag.root_id, pairs) if settings().propagate else without_tag(pairs)
-    return Context(context, **{LOCAL_KEY: tag, BAGGAGE_KEY: pairs}, **values)
+    pairs = _with_tag_first(tag.id, tag.root_id, pairs) if config.propagate else without_tag(pairs)
+    return Context({**context, **values, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
 
 
 def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, object]) -> Context:
@@ -193,11 +196,11 @@ def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, o
         context: the context to copy.
         values: further values of the context.
     """
+    entries = {**context, **values, LOCAL_KEY: tag}
     pairs: Any = context.get(BAGGAGE_KEY)
-    values = {**values, LOCAL_KEY: tag}
     if pairs:
-        values[BAGGAGE_KEY] = without_tag(pairs)
-    return Context(context, **values)
+        entries[BAGGAGE_KEY] = without_tag(pairs)
+    return Context(entries)
 
 
 def _with_tag_first(tag_id: str, root_id: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
