@@ -34,7 +34,6 @@ from types import TracebackType
 from typing import Any, Final
 
 from deltaspan._attribution import Locks
-from deltaspan._batches import ReadBatch
 from deltaspan._engine._baselines import Baseline, BaselineAge
 from deltaspan._engine._call import Call, Ending
 from deltaspan._engine._check_run import CheckRun
@@ -119,7 +118,7 @@ class Run:
             tag,
             self._telemetry.open_read_span,
         )
-        batch = ReadBatch()
+        batch: ReadBatch = {}
         self._checks = [CheckRun(check, call, batch) for check in plan.checks]
         self._locks = Locks(tag, may_change_thread=plan.is_generator) if plan.has_locks else None
         self._state = _NEW
@@ -395,13 +394,13 @@ class Run:
 
     def _read_post_states(self, error: BaseException | None) -> None:
         can_await = not self._is_interrupted(error)
-        batch = ReadBatch()
+        batch: ReadBatch = {}
         for check in self._checks:
             if check.is_readable(can_await=can_await):
                 check.new_post_read(batch).perform()
 
     async def _read_post_states_async(self) -> None:
-        batch = ReadBatch()
+        batch: ReadBatch = {}
         await perform_together(
             [check.new_post_read(batch) for check in self._checks if check.is_readable(can_await=True)]
         )
@@ -446,6 +445,7 @@ class Run:
         verification_seconds = perf_counter() - self._opened_at - action_seconds
         if self._baseline_age is not None:
             checks = self._baseline_age.apply(self._plan.checks, checks, ended_at)
+        trace_id, span_id = self._telemetry.span_ids()
         self.report = ActionReport(
             self._plan.action,
             tag.id,
@@ -456,7 +456,8 @@ class Run:
             verification_seconds,
             self._telemetry.attempt,
             claim,
-            *self._telemetry.span_ids(),
+            trace_id,
+            span_id,
         )
         return self.report
 

@@ -176,15 +176,12 @@ class RunTelemetry:
         self._entered = self._reading
         self._token = attach(self._reading)
 
-    def _switch_to(self, context: Context) -> None:
-        """Make another context current. `leave` restores what was current before the first."""
-        self._token.var.set(context)  # type: ignore[union-attr]  # there is one since the first
-        self._entered = context
-
     def begin_action(self) -> None:
         """Start the span, and make tag and span current. The baselines are read."""
         self._begin()
-        self._switch_to(self.context)
+        self._entered = self.context
+        # `leave` restores what was current before `enter_reading`, which has set the token.
+        self._token.var.set(self.context)  # type: ignore[union-attr]
 
     def enter(self) -> None:
         """Make tag and span current, for one step of the action."""
@@ -197,7 +194,8 @@ class RunTelemetry:
             self.leave()
             self.enter_reading()
         else:
-            self._switch_to(self._reading)
+            self._entered = self._reading
+            self._token.var.set(self._reading)  # `leave` restores what was current before `enter`
 
     def suspend(self) -> None:
         """Undo `enter` between two steps, and keep the current context for the next."""
