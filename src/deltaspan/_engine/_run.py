@@ -34,6 +34,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from deltaspan._attribution import Locks
+from deltaspan._batches import ReadBatch
 from deltaspan._engine._baselines import Baseline, BaselineAge
 from deltaspan._engine._call import Call, Ending
 from deltaspan._engine._check_run import CheckRun
