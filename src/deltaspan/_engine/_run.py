@@ -166,12 +166,12 @@ class Run:
     @property
     def baselines(self) -> Mapping[str, Baseline]:
         """The baselines, by metric."""
-        return {check.plan.check.metric: check.baseline for check in self._checks}
+        return {check.plan.metric: check.baseline for check in self._checks}
 
     @property
     def shown_baselines(self) -> Mapping[str, Any]:
         """The states before the action as they may be shown, by metric, or UNREAD."""
-        return {check.plan.check.metric: check.shown_baseline for check in self._checks}
+        return {check.plan.metric: check.shown_baseline for check in self._checks}
 
     # Around a call ---------------------------------------------------------------------------------------
 
@@ -326,7 +326,7 @@ class Run:
         self._telemetry.enter_reading()
         try:
             for check in self._checks:
-                check.restore(baselines[check.plan.check.metric])
+                check.restore(baselines[check.plan.metric])
             self._open()
             self._telemetry.begin_action()
             if age is not None:

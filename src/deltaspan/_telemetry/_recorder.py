@@ -67,6 +67,9 @@ _IN_TOOL: Final = create_key("deltaspan-in-tool")
 _INSIDE: Final = {_IN_TOOL: True}
 """Marks the context of a tool, so that an action that it calls is not counted as another tool."""
 
+_INTERNAL: Final = SpanKind.INTERNAL
+"""Looking up a member of an enum costs more than a global, and every run does it."""
+
 _recording: Final[set[int]] = set()
 """The ids of the threads that are recording a run."""
 
@@ -270,7 +273,7 @@ class RunTelemetry:
             self._span = recorders.tracer.start_span(
                 names.span_name if self._is_tool else names.verify_span_name,
                 self.context,
-                SpanKind.INTERNAL,
+                _INTERNAL,
                 self._identity,
                 self._links,
             )
@@ -319,7 +322,7 @@ class RunTelemetry:
             return
         self._identity = identity_of(self._names.action_attributes, self.tag, self.attempt)
         verifying = self._instruments.tracer.start_span(
-            self._names.verify_span_name, self.context, SpanKind.INTERNAL, self._identity
+            self._names.verify_span_name, self.context, _INTERNAL, self._identity
         )
         self._span.set_attribute(semconv.VERIFICATION_DEFERRED, True)
         if self._owns_span:
