@@ -182,9 +182,9 @@ class RunTelemetry:
     def begin_action(self) -> None:
         """Start the span, and make tag and span current. The baselines are read."""
         self._begin()
-        self._entered = self.context
         # `leave` restores what was current before `enter_reading`, which has set the token.
         self._token.var.set(self.context)  # type: ignore[union-attr]
+        self._entered = self.context
 
     def enter(self) -> None:
         """Make tag and span current, for one step of the action."""
@@ -372,21 +372,23 @@ class RunTelemetry:
                 has_action_duration=not self._is_tool or config.action_duration == "all",
             )
         finally:
-            if (
-                self._span.is_recording()
-                or config.log_events
-                or error is not None
-                or report.outcome in ALWAYS_LOGGED
-            ):
-                self._record_checks(recorders, config, report, error)
+            is_recording = self._span.is_recording()
+            has_finding = error is not None or report.outcome in ALWAYS_LOGGED
+            if is_recording or has_finding or config.log_events:
+                self._record_checks(recorders, config, report, error, is_recording=is_recording)
 
     def _end(self, ended_at: float) -> None:
         self._span.end(None if self._ends_now else wall_time_of(ended_at))
 
     def _record_checks(
-        self, recorders: Instruments, config: Settings, report: ActionReport, error: BaseException | None
+        self,
+        recorders: Instruments,
+        config: Settings,
+        report: ActionReport,
+        error: BaseException | None,
+        *,
+        is_recording: bool,
     ) -> None:
-        is_recording = self._span.is_recording()
         logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
         evaluated = evaluations_to_log(recorders.logger, self._span, report, config, self.context)
         try:
