@@ -202,7 +202,7 @@ class RunTelemetry:
 
     def suspend(self) -> None:
         """Undo `enter` between two steps, and keep the current context for the next."""
-        self._inner_context = get_current()
+        self._inner_context = self._entered = get_current()  # so that `leave` passes nothing on
         self.leave()
 
     def leave(self) -> None:
@@ -219,13 +219,15 @@ class RunTelemetry:
             token.var.reset(token)  # OpenTelemetry's `detach` would log an error in another context
         except ValueError:
             return
-        if current is not entered and entered is not self._reading:
+        if current is not entered and current is not self.context and entered is not self._reading:
             self._keep(current)
 
     def _keep(self, inner: Context) -> None:
         """Pass on to the caller's context the values that the action attached and left."""
         outer = get_current()
         kept = context_without(self.tag, inner, outer)
+        if _IN_TOOL not in outer:
+            kept = Context({key: value for key, value in kept.items() if key != _IN_TOOL})
         if get_current_span(kept) is self._span:
             kept = set_span_in_context(get_current_span(outer), kept)
         if kept != outer:
