@@ -96,28 +96,23 @@ class HandWritten:
         for i, (pre, post) in enumerate(zip(before, after, strict=True)):
             metric = f"m{i}"
             delta = post - pre
-            passed = delta == 1
-            if not passed:
+            if delta != 1:
                 failed.append(metric)
                 outcome = "fail"
             if recording:
                 span.add_event(
-                    "deltaspan.check",
+                    "deltaspan.check.result",
                     {
-                        "deltaspan.check.name": f"{metric}_delta",
                         "deltaspan.check.metric": metric,
                         "deltaspan.check.outcome": outcome,
-                        "deltaspan.check.passed": passed,
                         "deltaspan.check.expected_delta": 1,
                         "deltaspan.check.actual_delta": delta,
-                        "deltaspan.check.pre_state": pre,
-                        "deltaspan.check.post_state": post,
                         "deltaspan.check.attribution": "window",
                         "deltaspan.check.origin": "this_action",
                         "deltaspan.check.explanation": (
                             f"{metric} changed by {delta}, as expected ({pre} → {post})"
                         ),
-                        "deltaspan.check.probe_ms": seconds,
+                        "deltaspan.check.probe.duration": seconds,
                     },
                 )
                 attributes[f"deltaspan.pre_state.{metric}"] = pre
@@ -140,9 +135,10 @@ class HandWritten:
         if recording:
             attributes |= {
                 "deltaspan.action.outcome": outcome,
-                "deltaspan.checks.total": self.checks,
-                "deltaspan.checks.failed": failed,
+                "deltaspan.check.count": self.checks,
             }
+            if failed:
+                attributes["deltaspan.check.failed_metrics"] = failed
             span.set_attributes(attributes)
         span.end()
         context.detach(token)

@@ -1,6 +1,6 @@
 """Bytes and series of one action as OTLP protobuf, plain and gzipped.
 
-Also of the `deltaspan.check` log event that a failed check sends if its span is not recorded.
+Also of the `deltaspan.check.result` log event that a failed check sends if its span is not recorded.
 
 Run: python benchmarks/wire.py
 

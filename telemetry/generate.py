@@ -111,7 +111,7 @@ def _attributes(attributes: Sequence[Entry]) -> Iterator[str]:
     for attribute in attributes:
         key, name, kind = attribute["key"], constant(attribute["key"]), type_of(attribute)
         if is_template(attribute):
-            key, name, kind = f"{key}.", f"{name}_PREFIX", f"{kind}, followed by the metric"
+            key, name, kind = f"{key}.", f"{name}_PREFIX", f"{kind}, followed by the key of the metric"
         yield f'{name}: Final = "{key}"'
         yield from textwrap.wrap(f'"""{kind}; {attribute["brief"]}"""', 106)
         for member, value in attribute.get("values", {}).items():
@@ -150,8 +150,11 @@ The instrumentation scope is `deltaspan`, with the version of the package.
 Names that begin with `{prefix}` belong to deltaspan; the others follow OpenTelemetry's semantic conventions.
 All of them are in development: a release may change them, and its changelog says so.
 
-This page is generated from `telemetry/model`. Change the model, then run `make reference`.
-"""
+`<key>` is the metric in lower case, with `_` for `.` and `-`.
+If it does not begin with a letter, `m_` stands before it.
+An attribute that is conditionally required is there whenever its condition holds.
+
+This page is generated from `telemetry/model`. Change the model, then run `make reference`."""
 
 
 def reference(model: Mapping[str, list[Entry]]) -> str:
@@ -213,7 +216,7 @@ def _table(signal: Entry, known: Mapping[str, Entry]) -> str:
     rows = ["| attribute | type | requirement | meaning |", "| --- | --- | --- | --- |"]
     for ref in signal["attributes"]:
         attribute = known[ref["ref"]]
-        key = f"{attribute['key']}.<metric>" if is_template(attribute) else attribute["key"]
+        key = f"{attribute['key']}.<key>" if is_template(attribute) else attribute["key"]
         meaning = " ".join(text for text in (attribute["brief"], attribute.get("note")) if text)
         rows.append(f"| `{key}` | {type_of(attribute)} | {_level(ref['requirement_level'])} | {meaning} |")
     return "\n".join(rows)
@@ -221,9 +224,9 @@ def _table(signal: Entry, known: Mapping[str, Entry]) -> str:
 
 def _level(level: str | Mapping[str, str]) -> str:
     if isinstance(level, str):
-        return level.replace("_", "-")
-    ((_, condition),) = level.items()
-    return condition
+        return level.replace("_", " ")
+    ((name, condition),) = level.items()
+    return f"{name.replace('_', ' ')}: {condition}"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -27,7 +27,7 @@ SERVICE, ACTION = "deltaspan-demo", "publish_flow"
 BAR = 12
 """How long the bar of the longest trace is, in characters."""
 OF_AN_EVENT = (
-    "outcome", "pre_state", "post_state", "expected_delta", "actual_delta", "attribution",
+    "outcome", "expected_delta", "actual_delta", "attribution",
 )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def opened(span: Mapping[str, Any]) -> Iterator[Text]:
     yield Text.assemble("  ", (span["status"]["message"], "red"), "\n")
     for name, value in attributes(span).items():
         if name.startswith(("deltaspan.", "error.", "gen_ai.tool")):
-            yield Text.assemble(f"    {name:<40}", (value, colour(name, value)))
+            yield Text.assemble(f"    {name:<44}", (value, colour(name, value)))
     for event in span["events"]:
         said = attributes(event)
         when = (int(event["timeUnixNano"]) - began) / 1e6
@@ -91,10 +91,10 @@ def opened(span: Mapping[str, Any]) -> Iterator[Text]:
             ("\n  event   ", "dim"),
             (event["name"], "bold"),
             f"  at {when:.1f} ms  ",
-            said["deltaspan.check.name"],
+            said["deltaspan.check.metric"],
         )
         for name in (f"deltaspan.check.{each}" for each in OF_AN_EVENT):
-            yield Text.assemble(f"    {name:<40}", (said[name], colour(name, said[name])))
+            yield Text.assemble(f"    {name:<44}", (said[name], colour(name, said[name])))
         yield Text.assemble("    ", (said["deltaspan.check.explanation"], "italic"))
     yield Text()
 
@@ -107,7 +107,13 @@ def colour(name: str, value: str) -> str:
 
 def attributes(holder: Mapping[str, Any]) -> dict[str, str]:
     """Return the attributes of a span or an event as text."""
-    return {each["key"]: str(next(iter(each["value"].values()))) for each in holder["attributes"]}
+    return {each["key"]: text(each["value"]) for each in holder["attributes"]}
+
+
+def text(value: Mapping[str, Any]) -> str:
+    """Return a value of OTLP as text."""
+    [(kind, content)] = value.items()
+    return ", ".join(map(text, content["values"])) if kind == "arrayValue" else str(content)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class Files:
         self._meters.shutdown()
         yield f"Spans    {self._spans}"
         yield f"Metrics  {self._metrics}"
-        yield "See deltaspan.action.outcome and the deltaspan.check events of each span."
+        yield "See deltaspan.action.outcome and the deltaspan.check.result events of each span."
         yield "See the metric deltaspan.checks."
 
 
@@ -85,10 +85,13 @@ class Collector:
         """Send the rest, and return links to the traces of failed actions."""
         self._telemetry.shutdown()
         trouble = self._trouble.said
-        # Spans are sent first, because Jaeger alone rejects metrics.
-        spans_arrived = not trouble or "export metrics" in trouble
+        # Jaeger alone takes the spans, and rejects metrics and logs.
+        spans_arrived = not trouble or "export metrics" in trouble or "export logs" in trouble
         if trouble:
-            what, why = "Metrics" if spans_arrived else "Telemetry", shorten(trouble, 100, placeholder=" …")
+            what, why = (
+                "Metrics and logs" if spans_arrived else "Telemetry",
+                shorten(trouble, 100, placeholder=" …"),
+            )
             yield f"{what} did not get through to {self._endpoint}: {why}"
         if spans_arrived:
             yield f"Traces went to {self._endpoint}. The actions that failed, in Jaeger:"

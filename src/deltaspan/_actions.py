@@ -199,9 +199,9 @@ _REGISTRIES: Final[dict[str, dict[str, str]]] = {
     "typer": {"": "app.command()"},
 }
 _NO_REGISTRIES: Final = (FrameType, ModuleType, type)
-_MOST_LEVELS: Final = 8
+_MAX_LEVELS: Final = 8
 """How many references to follow from a function to the framework's object."""
-_MOST_HOLDERS: Final = 100
+_MAX_HOLDERS: Final = 100
 
 
 def check_not_registered(action: Any, caller: FrameType) -> None:
@@ -246,10 +246,10 @@ def _holders_of(action: FunctionType) -> Iterator[Any]:
     """Yield the objects that refer to a function, directly and indirectly, nearest first."""
     level: list[Any] = [action]
     seen = {id(action)}
-    for _ in range(_MOST_LEVELS):
+    for _ in range(_MAX_LEVELS):
         holders = [holder for holder in gc.get_referrers(*level) if _may_be_registry(holder, level, seen)]
         yield from holders
-        if not 0 < len(holders) <= _MOST_HOLDERS:
+        if not 0 < len(holders) <= _MAX_HOLDERS:
             return
         seen.update(map(id, holders))
         level = holders

@@ -41,7 +41,7 @@ If `full` is set explicitly, the content that ready-made probes read leaves too.
 MAX_STATE_CHARS: Final = "DELTASPAN_MAX_STATE_CHARS"
 """Longest text of one state on the wire, in characters. 1024 by default, at least 16."""
 EVENT_SIGNAL: Final = "DELTASPAN_EVENT_SIGNAL"
-"""`span` (default), `log` or `both`: the signals that carry the `deltaspan.check` event."""
+"""`span` (default), `log` or `both`: the signals that carry the `deltaspan.check.result` event."""
 EVENTS: Final = "DELTASPAN_EVENTS"
 """`check` (default), `evaluation`, or both with a comma between: the events that a check leaves as."""
 ACTION_DURATION: Final = "DELTASPAN_ACTION_DURATION"
@@ -158,14 +158,14 @@ class _Setting(NamedTuple):
     Attributes:
         variable: its environment variable.
         words: the allowed texts. Empty for a number or a switch.
-        is_number: whether it is a number.
+        smallest: the smallest allowed number. None if it is not a number.
         is_secret: whether it is a text that must not be shown.
         is_list: whether it is a list of the allowed texts.
     """
 
     variable: str
     words: tuple[str, ...] = ()
-    is_number: bool = False
+    smallest: int | None = None
     is_secret: bool = False
     is_list: bool = False
 
@@ -176,7 +176,7 @@ class _Setting(NamedTuple):
             return text
         if self.is_list:
             return self.validate([each.strip() for each in word.split(",") if each.strip()])
-        if self.is_number:
+        if self.smallest is not None:
             return self.validate(int(text))
         if self.words:
             return self.validate(word)
@@ -198,9 +198,9 @@ class _Setting(NamedTuple):
             ):
                 raise ValueError(f"write one or more of {', '.join(self.words)}, as in {self.words[:1]}")
             return tuple(word for word in self.words if word in value)
-        elif self.is_number:
-            if type(value) is not int or value < _SMALLEST_STATE_CHARS:
-                raise ValueError(f"write {_SMALLEST_STATE_CHARS} or more")
+        elif self.smallest is not None:
+            if type(value) is not int or value < self.smallest:
+                raise ValueError(f"write {self.smallest} or more")
         elif not self.words:
             if type(value) is not bool:
                 raise ValueError("write True or False")
@@ -215,7 +215,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "on_inconclusive": _Setting(ON_INCONCLUSIVE, get_args(Policy)),
     "strict": _Setting(STRICT),
     "capture_state": _Setting(CAPTURE_STATE, get_args(CaptureState)),
-    "max_state_chars": _Setting(MAX_STATE_CHARS, is_number=True),
+    "max_state_chars": _Setting(MAX_STATE_CHARS, smallest=_SMALLEST_STATE_CHARS),
     "event_signal": _Setting(EVENT_SIGNAL, get_args(EventSignal)),
     "events": _Setting(EVENTS, get_args(EventKind), is_list=True),
     "action_duration": _Setting(ACTION_DURATION, get_args(ActionDuration)),

@@ -105,7 +105,8 @@ def expects(
     Raises:
         DefinitionTypeError: at decoration; something is not a check, a probe names a parameter that the
             action does not have, or what is decorated is not a function or method.
-        DefinitionValueError: at decoration; a metric is named twice, or an option has an unknown value.
+        DefinitionValueError: at decoration; two metrics have one key in the names of attributes, as `a.b` and
+            `a-b` have, or an option has an unknown value.
 
     Example:
         >>> from deltaspan import change, collect_reports, expects

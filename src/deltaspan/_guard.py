@@ -20,7 +20,7 @@ EXHAUSTED: Final = (RecursionError, MemoryError)
 """Exceptions that mean that the stack or the memory is exhausted. They tell nothing about the value at hand,
 so they must never count as an answer such as "not equal"."""
 
-_MOST_REMEMBERED: Final = 256
+_MAX_REMEMBERED: Final = 256
 _seen: Final[set[tuple[str, str]]] = set()
 on_reset(_seen.clear)
 
@@ -77,7 +77,7 @@ def guarded(name: str, call: Callable[[Unpack[Args]], R], *args: Unpack[Args]) -
         # A broken exporter would otherwise log a traceback for each call of each action.
         fault = (name, qualified_name(type(error)))  # a class may not even hash
         level = logging.DEBUG if fault in _seen else logging.WARNING
-        if len(_seen) < _MOST_REMEMBERED:
+        if len(_seen) < _MAX_REMEMBERED:
             _seen.add(fault)
         log(level, "%s raised and was ignored; the action is not affected", name, exc_info=True)
         return None

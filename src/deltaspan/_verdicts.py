@@ -61,13 +61,13 @@ class Verdict(NamedTuple):
         outcome: pass, fail, inconclusive, observed or skipped.
         reason: why there is no verdict. Only `inconclusive` has one.
         note: the sentence that explains it, if the sentence of the expectation does not.
-        fault: the exception that caused it, or None.
+        raised: the exception that caused it, or None.
     """
 
     outcome: Outcome
     reason: Reason | None = None
     note: str | None = None
-    fault: Raised | None = None
+    raised: Raised | None = None
 
 
 class Timing(NamedTuple):
@@ -137,15 +137,15 @@ REASONS: Final[dict[Reason, ReasonMeaning]] = {reason: _meaning_of(reason) for r
 """Each reason with its meaning."""
 
 
-def inconclusive(reason: Reason, note: str, fault: Raised | None = None) -> Verdict:
+def inconclusive(reason: Reason, note: str, raised: Raised | None = None) -> Verdict:
     """Return an inconclusive verdict with its reason.
 
     Args:
         reason: one of the reasons of `inconclusive`.
         note: the sentence for a person.
-        fault: the exception that caused it, if any.
+        raised: the exception that caused it, if any.
     """
-    return Verdict("inconclusive", reason, note, fault)
+    return Verdict("inconclusive", reason, note, raised)
 
 
 class ProbeTimeout(Exception):

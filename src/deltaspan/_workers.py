@@ -21,7 +21,7 @@ from deltaspan._concurrency import Once, take_first
 from deltaspan._guard import guarded
 from deltaspan._process import on_fork
 
-MOST_THREADS: Final = 32
+MAX_THREADS: Final = 32
 """The number of probes that are read in other threads at once. Further ones wait for a free thread."""
 
 THREAD_NAME: Final = "deltaspan-probe"
@@ -129,7 +129,7 @@ class Pool:
 
 _WOKEN: Final = object()
 
-_pool = Pool(MOST_THREADS, THREAD_NAME)
+_pool = Pool(MAX_THREADS, THREAD_NAME)
 
 
 def submit(call: Callable[[], Any]) -> Future[Any]:
@@ -160,7 +160,7 @@ def is_loop_running() -> bool:
 @on_fork
 def _renew_pool() -> None:
     global _pool  # noqa: PLW0603  # a forked child has none of its parent's threads
-    _pool = Pool(MOST_THREADS, THREAD_NAME)
+    _pool = Pool(MAX_THREADS, THREAD_NAME)
 
 
 _EXIT_SECONDS: Final = 5.0

@@ -425,7 +425,8 @@ def window(
 
     Raises:
         DefinitionTypeError: something is not a check, or names a value that `args` does not hold.
-        DefinitionValueError: a metric is named twice, or an option has an unknown value.
+        DefinitionValueError: two metrics have one key in the names of attributes, as `a.b` and `a-b` have, or
+            an option has an unknown value.
 
     Example:
         >>> from deltaspan import change, window

@@ -1,4 +1,4 @@
-"""States on their way through the real OTLP encoder: nothing is warned of, logged or dropped."""
+"""States in the real OTLP encoder: no value causes a warning, a log record or a loss."""
 
 import logging
 import math
@@ -108,7 +108,7 @@ def sent_as_span(attributes):
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     with provider.get_tracer("test").start_as_current_span("execute_tool create_flow") as span:
         span.set_attributes(attributes)
-        span.add_event("deltaspan.check", attributes)
+        span.add_event("deltaspan.check.result", attributes)
     body = encode_spans(exporter.get_finished_spans()).SerializeToString()
     span = ExportTraceServiceRequest.FromString(body).resource_spans[0].scope_spans[0].spans[0]
     assert (span.dropped_attributes_count, span.events[0].dropped_attributes_count) == (0, 0)
@@ -119,7 +119,7 @@ def sent_as_log_event(attributes):
     exporter = InMemoryLogRecordExporter()
     provider = LoggerProvider(shutdown_on_exit=False)
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
-    provider.get_logger("test").emit(event_name="deltaspan.check", attributes=attributes)
+    provider.get_logger("test").emit(event_name="deltaspan.check.result", attributes=attributes)
     body = encode_logs(exporter.get_finished_logs()).SerializeToString()
     record = ExportLogsServiceRequest.FromString(body).resource_logs[0].scope_logs[0].log_records[0]
     assert record.dropped_attributes_count == 0

@@ -5,12 +5,12 @@ import time
 
 import pytest
 
-_MOST_SECONDS = 60
+_MAX_SECONDS = 60
 
 
 def wait_until(is_reached):
     """Return the first true answer of a function; fail after a minute."""
-    ends_at = time.monotonic() + _MOST_SECONDS
+    ends_at = time.monotonic() + _MAX_SECONDS
     while time.monotonic() < ends_at:
         if found := is_reached():
             return found
@@ -20,7 +20,7 @@ def wait_until(is_reached):
 
 async def reached(is_reached):
     """Return the first true answer of a function while the event loop goes on; fail after a minute."""
-    ends_at = time.monotonic() + _MOST_SECONDS
+    ends_at = time.monotonic() + _MAX_SECONDS
     while time.monotonic() < ends_at:
         if found := is_reached():
             return found
@@ -41,7 +41,7 @@ class AsyncHang:
     async def cancel(self, coroutine):
         """Run a coroutine as a task, cancel it when it hangs, and return the task."""
         task = asyncio.ensure_future(coroutine)
-        await asyncio.wait_for(self.reached.wait(), _MOST_SECONDS)
+        await asyncio.wait_for(self.reached.wait(), _MAX_SECONDS)
         await cancel(task)
         return task
 

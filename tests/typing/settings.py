@@ -1,4 +1,4 @@
-"""What a type checker sees of settings: each has its type, and an unknown one is an error."""
+"""Types of settings: each setting has its type, and an unknown one is an error."""
 
 from opentelemetry._logs import LoggerProvider
 from opentelemetry.metrics import MeterProvider

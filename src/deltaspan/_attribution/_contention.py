@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Final
 
 from deltaspan._attribution._counters import Entry, Folders, Group, Metric, Place, Room, Scope, Seat, Windows
-from deltaspan._attribution._overlap import ALONE, MOST_NAMED, Overlap, RivalNames, lineage
+from deltaspan._attribution._overlap import ALONE, MAX_NAMED, Overlap, RivalNames, lineage
 from deltaspan._concurrency import Serial
 from deltaspan._process import on_fork, on_reset
 
@@ -218,7 +218,7 @@ def _count_open(entry: Entry, seat: Seat, room: Entry | Room | None) -> tuple[in
             ancestor.seat.passed_writers += entry.writes
     if met > 0:
         # Its ancestors are told from the others when these are named.
-        most, rooms = MOST_NAMED + len(line), _rooms_of(seat, room)
+        most, rooms = MAX_NAMED + len(line), _rooms_of(seat, room)
         alone = [room] if isinstance(room, Entry) else []
         seat.met_runs = seat.met_writers = alone + _newest([each.runs for each in rooms], most)
         if not all_write:

@@ -14,7 +14,7 @@ from typing import Final
 
 from deltaspan.causal_tag import CausalTag
 
-_MOST_RECENT: Final = 8
+_MAX_RECENT: Final = 8
 """How many of the latest arrivals are remembered in each place, for their names."""
 
 
@@ -147,10 +147,10 @@ class Room(Windows):
     def add(self, entry: Entry) -> None:
         super().add(entry)
         self.recent.append(entry)
-        del self.recent[:-_MOST_RECENT]
+        del self.recent[:-_MAX_RECENT]
         if entry.writes:
             self.recent_writers.append(entry)
-            del self.recent_writers[:-_MOST_RECENT]
+            del self.recent_writers[:-_MAX_RECENT]
 
 
 class Place(Room):

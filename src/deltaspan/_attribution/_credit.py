@@ -133,7 +133,7 @@ def _problem_of_pass(
     ):
         return None
     if expectation.keeps_others:
-        cure = "put the check on the outermost action, whose own every row with its root is"
+        cure = "put the check on the outermost action, which owns every row with its root"
     else:
         word = "say .allowing_others()" if isinstance(movement, Members) else "name it in .only(...)"
         cure = f"{word} where others may do so, or have whatever writes there stamp it"
@@ -165,7 +165,7 @@ def _problem_of_fail(
             "so; or read the rows without tagged() and hold a lock, .exclusively(lock)"
         )
     if unattributable.added or unattributable.modified:
-        cures.append("put the check on the outermost action, whose own every row with its root is")
+        cures.append("put the check on the outermost action, which owns every row with its root")
     return (
         f"what carries its tag was expected to {demand}, and {movement.happened(delta)}{both}; but the "
         f"state {unattributable.words('row')}, and nobody knows whether this action did that: "

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from deltaspan._process import on_fork, on_reset
 
-_MOST_LEAVING_SECONDS: Final = 5.0
+_MAX_LEAVING_SECONDS: Final = 5.0
 """How long a thread that cannot await waits until a lock is released."""
 
 _gates: Final[WeakValueDictionary[Hashable, asyncio.Lock]] = WeakValueDictionary()
@@ -84,7 +84,7 @@ class LockThread:
     def leave(self) -> None:
         """Release the lock and wait for it, or raise the error of leaving it."""
         self._should_leave.set()
-        self._left.result(_MOST_LEAVING_SECONDS)
+        self._left.result(_MAX_LEAVING_SECONDS)
 
     async def leave_async(self) -> None:
         """Do the same without stopping the event loop."""

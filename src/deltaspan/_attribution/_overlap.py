@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from deltaspan._attribution._counters import Entry, Scope
 from deltaspan.causal_tag import CausalTag
 
-MOST_NAMED: Final = 3
+MAX_NAMED: Final = 3
 """How many of the windows that overlapped are named; further ones are counted."""
 
 
@@ -67,13 +67,13 @@ class Overlap:
     def writers(self) -> tuple[Rival, ...]:
         """Some of the runs that claim to change the scope."""
         named = () if self._rival_names is None else self._rival_names.rivals(writers_only=True)
-        return (*self._writers, *named)[:MOST_NAMED]
+        return (*self._writers, *named)[:MAX_NAMED]
 
     @property
     def runs(self) -> tuple[Rival, ...]:
         """Some of the runs with any claim at all."""
         named = () if self._rival_names is None else self._rival_names.rivals(writers_only=False)
-        return (*self._runs, *named)[:MOST_NAMED]
+        return (*self._runs, *named)[:MAX_NAMED]
 
     def joined(self, more: Overlap) -> Overlap:
         """Return both together, as of a window that was open in two processes."""
@@ -122,7 +122,7 @@ class RivalNames(NamedTuple):
             for other in reversed(arrivals):
                 if other.number > entry.number and entry.tag.id not in lineage(other.tag):
                     rivals.setdefault(other.tag.id, other)
-        return tuple(self.rival(other) for other in islice(rivals.values(), MOST_NAMED))
+        return tuple(self.rival(other) for other in islice(rivals.values(), MAX_NAMED))
 
     def rival(self, other: Entry) -> Rival:
         """Return another window as an explanation names it."""

@@ -31,13 +31,13 @@ from deltaspan._guard import class_name
 from deltaspan._interrupts import let_through
 from deltaspan._state.snapshot import fields_of, is_record
 
-_MOST_NODES: Final = 100_000
-_MOST_DEPTH: Final = 50
+_MAX_NODES: Final = 100_000
+_MAX_DEPTH: Final = 50
 _LONGEST_TEXT: Final = 200
 """Longer texts are kept as digests."""
-_MOST_BITS: Final = 10_000
+_MAX_BITS: Final = 10_000
 """Python writes larger integers in hexadecimal only."""
-_MOST_FOLDERS: Final = 64
+_MAX_FOLDERS: Final = 64
 """The deepest path whose folders are compared."""
 
 _UUID: Final = re.compile(
@@ -182,7 +182,7 @@ def _fold(text: str) -> str:
         return _shorten(text)
     if text == "/" or text.startswith("../") or f"{_working_folder()}/".lower().startswith(f"{text}/"):
         raise _Unplaced(_HOLDS_RELATIVE)
-    if text.count("/") > _MOST_FOLDERS:
+    if text.count("/") > _MAX_FOLDERS:
         raise _Unplaced
     return text
 
@@ -212,12 +212,12 @@ class _Walk:
     __slots__ = ("_left", "_one_place")
 
     def __init__(self, *, one_place: bool) -> None:
-        self._left = _MOST_NODES
+        self._left = _MAX_NODES
         self._one_place = one_place
 
     def text(self, value: Any, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of types
         self._left -= 1
-        if self._left < 0 or depth > _MOST_DEPTH:
+        if self._left < 0 or depth > _MAX_DEPTH:
             raise _Unplaced
         if value is None:
             if self._one_place:
@@ -396,7 +396,7 @@ def _of_text(text: str) -> str:  # noqa: PLR0911 - a table of what a text may be
 
 
 def _of_int(number: int) -> str:
-    if number.bit_length() > _MOST_BITS:
+    if number.bit_length() > _MAX_BITS:
         return f"\0int:{number:x}"
     text = str(number)
     return text if len(text) < _UUID_LENGTH else _of_text(text)

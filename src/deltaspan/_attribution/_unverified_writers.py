@@ -8,7 +8,7 @@ from typing import Final
 from deltaspan._guard import log
 from deltaspan._process import on_reset
 
-_MOST_REMEMBERED: Final = 1024
+_MAX_REMEMBERED: Final = 1024
 _warned: Final[set[str]] = set()
 """The metrics that were logged in this process."""
 on_reset(_warned.clear)
@@ -21,7 +21,7 @@ def warn_of_unverified_writers(metric: str, attribution: str) -> None:
         metric: the metric of a check that passed.
         attribution: the kind of its attribution, `window` or `scoped`.
     """
-    if metric in _warned or len(_warned) >= _MOST_REMEMBERED:
+    if metric in _warned or len(_warned) >= _MAX_REMEMBERED:
         return
     _warned.add(metric)
     log(

@@ -26,7 +26,7 @@ from deltaspan._interrupts import let_through
 from deltaspan._process import on_fork
 from deltaspan._workers import Pool
 
-_MOST_READERS: Final = 8
+_MAX_READERS: Final = 8
 _EXIT_SECONDS: Final = 60.0
 """How long a process waits at its end for verdicts that are still open."""
 
@@ -73,7 +73,7 @@ class _Scheduler:
         self._waiting: dict[SimpleQueue[None], None] = {}  # wakes each drain when a job has ended
         self._started = Once()
         self._registered = Once()
-        self._readers = Pool(_MOST_READERS, "deltaspan-polling")
+        self._readers = Pool(_MAX_READERS, "deltaspan-polling")
 
     def drain_at_exit(self) -> None:
         """Let the process wait at its exit until every verdict is there.

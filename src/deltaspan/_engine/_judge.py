@@ -93,50 +93,50 @@ def report_unjudged(check: CheckRun, verdict: Verdict) -> CheckReport:
 def _judge(check: CheckRun, ending: Ending, overlap: Overlap) -> CheckReport:
     plan, pre, post = check.plan, check.pre, check.post
     try:
-        verdict, delta, expectation, attribution = _verdict_on(check, ending, overlap)
+        verdict, delta, expectation, attribution = _judge_states(check, ending, overlap)
     except BaseException as error:  # a member of a state has methods of its own
         let_through(error)
         if isinstance(error, EXHAUSTED):
             raise
         note = f"the delta could not be judged: {describe(error)}"
-        verdict, delta = _expectation_failed(note, error), None
+        verdict, delta = _judge_failed_expectation(note, error), None
         expectation, attribution = plan.expectation, plan.attribution
     explained: Explained = expectation
     if verdict.outcome == "fail" and plan.claims_change and not (delta and delta.changed):
         hint = plan.hint
         explained = expectation if hint is None else HintedExpectation(expectation, hint)
-    is_untracked = check.tracker is None
+    is_untagged = check.tracker is None
     return CheckReport(
         plan.metric,
         verdict,
         attribution,
         check.call.tag.id,
-        pre.value if is_untracked else without_contents(pre.value),
-        post.value if is_untracked else without_contents(post.value),
+        pre.value if is_untagged else without_contents(pre.value),
+        post.value if is_untagged else without_contents(post.value),
         delta,
         explained,
         pre.seconds + post.seconds,
     )
 
 
-def _verdict_on(
+def _judge_states(
     check: CheckRun, ending: Ending, overlap: Overlap
 ) -> tuple[Verdict, Delta | None, Expectation, Attribution]:
     plan, pre, post, error = check.plan, check.pre, check.post, ending.error
     expectation: Expectation = plan.expectation
     attribution: Attribution = plan.attribution
     if pre.error is not None or post.error is not None or post.value is UNREAD:
-        return _read_failed(check, ending), None, expectation, attribution
+        return _judge_failed_read(check, ending), None, expectation, attribution
     delta = _delta_of(check)
     states = (pre.value, post.value)
     if check.tracker is not None:
         # The delta knows which contents changed. Fingerprints are neither shown nor given to predicates.
         states = (without_contents(pre.value), without_contents(post.value))
     if ending.is_closed_early and not plan.is_judged_when_closed_early:
-        note = f"the state {_movement(delta, states)}"
-        return _closed_early(ending, note), delta, expectation, attribution
+        note = f"the state {_describe_change(delta, states)}"
+        return _judge_early_close(ending, note), delta, expectation, attribution
     if error is not None and not plan.is_judged_on_error:
-        return _action_failed(delta, states, error), delta, expectation, attribution
+        return _judge_failed_action(delta, states, error), delta, expectation, attribution
     is_resolved = False
     try:
         expectation = _resolve(check, ending, states[0])
@@ -151,13 +151,15 @@ def _verdict_on(
         let_through(raised)
         if is_resolved and isinstance(raised, EXHAUSTED):
             raise
-        verdict = _expectation_failed(f"its expected value could not be computed: {describe(raised)}", raised)
+        verdict = _judge_failed_expectation(
+            f"its expected value could not be computed: {describe(raised)}", raised
+        )
     if overlap.run_count and _needs_attribution(plan, expectation, verdict):
-        verdict = _contended(expectation, delta, states, overlap) or verdict
+        verdict = _judge_contention(expectation, delta, states, overlap) or verdict
     return verdict, delta, expectation, attribution
 
 
-def _expectation_failed(note: str, error: BaseException) -> Verdict:
+def _judge_failed_expectation(note: str, error: BaseException) -> Verdict:
     return inconclusive("expectation_failed", note, Raised.of(error))
 
 
@@ -192,20 +194,20 @@ def _without_ignored(expectation: Expectation, delta: Delta) -> Delta:
     return delta if ignored is NOTHING_IGNORED else ignored.leave_out(delta)
 
 
-def _read_failed(check: CheckRun, ending: Ending) -> Verdict:
+def _judge_failed_read(check: CheckRun, ending: Ending) -> Verdict:
     if check.pre.error is not None:
-        return _probe_failed(check.plan, "before the action", "baseline_failed", check.pre.error)
+        return _judge_failed_probe(check.plan, "before the action", "baseline_failed", check.pre.error)
     if check.post.error is not None:
-        return _probe_failed(check.plan, "after the action", "probe_failed", check.post.error)
+        return _judge_failed_probe(check.plan, "after the action", "probe_failed", check.post.error)
     if ending.is_closed_early:
-        return _closed_early(ending, "an async probe cannot be read any more")
+        return _judge_early_close(ending, "an async probe cannot be read any more")
     if ending.error is None:
         return inconclusive("abandoned", "the program ended before its post-state was read")
     note = f"the action was ended by {describe(ending.error)}, and an async probe cannot be read any more"
     return inconclusive("action_failed", note, Raised.by_action(ending.error))
 
 
-def _probe_failed(plan: CheckPlan, when: str, reason: Reason, error: BaseException) -> Verdict:
+def _judge_failed_probe(plan: CheckPlan, when: str, reason: Reason, error: BaseException) -> Verdict:
     kind, raised = type(error), Raised.of(error)
     if issubclass(kind, Unfreezable):
         return inconclusive("incomparable", f"the probe's value {when} cannot be compared: {error}", raised)
@@ -216,23 +218,23 @@ def _probe_failed(plan: CheckPlan, when: str, reason: Reason, error: BaseExcepti
     return inconclusive(reason, f"{when} {probe} raised {describe(error)}", raised)
 
 
-def _action_failed(delta: Delta, states: States, error: BaseException) -> Verdict:
-    note = f"the action raised {describe(error)}; the state {_movement(delta, states)}"
+def _judge_failed_action(delta: Delta, states: States, error: BaseException) -> Verdict:
+    note = f"the action raised {describe(error)}; the state {_describe_change(delta, states)}"
     return inconclusive("action_failed", note, Raised.by_action(error))
 
 
-def _closed_early(ending: Ending, observation: str) -> Verdict:
+def _judge_early_close(ending: Ending, observation: str) -> Verdict:
     values = "1 value" if ending.yielded == 1 else f"{ending.yielded} values"
     note = f"the generator was closed after {values}, before it ended; {observation}"
     return inconclusive("abandoned", note)
 
 
-def _movement(delta: Delta, states: States) -> str:
+def _describe_change(delta: Delta, states: States) -> str:
     tally = f"; {delta.tally}" if isinstance(delta, TaggedDelta) else ""
-    return f"{_happened(delta)}{transition(*states)}{tally}"
+    return f"{_describe_delta(delta)}{transition(*states)}{tally}"
 
 
-def _happened(delta: Delta) -> str:
+def _describe_delta(delta: Delta) -> str:
     return delta.words() if delta.changed else "did not change"
 
 
@@ -330,13 +332,15 @@ def _needs_attribution(plan: CheckPlan, expectation: Expectation, verdict: Verdi
     return verdict.outcome == "fail" or not isinstance(expectation, NoChange)
 
 
-def _contended(expectation: Expectation, delta: Delta, states: States, overlap: Overlap) -> Verdict | None:
+def _judge_contention(
+    expectation: Expectation, delta: Delta, states: States, overlap: Overlap
+) -> Verdict | None:
     """Return the verdict on a change that another run may have made, or None.
 
     A claim to a change contends with other claims to a change. A state that had to stay, and changed, may
     have been changed by any run, whatever that one claims.
     """
-    moved = f"the state {_happened(delta)}{transition(*states)}, but"
+    moved = f"the state {_describe_delta(delta)}{transition(*states)}, but"
     if isinstance(expectation, NoChange):
         had = "had a window of {scope} open"
         rivals = _describe_rivals(overlap.runs, overlap.run_count, had)

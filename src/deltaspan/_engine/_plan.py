@@ -14,6 +14,7 @@ from deltaspan._callables import ArgumentReader, Bound, bind, check_no_shadowing
 from deltaspan._config import settings
 from deltaspan._engine._reads import ReadLimit
 from deltaspan._guard import class_name
+from deltaspan._state.render import attribute_key
 from deltaspan._state.snapshot import freeze
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import (
@@ -108,7 +109,7 @@ class CheckPlan:
         limit: keeps its reads from holding up the action. None for reads on the thread of the action.
         attribution: why its delta may be credited to the action, as far as the definition tells.
         scope_names: the arguments that scope it, sorted.
-        claims_change: whether the action says that it writes what is measured.
+        claims_change: whether the check claims that the action changes the state.
         reads_content: whether the probe reads content.
         has_whole_values: whether each value of a mapping is compared as a whole, and not by its items.
         is_tagged: whether its state consists of rows, each credited to the run that wrote it.
@@ -222,7 +223,7 @@ class Plan:
         arguments: reads the arguments that checks name. None if no check names any.
         names: its names in telemetry.
         options: policies and the hook.
-        names_values: whether any probe or expected value names anything.
+        names_values: whether a probe, an expected value, a lock or `claim` names an argument.
         is_generator: whether the action yields values that expected values may count.
         has_locks: whether any check holds a lock.
         is_polled: whether any post-state is polled.
@@ -257,6 +258,7 @@ class Plan:
         return self.options.on_inconclusive or settings().on_inconclusive
 
 
+# What a callable of each role may name, beside the parameters of the action.
 _FOR_PROBES: Final = (CAUSAL_TAG,)
 _FOR_CLAIMS: Final = (CAUSAL_TAG, RESULT)
 _FOR_EXPECTED: Final = (CAUSAL_TAG, PRE_STATE, RESULT)
@@ -289,16 +291,16 @@ def make_plan(
 
     Raises:
         DefinitionTypeError: something is not a check, or names a parameter that does not exist.
-        DefinitionValueError: a metric is named twice, a name is ambiguous, or there is no check at all.
+        DefinitionValueError: two metrics have one key, a name is ambiguous, or there is no check at all.
     """
     if not isinstance(action, str) or not action:
         raise DefinitionValueError(f"an action needs a name, not {action!r}")
     _validate_checks(action, checks)
     _check_no_deferred_lock(action, checks, options)
     offered = [parameter.name for parameter in parameters]
-    more = (YIELDED,) if is_generator else ()
-    plans = tuple(_plan_check(check, action, offered, more, options) for check in checks)
-    claim = None if options.claim is None else _claim(options.claim, action, offered, more)
+    extra = (YIELDED,) if is_generator else ()
+    plans = tuple(_plan_check(check, action, offered, extra, options) for check in checks)
+    claim = None if options.claim is None else _claim(options.claim, action, offered, extra)
     needed = {name for plan in plans for bound in plan.bounds for name in bound.names}
     needed.update(() if claim is None else claim.names)
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
@@ -328,10 +330,10 @@ def make_plan(
 
 
 def _claim(
-    claim: Callable[..., object], action: str, parameters: Collection[str], more: tuple[str, ...]
+    claim: Callable[..., object], action: str, parameters: Collection[str], extra: tuple[str, ...]
 ) -> Bound:
     owner = f"claim= of action {action!r}"
-    bound = _bound(claim, owner, parameters, _FOR_CLAIMS + more)
+    bound = _bound(claim, owner, parameters, _FOR_CLAIMS + extra)
     if bound.is_async:
         raise DefinitionTypeError(f"{owner} is async; return whether the action succeeded without waiting")
     return bound
@@ -342,18 +344,25 @@ def _validate_checks(action: str, checks: Sequence[Any]) -> None:
         raise DefinitionValueError(
             f"action {action!r} has no check; write at least one change(), unchanged() or observe()"
         )
-    seen: set[str] = set()
+    by_key: dict[str, str] = {}
     for check in checks:
         if not isinstance(check, Check):
             raise DefinitionTypeError(
                 f"action {action!r} expects checks such as change('flows', count).by(1), not {check!r}"
             )
-        if check.metric in seen:
+        key = attribute_key(check.metric)
+        other = by_key.get(key)
+        if other == check.metric:
             raise DefinitionValueError(
                 f"action {action!r} names the metric {check.metric!r} twice: "
                 f"combine the words in one check, or give the second a name of its own"
             )
-        seen.add(check.metric)
+        if other is not None:
+            raise DefinitionValueError(
+                f"action {action!r} has the metrics {other!r} and {check.metric!r}, and both have the key "
+                f"{key!r} in the names of attributes; rename one of them"
+            )
+        by_key[key] = check.metric
 
 
 def _check_no_deferred_lock(action: str, checks: Sequence[Check[Any]], options: Options) -> None:
@@ -366,7 +375,11 @@ def _check_no_deferred_lock(action: str, checks: Sequence[Check[Any]], options: 
 
 
 def _plan_check(
-    check: Check[Any], action: str, parameters: Collection[str], more: tuple[str, ...], options: Options
+    check: Check[Any],
+    action: str,
+    parameters: Collection[str],
+    extra: tuple[str, ...],
+    options: Options,
 ) -> CheckPlan:
     owner = f"check {check.metric!r} on action {action!r}"
     probe = _bound(check.probe, f"the probe of {owner}", parameters, _FOR_PROBES)
@@ -374,7 +387,7 @@ def _plan_check(
     if pruning is not None:
         probe = replace(probe, freeze=partial(freeze, pruning=pruning))
     computed = tuple(
-        (each, _bound(each.function, f"{_role(each)} of {owner}", parameters, _offered(each, more)))
+        (each, _bound(each.function, f"{_role(each)} of {owner}", parameters, _offered(each, extra)))
         for each in check.expectation.operands
     )
     for operand, bound in computed:
@@ -443,12 +456,12 @@ def _check_has_baseline(operand: Operand, bound: Bound, role: str) -> None:
         )
 
 
-def _offered(operand: Operand, more: tuple[str, ...]) -> tuple[str, ...]:
+def _offered(operand: Operand, extra: tuple[str, ...]) -> tuple[str, ...]:
     if isinstance(operand, Predicate):
-        return (*(_FOR_WHERE if operand.is_of_entry else _FOR_PREDICATES), *more)
+        return (*(_FOR_WHERE if operand.is_of_entry else _FOR_PREDICATES), *extra)
     if isinstance(operand.function, MemberTemplate):
         return _FOR_PROBES  # a field stands for an argument, here as in a probe
-    return (*_FOR_EXPECTED, *more)
+    return (*_FOR_EXPECTED, *extra)
 
 
 def _bound(

@@ -29,7 +29,7 @@ _NOT_HERE: Final = (
 _LONG_SECONDS: Final = 0.05
 """The duration from which a read in an async action is reported to hold up the event loop."""
 
-_MOST_KNOWN_TO_BLOCK: Final = 256
+_MAX_KNOWN_TO_BLOCK: Final = 256
 _known_to_block: Final[set[tuple[str, str]]] = set()
 on_reset(_known_to_block.clear)
 
@@ -150,7 +150,7 @@ class Read:
         function = self._probe.function
         name = probe_name(function) or safe_str(getattr(function, "__qualname__", function))
         key = (name, safe_str(getattr(function, "__module__", "")))
-        if key not in _known_to_block and len(_known_to_block) < _MOST_KNOWN_TO_BLOCK:
+        if key not in _known_to_block and len(_known_to_block) < _MAX_KNOWN_TO_BLOCK:
             _known_to_block.add(key)
             log(
                 logging.WARNING,

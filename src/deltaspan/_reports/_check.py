@@ -132,8 +132,8 @@ class CheckReport(_Fields):
 
         An exception that the action raised is not kept: its caller has it.
         """
-        fault = self.verdict.fault
-        return None if fault is None else fault.error
+        raised = self.verdict.raised
+        return None if raised is None else raised.error
 
     @property
     def passed(self) -> bool:

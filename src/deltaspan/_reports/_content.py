@@ -30,7 +30,7 @@ _NUMBERS: Final = (int, float, complex, Decimal, type(None), range)
 """States of these types are shown. A number within a row or a document is content."""
 _SAFE_ERRORS: Final = (ProbeError, ProbeTimeout, NotLocked)
 """Errors whose text was serialized for reports. That of any other may quote what was being read."""
-_MOST_NAMED: Final = 5
+_MAX_NAMED: Final = 5
 _MAX_MEMBER_CHARS: Final = 60
 _ADVICE: Final = "its values are content and not shown; say .showing() to see them"
 
@@ -101,11 +101,11 @@ def hide_content(report: CheckReport, *, claims_change: bool, has_computed_opera
 
 
 def _has_safe_note(verdict: Verdict) -> bool:
-    fault = verdict.fault
+    raised = verdict.raised
     return (
         verdict.reason is not None
         and REASONS[verdict.reason].is_unreadable
-        and (fault is None or isinstance(fault.error, _SAFE_ERRORS))
+        and (raised is None or isinstance(raised.error, _SAFE_ERRORS))
     )
 
 
@@ -149,8 +149,8 @@ def _describe_delta(delta: Delta) -> str:
 
 
 def _list_keys(shown: Iterable[str], count: int) -> str:
-    text = with_noun("key", ", ".join(islice(shown, _MOST_NAMED)), count)
-    return f"{text} and {count - _MOST_NAMED} more" if count > _MOST_NAMED else text
+    text = with_noun("key", ", ".join(islice(shown, _MAX_NAMED)), count)
+    return f"{text} and {count - _MAX_NAMED} more" if count > _MAX_NAMED else text
 
 
 def _count_members(count: int) -> str:

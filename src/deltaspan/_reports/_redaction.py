@@ -99,7 +99,7 @@ def describe_reason(report: CheckReport) -> str:
     verdict = report.verdict
     assert verdict.reason is not None  # noqa: S101  # it has no verdict
     # The name of the class of an exception quotes no state. Its message may.
-    kind = "" if verdict.fault is None else f" ({verdict.fault.name})"
+    kind = "" if verdict.raised is None else f" ({verdict.raised.name})"
     # A kind that tolerates rivals is contended only by rows without a tag.
     is_untagged = verdict.reason == "contended" and ATTRIBUTION_KINDS[report.attribution].tolerates_rivals
     why = _UNTAGGED_CHANGES if is_untagged else REASONS[verdict.reason].sentence

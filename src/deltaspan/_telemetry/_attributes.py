@@ -49,13 +49,13 @@ class ActionNames:
         "action",
         "action_attributes",
         "claims",
-        "helper_identity",
-        "identity",
         "is_function",
         "is_tool",
         "metrics",
         "name_in_metrics",
-        "span_name",
+        "tool_identity",
+        "tool_span_name",
+        "verify_identity",
         "verify_span_name",
         "zeroed_instruments",
     )
@@ -85,18 +85,18 @@ class ActionNames:
         }
         self.action_attributes = {semconv.ACTION_NAME: action}
         self.verify_span_name = f"{semconv.SPAN_VERIFY} {name}"
-        self.span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
-        self.helper_identity = dict(self.action_attributes)
+        self.tool_span_name = f"{semconv.SPAN_EXECUTE_TOOL} {action}"
+        self.verify_identity = dict(self.action_attributes)
         if function is not None:
-            self.helper_identity[semconv.CODE_FUNCTION_NAME] = function
-        self.identity = {
-            **self.helper_identity,
+            self.verify_identity[semconv.CODE_FUNCTION_NAME] = function
+        self.tool_identity = {
+            **self.verify_identity,
             semconv.GEN_AI_OPERATION_NAME: semconv.SPAN_EXECUTE_TOOL,
             semconv.GEN_AI_TOOL_NAME: action,
             semconv.GEN_AI_TOOL_TYPE: semconv.GEN_AI_TOOL_TYPE_FUNCTION,
         }
         if description:
-            self.identity[semconv.GEN_AI_TOOL_DESCRIPTION] = description
+            self.tool_identity[semconv.GEN_AI_TOOL_DESCRIPTION] = description
         self.zeroed_instruments: Instruments | None = None  # the instruments that have this action's zeros
         self._tried_provider: Any = None  # the meter provider of the last attempt
         self._runs = 0

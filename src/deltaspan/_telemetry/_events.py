@@ -1,4 +1,4 @@
-"""The `deltaspan.check` event of a check, on the span or as a log record."""
+"""The `deltaspan.check.result` event of a check, on the span or as a log record."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from deltaspan import semconv
 from deltaspan._config import Settings
 from deltaspan._reports import ActionReport, CheckReport
 from deltaspan._state.render import label
+from deltaspan._telemetry._span import MAX_DETAILED_CHECKS
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, type_name
 from deltaspan._verdicts import Timing
 from deltaspan.typing import Claim, Outcome
@@ -38,8 +39,13 @@ def add_span_events(
         renderer: renders the message of an exception.
         claim: the success or failure that the action reports, or None.
     """
+    # Attributes of the span have the states, unless there are too many checks. A state may be large.
+    has_states = len(checks) > MAX_DETAILED_CHECKS
     for check in checks:
-        span.add_event(semconv.EVENT_CHECK, _attributes(check, renderer, claim))
+        attributes = _attributes(check, renderer, claim)
+        if has_states:
+            attributes |= _states(check)
+        span.add_event(semconv.EVENT_CHECK_RESULT, attributes)
 
 
 def checks_to_log(
@@ -62,7 +68,7 @@ def checks_to_log(
         checks = [check for check in report.checks if check.outcome in ALWAYS_LOGGED]
     else:
         return ()
-    name = semconv.EVENT_CHECK
+    name = semconv.EVENT_CHECK_RESULT
     return [check for check in checks if is_event_enabled(logger, context, _severity(check.outcome), name)]
 
 
@@ -99,8 +105,13 @@ def emit_log_events(
             context=context,
             severity_number=_severity(check.outcome),
             body=rendered.explanation,
-            attributes={**_attributes(rendered, renderer, report.claim), **identity},
-            event_name=semconv.EVENT_CHECK,
+            # The span may not be stored, so the record has the states, too.
+            attributes={
+                **_attributes(rendered, renderer, report.claim),
+                **_states(rendered),
+                **identity,
+            },
+            event_name=semconv.EVENT_CHECK_RESULT,
         )
 
 
@@ -115,18 +126,15 @@ def _severity(outcome: Outcome) -> SeverityNumber:
 
 
 def _attributes(rendered: RenderedCheck, renderer: ValueRenderer, claim: Claim | None) -> dict[str, Any]:
-    check, pre_state, post_state, expected_delta, actual_delta, explanation = rendered
+    check, _, _, expected_delta, actual_delta, explanation = rendered
     outcome, reason, _, fault = check.verdict
-    metric = check.metric
     attributes: dict[str, Any] = {
-        semconv.CHECK_NAME: f"{metric}_delta",
-        semconv.CHECK_METRIC: metric,
+        semconv.CHECK_METRIC: check.metric,
         semconv.CHECK_OUTCOME: outcome,
-        semconv.CHECK_PASSED: outcome == "pass",
         semconv.CHECK_EXPECTED_DELTA: expected_delta,
         semconv.CHECK_ATTRIBUTION: check.attribution,
         semconv.CHECK_EXPLANATION: explanation,
-        semconv.CHECK_PROBE_MS: check.probe_seconds * 1000,
+        semconv.CHECK_PROBE_DURATION: check.probe_seconds,
     }
     if (origin := check.origin) is not None:
         attributes[semconv.CHECK_ORIGIN] = origin
@@ -134,10 +142,6 @@ def _attributes(rendered: RenderedCheck, renderer: ValueRenderer, claim: Claim |
         attributes[semconv.ACTION_CLAIM] = claim
     if reason is not None:
         attributes[semconv.CHECK_REASON] = reason
-    if pre_state is not None:
-        attributes[semconv.CHECK_PRE_STATE] = pre_state
-    if post_state is not None:
-        attributes[semconv.CHECK_POST_STATE] = post_state
     if actual_delta is not None:
         attributes[semconv.CHECK_ACTUAL_DELTA] = actual_delta
     if check.delta is not None and (parts := check.delta.others_and_untagged) is not None:
@@ -150,8 +154,13 @@ def _attributes(rendered: RenderedCheck, renderer: ValueRenderer, claim: Claim |
     return attributes
 
 
+def _states(rendered: RenderedCheck) -> dict[str, Any]:
+    states = ((semconv.CHECK_PRE_STATE, rendered.pre_state), (semconv.CHECK_POST_STATE, rendered.post_state))
+    return {name: state for name, state in states if state is not None}
+
+
 def _timing(timing: Timing) -> dict[str, int | float]:
     attempts, *seconds = timing
-    names = (semconv.CHECK_SETTLE_MS, semconv.CHECK_LOCK_WAIT_MS, semconv.CHECK_BASELINE_AGE_MS)
-    taken = {name: value * 1000 for name, value in zip(names, seconds, strict=True) if value is not None}
-    return {semconv.CHECK_ATTEMPTS: attempts, **taken}
+    names = (semconv.CHECK_SETTLE_DURATION, semconv.CHECK_LOCK_WAIT_DURATION, semconv.CHECK_BASELINE_AGE)
+    taken = {name: value for name, value in zip(names, seconds, strict=True) if value is not None}
+    return {semconv.CHECK_ATTEMPT_COUNT: attempts, **taken}

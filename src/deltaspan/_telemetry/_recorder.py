@@ -269,11 +269,11 @@ class RunTelemetry:
             self._framework_span.set_attributes(self._identity)
             self._span = self._framework_span
         else:
-            own = names.identity if self._is_tool else names.helper_identity
+            own = names.tool_identity if self._is_tool else names.verify_identity
             self._identity = identity_of(own, self.tag, self.attempt)
             # The context has the tag's baggage, so that baggage processors stamp this span with it.
             self._span = recorders.tracer.start_span(
-                names.span_name if self._is_tool else names.verify_span_name,
+                names.tool_span_name if self._is_tool else names.verify_span_name,
                 self.context,
                 _INTERNAL,
                 self._identity,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from time import perf_counter, time_ns
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
 from opentelemetry import trace
@@ -14,17 +15,25 @@ from opentelemetry.trace import Span, Status, StatusCode, format_span_id, format
 from deltaspan import semconv
 from deltaspan._process import on_reset
 from deltaspan._reports import ActionReport
+from deltaspan._state.render import attribute_key
 from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error
 from deltaspan.causal_tag import CausalTag
+from deltaspan.typing import Outcome
 
 _NANOSECONDS: Final = 1_000_000_000
-MOST_DETAILED_CHECKS: Final = 16
-"""With more checks than this the details are in the events only. A span holds 128 attributes and drops the
-oldest, which are its identity."""
+MAX_DETAILED_CHECKS: Final = 16
+"""The most checks whose states and deltas are on the span. With more they are in the events only, because a
+span holds 128 attributes and drops the oldest, which are its identity."""
 
 
 def identity_of(action: Mapping[str, str], tag: CausalTag, attempt: int) -> dict[str, str | int]:
-    """Return the attributes that identify a run: its action, tag and attempt."""
+    """Return the attributes of a run from its start: action, tag and attempt.
+
+    Args:
+        action: the attributes that `ActionNames` has of the action.
+        tag: the causal tag of the run.
+        attempt: the number of the run, from 1.
+    """
     attributes: dict[str, str | int] = {
         **action,
         semconv.CAUSAL_TAG_ID: tag.id,
@@ -144,10 +153,11 @@ def record_verdict(
         is_own: whether the span is ours. Status and error of a framework's span are the framework's.
     """
     verdict: dict[str, Any] = {
-        semconv.CHECKS_TOTAL: len(checks),
-        semconv.CHECKS_FAILED: [each.check.metric for each in checks if each.check.verdict.outcome == "fail"],
+        semconv.CHECK_COUNT: len(checks),
         semconv.VERIFICATION_DURATION: report.verification_seconds,
     }
+    if report.outcome in ("fail", "inconclusive"):
+        verdict |= _unproven_metrics(checks)
     if report.claim is not None:
         verdict[semconv.ACTION_CLAIM] = report.claim
     if (ended := _ending_of(error)) is not None:
@@ -166,18 +176,50 @@ def record_verdict(
 
 def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:
     details: dict[str, Any] = {}
-    if len(checks) > MOST_DETAILED_CHECKS:
+    if len(checks) > MAX_DETAILED_CHECKS:
         return details
     for check, pre_state, post_state, expected_delta, actual_delta, _ in checks:
-        metric = check.metric
+        names = _names_of_details(check.metric)
         if pre_state is not None:
-            details[semconv.PRE_STATE_PREFIX + metric] = pre_state
+            details[names.pre_state] = pre_state
         if post_state is not None:
-            details[semconv.POST_STATE_PREFIX + metric] = post_state
-        details[semconv.EXPECTED_DELTA_PREFIX + metric] = expected_delta
+            details[names.post_state] = post_state
+        details[names.expected_delta] = expected_delta
         if actual_delta is not None:
-            details[semconv.ACTUAL_DELTA_PREFIX + metric] = actual_delta
+            details[names.actual_delta] = actual_delta
     return details
+
+
+class _DetailNames(NamedTuple):
+    """The names of the attributes for the states and deltas of one metric."""
+
+    pre_state: str
+    post_state: str
+    expected_delta: str
+    actual_delta: str
+
+
+@lru_cache(maxsize=1024)
+def _names_of_details(metric: str) -> _DetailNames:
+    key = attribute_key(metric)
+    return _DetailNames(
+        semconv.PRE_STATE_PREFIX + key,
+        semconv.POST_STATE_PREFIX + key,
+        semconv.EXPECTED_DELTA_PREFIX + key,
+        semconv.ACTUAL_DELTA_PREFIX + key,
+    )
+
+
+def _unproven_metrics(checks: Sequence[RenderedCheck]) -> dict[str, list[str]]:
+    names: tuple[tuple[str, Outcome], ...] = (
+        (semconv.CHECK_FAILED_METRICS, "fail"),
+        (semconv.CHECK_INCONCLUSIVE_METRICS, "inconclusive"),
+    )
+    listed = {
+        name: [each.check.metric for each in checks if each.check.verdict.outcome == outcome]
+        for name, outcome in names
+    }
+    return {name: metrics for name, metrics in listed.items() if metrics}
 
 
 def _ending_of(error: BaseException | None) -> str | None:

@@ -15,12 +15,12 @@ from deltaspan._concurrency import keep_newest
 from deltaspan._guard import log
 from deltaspan._process import on_reset
 
-MOST_NAMES: Final = 100
+MAX_NAMES: Final = 100
 """The names in metrics that the windows of one call site have. A name is an action with its metrics."""
 OTHER: Final = "_OTHER"
 """The name of every further one, as in OpenTelemetry's conventions."""
 
-_MOST_SITES: Final = 1000
+_MAX_SITES: Final = 1000
 _PACKAGE: Final = f"{__name__.partition('.')[0]}."
 
 _names_by_site: Final[dict[tuple[str, int], set[tuple[str, ...]]]] = {}
@@ -40,21 +40,21 @@ def has_too_many_names(action: str, metrics: Iterable[str]) -> bool:
     names = _names_by_site.get(site)
     if names is None:
         names = _names_by_site.setdefault(site, set())
-        keep_newest(_names_by_site, _MOST_SITES)
+        keep_newest(_names_by_site, _MAX_SITES)
     name = (action, *metrics)
     if name in names:
         return False
-    if len(names) < MOST_NAMES:
+    if len(names) < MAX_NAMES:
         names.add(name)
         return False
-    if site not in _logged and len(_logged) < _MOST_SITES:
+    if site not in _logged and len(_logged) < _MAX_SITES:
         _logged.add(site)
         log(
             logging.WARNING,
             "the windows of %s:%d have more than %d names; in metrics and span names the further ones are "
             "%s. A name stands for a kind of window: write what differs from run to run into args=",
             *site,
-            MOST_NAMES,
+            MAX_NAMES,
             OTHER,
         )
     return True

@@ -20,9 +20,9 @@ _LONGEST: Final = {"traceparent": 512, _TRACESTATE: 8192, BAGGAGE: 8192}
 """The headers that carry a tag and its trace, and the most characters that are read of each."""
 _ENVIRONMENT: Final = type(os.environ)
 """The class of an environment. By OpenTelemetry's specification it carries names in upper case alone."""
-_MOST_PAIRS: Final = 180
+_MAX_PAIRS: Final = 180
 _LONGEST_PAIR: Final = 4096
-_MOST_STATES: Final = 32
+_MAX_STATES: Final = 32
 _VALUE: Final = r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"
 _PROPERTIES: Final = r"(?:\s*;[\s\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*)?"
 _PAIR: Final = re.compile(rf"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*({_VALUE}{_PROPERTIES})\s*")
@@ -55,7 +55,7 @@ def carrier_headers(headers: Any) -> dict[str, str]:
     carriers = {key: text for key, text in _lower(items) if 0 < len(text) <= _LONGEST.get(key, 0)}
     if _TRACESTATE in carriers:
         members = [member.strip(" \t") for member in carriers[_TRACESTATE].split(",")]
-        carriers[_TRACESTATE] = ",".join(filter(_STATE.fullmatch, members[:_MOST_STATES]))
+        carriers[_TRACESTATE] = ",".join(filter(_STATE.fullmatch, members[:_MAX_STATES]))
     return carriers
 
 
@@ -89,7 +89,7 @@ def within_limits(pairs: Mapping[str, Any], reserved: Mapping[str, Any] | None =
         {'user': 'ada'}
     """
     taken = [_encoded_length(name, value) for name, value in (reserved or {}).items()]
-    room, length = _MOST_PAIRS - len(taken), sum(taken)
+    room, length = _MAX_PAIRS - len(taken), sum(taken)
     kept: dict[str, Any] = {}
     for name, value in pairs.items():
         pair_length = _encoded_length(name, value)

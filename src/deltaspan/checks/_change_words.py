@@ -98,18 +98,18 @@ class ChangeWords(Check[S_co]):
             >>> print(w.report["status"].explanation)  # doctest: +NORMALIZE_WHITESPACE
             status did not change, as expected ('open' → 'open'); it was 'open' already before the action
         """
-        words = call_text("ending_at", state)
+        call = call_text("ending_at", state)
         expectation = self._expectation
         if expectation.end is not UNREAD:
             raise DefinitionValueError(f"check {self.metric!r} already has an end: {self!r}; give one")
         if expectation.start is not UNREAD:
-            raise _contradictory_ends(self, words)
+            raise _contradictory_ends(self, call)
         movement = expectation.movement
         if isinstance(movement, SomeChange):
             movement = AnyMovement()
-        _check_admits_none(movement, f"{self!r} cannot be followed by .{words}", state)
+        _check_admits_no_change(movement, f"{self!r} cannot be followed by .{call}", state)
         end = freeze_operand(self.metric, "ending_at", state)
-        return self._with(replace(expectation, end=end, movement=movement, is_idempotent=True), words)
+        return self._with(replace(expectation, end=end, movement=movement, is_idempotent=True), call)
 
     def satisfying(self: C, predicate: Callable[..., object], description: str) -> C:
         """Demand that a predicate of your own holds.
@@ -142,8 +142,8 @@ class ChangeWords(Check[S_co]):
             >>> print(w.report["rows"].explanation)
             expected rows to satisfy 'only rows above 2 go', but it removed member 1 ({1, 2, 3} → {2, 3})
         """
-        words = call_text("satisfying", predicate, description)
-        return self._with_movement(Satisfying(Predicate(predicate), description), words)
+        call = call_text("satisfying", predicate, description)
+        return self._with_movement(Satisfying(Predicate(predicate), description), call)
 
     def ignoring(self: C, *patterns: object) -> C:
         """Leave keys, members or paths out entirely, before anything is judged.
@@ -168,24 +168,24 @@ class ChangeWords(Check[S_co]):
             >>> w.report["doc"].passed
             True
         """
-        words = call_text("ignoring", *patterns)
+        call = call_text("ignoring", *patterns)
         expectation = self._expectation
         if is_of_numbers(expectation.movement) and not _is_any_amount(expectation.movement):
             raise DefinitionValueError(
-                f"{self!r} expects a number, which has no members, so .{words} has nothing to leave out; "
+                f"{self!r} expects a number, which has no members, so .{call} has nothing to leave out; "
                 f"remove one of them"
             )
         ignored = Ignored(
             (*expectation.ignored.patterns, *validate_members(self.metric, "ignoring", patterns))
         )
-        return self._with(replace(expectation, ignored=ignored), words)
+        return self._with(replace(expectation, ignored=ignored), call)
 
     @property
     def _expectation(self) -> ChangeExpectation:
         assert isinstance(self.expectation, ChangeExpectation)  # noqa: S101  # `change` makes no other
         return self.expectation
 
-    def _with_movement(self: C, movement: Movement, words: str) -> C:
+    def _with_movement(self: C, movement: Movement, call: str) -> C:
         expectation = self._expectation
         earlier = expectation.movement
         if not isinstance(earlier, SomeChange | AnyMovement):
@@ -193,25 +193,25 @@ class ChangeWords(Check[S_co]):
                 ", or use by_between(low, high)" if is_of_numbers(earlier) and is_of_numbers(movement) else ""
             )
             raise DefinitionValueError(
-                f"{self!r} cannot be followed by .{words}: only one word can say how the state changes; "
+                f"{self!r} cannot be followed by .{call}: only one word can say how the state changes; "
                 f"keep one{hint}"
             )
         if is_of_numbers(movement) and expectation.ignored.patterns and not _is_any_amount(movement):
             raise DefinitionValueError(
-                f"{self!r} leaves members out, but .{words} expects a number, which has no members; remove "
+                f"{self!r} leaves members out, but .{call} expects a number, which has no members; remove "
                 f"one of them"
             )
         if expectation.is_idempotent:
-            _check_admits_none(movement, f"{self!r} cannot be followed by .{words}", expectation.end)
-        return self._with(replace(expectation, movement=movement), words)
+            _check_admits_no_change(movement, f"{self!r} cannot be followed by .{call}", expectation.end)
+        return self._with(replace(expectation, movement=movement), call)
 
-    def _with(self: C, expectation: ChangeExpectation, words: str) -> C:
+    def _with(self: C, expectation: ChangeExpectation, call: str) -> C:
         if expectation.keeps_others:
-            _check_beside_keeping(self, expectation, words)
-        return replace(self, expectation=expectation, words=(*self.words, words))
+            _check_beside_keeping(self, expectation, call)
+        return replace(self, expectation=expectation, words=(*self.words, call))
 
 
-def _check_beside_keeping(check: Check[Any], expectation: ChangeExpectation, words: str) -> None:
+def _check_beside_keeping(check: Check[Any], expectation: ChangeExpectation, call: str) -> None:
     """Check that `keeping_others` is not combined with a word about all rows.
 
     Raises:
@@ -219,13 +219,13 @@ def _check_beside_keeping(check: Check[Any], expectation: ChangeExpectation, wor
     """
     if expectation.start is not UNREAD or expectation.end is not UNREAD:
         raise DefinitionValueError(
-            f"{check!r} cannot be followed by .{words}: a start and an end are of the whole state, and "
+            f"{check!r} cannot be followed by .{call}: a start and an end are of the whole state, and "
             f".keeping_others() separates the action's rows from those of others; say "
             f"which rows it changes, as .adding(...) does"
         )
     if expectation.movement.allows_others:
         raise DefinitionValueError(
-            f"{check!r} cannot be followed by .{words}: .allowing_others() and .keeping_others() contradict "
+            f"{check!r} cannot be followed by .{call}: .allowing_others() and .keeping_others() contradict "
             f"each other; keep one"
         )
 
@@ -319,14 +319,14 @@ def check_unpacked(metric: str, word: str, members: tuple[object, ...]) -> None:
         )
 
 
-def _contradictory_ends(check: object, words: str) -> DefinitionValueError:
+def _contradictory_ends(check: object, call: str) -> DefinitionValueError:
     return DefinitionValueError(
-        f"{check!r} cannot be followed by .{words}: a start and an end say whether the state changes, and "
+        f"{check!r} cannot be followed by .{call}: a start and an end say whether the state changes, and "
         f"ending_at() leaves that open; write .from_(...).to(...), or ending_at() alone"
     )
 
 
-def _check_admits_none(movement: Movement, refusal: str, end: object) -> None:
+def _check_admits_no_change(movement: Movement, refusal: str, end: object) -> None:
     """Check that a movement may be none, as `ending_at` requires.
 
     The end may have been there before the action.
@@ -334,7 +334,7 @@ def _check_admits_none(movement: Movement, refusal: str, end: object) -> None:
     Raises:
         DefinitionValueError: the movement demands a change.
     """
-    if movement.admits_none:
+    if movement.admits_no_change:
         return
     raise DefinitionValueError(
         f"{refusal}: one word demands a change, but the other holds without one; "

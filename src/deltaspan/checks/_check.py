@@ -246,8 +246,8 @@ class Check(Generic[S_co]):
             )
         if self.modifiers.showing:
             raise DefinitionValueError(f"{self!r} is showing and cannot be redacted; keep one of the two")
-        words = call_text("redacted") if by is None else call_text("redacted", by)
-        return self._with_modifiers(words, redaction=by or _redact)
+        call = call_text("redacted") if by is None else call_text("redacted", by)
+        return self._with_modifiers(call, redaction=by or _redact)
 
     def showing(self: C) -> C:
         """Show the content that the probe reads: rows, documents and texts, with their values.
@@ -324,11 +324,11 @@ class Check(Generic[S_co]):
         polling = Polling(
             validate_seconds(f"{word}: seconds", seconds), validate_seconds(f"{word}: every", every), until
         )
-        words = call_text(word, seconds) if every == 0.1 else call_text(word, seconds, every=every)  # noqa: PLR2004  # the default
-        return self._with_modifiers(words, polling=polling)
+        call = call_text(word, seconds) if every == 0.1 else call_text(word, seconds, every=every)  # noqa: PLR2004  # the default
+        return self._with_modifiers(call, polling=polling)
 
-    def _with_modifiers(self: C, words: str, **modifiers: Any) -> C:
-        return replace(self, words=(*self.words, words), modifiers=replace(self.modifiers, **modifiers))
+    def _with_modifiers(self: C, call: str, **modifiers: Any) -> C:
+        return replace(self, words=(*self.words, call), modifiers=replace(self.modifiers, **modifiers))
 
     def __repr__(self) -> str:
         return ".".join(self.words)

@@ -151,8 +151,8 @@ class MemberWords(ChangeWords[S_co]):
             >>> w.report["files"].passed
             True
         """
-        words = call_text("only", *members)
-        return self._with_movement(Only(validate_members(self.metric, "only", members)), words)
+        call = call_text("only", *members)
+        return self._with_movement(Only(validate_members(self.metric, "only", members)), call)
 
     def resizing(self: C, amount: _Count) -> C:
         """Demand that the collection has `amount` more members than before.
@@ -179,21 +179,21 @@ class MemberWords(ChangeWords[S_co]):
         Raises:
             DefinitionValueError: it follows no such word, or is repeated.
         """
-        words = call_text("allowing_others")
+        call = call_text("allowing_others")
         movement = self._expectation.movement
         if isinstance(movement, SomeChange):
             raise DefinitionValueError(
-                f"{self!r} declares no change yet, so .{words} has no others to allow; say first what must "
-                f"change: .adding(...).{words}"
+                f"{self!r} declares no change yet, so .{call} has no others to allow; say first what must "
+                f"change: .adding(...).{call}"
             )
         if not isinstance(movement, Members | ByKey):
             raise DefinitionValueError(
-                f"{self!r} cannot be followed by .{words}; it follows adding, removing, modifying or "
+                f"{self!r} cannot be followed by .{call}; it follows adding, removing, modifying or "
                 f"by({{...}})"
             )
         if movement.others:
-            raise DefinitionValueError(f"{self!r} already has .{words}; write it once")
-        return self._with(replace(self._expectation, movement=replace(movement, others=True)), words)
+            raise DefinitionValueError(f"{self!r} already has .{call}; write it once")
+        return self._with(replace(self._expectation, movement=replace(movement, others=True)), call)
 
     def keeping_others(self: C) -> C:
         """Demand that rows of others stay unchanged in a table that others write to.
@@ -222,37 +222,37 @@ class MemberWords(ChangeWords[S_co]):
             >>> print(w.report["orders"].explanation.partition(";")[0])  # doctest: +NORMALIZE_WHITESPACE
             expected orders to change by adding 1 member, keeping other rows, but it also overwrote row 1
         """
-        words = call_text("keeping_others")
+        call = call_text("keeping_others")
         if self._expectation.keeps_others:
-            raise DefinitionValueError(f"{self!r} already has .{words}; write it once")
+            raise DefinitionValueError(f"{self!r} already has .{call}; write it once")
         with_contents = getattr(self.probe, "with_contents", None)
         if with_contents is None:
             raise DefinitionTypeError(
-                f"{self!r} cannot be followed by .{words}: its probe reads no tag that says who wrote a row; "
+                f"{self!r} cannot be followed by .{call}: its probe reads no tag that says who wrote a row; "
                 f"read the rows with tagged(probe, key=..., tag=...) or sql.records(..., tag=...), or claim "
                 f"unchanged(...) of everything else"
             )
-        kept = self._with(replace(self._expectation, keeps_others=True), words)
+        kept = self._with(replace(self._expectation, keeps_others=True), call)
         return replace(kept, probe=with_contents())
 
     def _with_named(
         self: C, kind: Kind, members: tuple[object, ...], count: _Count | None, where: _Where | None
     ) -> C:
         check_unpacked(self.metric, kind, members)
-        words = call_text(kind, *members, count=count, where=where)
+        call = call_text(kind, *members, count=count, where=where)
         checked = tuple(validate_member(self.metric, kind, member) for member in members)
         predicate = None if where is None else Predicate(where, kind)
         named = Named(kind, checked or None, computed_if_callable(count, kind), predicate)
         _check_count(self.metric, kind, named)
         earlier = self._expectation.movement
         if not isinstance(earlier, Members):
-            return self._with_movement(_with_kind(Members(), named), words)
+            return self._with_movement(_with_kind(Members(), named), call)
         if getattr(earlier, kind) is not None:
             raise DefinitionValueError(
-                f"{self!r} already has .{kind}(...), so it cannot be followed by .{words}; name all members "
+                f"{self!r} already has .{kind}(...), so it cannot be followed by .{call}; name all members "
                 f"in one .{kind}(...)"
             )
-        return self._with(replace(self._expectation, movement=_with_kind(earlier, named)), words)
+        return self._with(replace(self._expectation, movement=_with_kind(earlier, named)), call)
 
 
 def _with_kind(members: Members, named: Named) -> Members:

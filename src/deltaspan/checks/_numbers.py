@@ -64,9 +64,9 @@ class AmountWords(ChangeWords[S_co]):
             expected stock to change by {'bolts': -1}, but it also changed 'nuts' by -1,
             which was not declared
         """
-        words = call_text("by", amount, tolerance=tolerance)
+        call = call_text("by", amount, tolerance=tolerance)
         if not isinstance(amount, Mapping):
-            return self._with_amounts("by", words, by=amount, tolerance=tolerance)
+            return self._with_amounts("by", call, by=amount, tolerance=tolerance)
         if not amount:
             raise DefinitionValueError(
                 "by({}) names no key: use unchanged(...) to claim that nothing changes"
@@ -75,31 +75,31 @@ class AmountWords(ChangeWords[S_co]):
             validate_key(self.metric, "by", key): computed_if_callable(each, "by")
             for key, each in amount.items()
         }
-        return self._with_movement(ByKey(amounts, computed_if_callable(tolerance, "by")), words)
+        return self._with_movement(ByKey(amounts, computed_if_callable(tolerance, "by")), call)
 
     def by_at_least(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta of `amount` or more.
 
         The arguments and errors are those of `by`.
         """
-        words = call_text("by_at_least", amount, tolerance=tolerance)
-        return self._with_amounts("by_at_least", words, at_least=amount, tolerance=tolerance)
+        call = call_text("by_at_least", amount, tolerance=tolerance)
+        return self._with_amounts("by_at_least", call, at_least=amount, tolerance=tolerance)
 
     def by_at_most(self: N, amount: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta of `amount` or less.
 
         A negative delta is less than a positive one. The arguments and errors are those of `by`.
         """
-        words = call_text("by_at_most", amount, tolerance=tolerance)
-        return self._with_amounts("by_at_most", words, at_most=amount, tolerance=tolerance)
+        call = call_text("by_at_most", amount, tolerance=tolerance)
+        return self._with_amounts("by_at_most", call, at_most=amount, tolerance=tolerance)
 
     def by_between(self: N, low: _Amount, high: _Amount, *, tolerance: Number | None = None) -> N:
         """Demand a delta from `low` to `high`, both included.
 
         The arguments and errors are those of `by`.
         """
-        words = call_text("by_between", low, high, tolerance=tolerance)
-        return self._with_amounts("by_between", words, at_least=low, at_most=high, tolerance=tolerance)
+        call = call_text("by_between", low, high, tolerance=tolerance)
+        return self._with_amounts("by_between", call, at_least=low, at_most=high, tolerance=tolerance)
 
     def increasing(
         self: N,
@@ -139,8 +139,8 @@ class AmountWords(ChangeWords[S_co]):
         amounts = {"by": by, "at_least": at_least, "at_most": at_most, "tolerance": tolerance}
         return self._with_amounts("decreasing", call_text("decreasing", **amounts), -1, **amounts)
 
-    def _with_amounts(self: A, word: str, words: str, direction: Literal[-1, 0, 1] = 0, **amounts: Any) -> A:
+    def _with_amounts(self: A, word: str, call: str, direction: Literal[-1, 0, 1] = 0, **amounts: Any) -> A:
         if not direction and None in (amounts[name] for name in amounts if name != "tolerance"):
             validate_amount(word, None)
         operands = {name: computed_if_callable(amount, word) for name, amount in amounts.items()}
-        return self._with_movement(ByAmount(word, **operands, direction=direction), words)
+        return self._with_movement(ByAmount(word, **operands, direction=direction), call)

@@ -78,15 +78,15 @@ class Movement(ABC):
     def expected(self) -> object:
         """The value that a report shows as `expected_delta`.
 
-        It is None if the movement adds nothing to a start and an end.
+        If it is None, the report shows the start and the end that the check demands.
         """
         return self.extent
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         """True if an unchanged state may satisfy the movement.
 
-        Computed operands may have any value.
+        It is also true while an operand is not computed yet, because its value may allow that.
         """
         return False
 
@@ -122,10 +122,10 @@ class Movement(ABC):
         """Describe the change, to follow the name of the state."""
         return delta.words() if delta.changed else "did not change"
 
-    def fault(self, delta: Delta, states: States) -> str | None:
+    def describe_deviation(self, delta: Delta, states: States) -> str | None:
         """Describe the deviation, to follow "but it", or return None.
 
-        It is called only with a delta that was judged already. It asks no predicate again.
+        It is called only with a delta that was judged already. It calls no predicate a second time.
         """
         return None if self.holds(delta, states) else self.happened(delta)
 

@@ -89,8 +89,8 @@ class ChangeExpectation:
         except NothingClaimed as error:
             return inconclusive("expectation_failed", str(error))
         except PredicateRaised as error:
-            fault = None if error.error is None else Raised.of(error.error)
-            return inconclusive("expectation_failed", str(error), fault)
+            raised = None if error.error is None else Raised.of(error.error)
+            return inconclusive("expectation_failed", str(error), raised)
         moved = moved and not self.collateral(delta).changed
         return PASS if moved and self.has_start(pre_state) and self.has_end(post_state) else FAIL
 
@@ -99,15 +99,15 @@ class ChangeExpectation:
     ) -> str:
         states = (pre_state, post_state)
         delta = self.ignored.leave_out(delta)
-        faults = [] if holds else list(self._faults(delta, states))
-        happened = " and ".join(faults) or self.movement.happened(delta)
+        deviations = [] if holds else list(self._describe_deviations(delta, states))
+        happened = " and ".join(deviations) or self.movement.happened(delta)
         ignoring = self.ignored.words
         if self.keeps_others and isinstance(delta, TaggedDelta):
             unkept = self.collateral(delta)
-            if faults and not delta.mine.changed:
+            if deviations and not delta.mine.changed:
                 happened = "changed no row of its own"
             if unkept.changed:
-                happened = f"{happened} and it" if faults else "also"
+                happened = f"{happened} and it" if deviations else "also"
                 happened += f" {collateral_words(unkept)}"
             return kept_sentence(metric, f"{self._demand}{ignoring}", happened, delta, unkept, holds=holds)
         if holds:
@@ -131,7 +131,7 @@ class ChangeExpectation:
         # The demanded end may contain ignored members that the state does not have.
         return _held_clause(self.end if equal(self.end, states[0]) else None)
 
-    def _faults(self, delta: Delta, states: States) -> Iterator[str]:
+    def _describe_deviations(self, delta: Delta, states: States) -> Iterator[str]:
         is_start, is_still = self.has_start(states[0]), not delta.changed
         if not is_start:
             yield f"started {describe_state(self.start, states[0], self.ignored)}"
@@ -143,9 +143,9 @@ class ChangeExpectation:
                 yield "did not change"
             if is_still:
                 return  # the sentence already says that the state did not change
-        fault = self.movement.fault(delta, states)
-        if fault is not None:
-            yield fault
+        deviation = self.movement.describe_deviation(delta, states)
+        if deviation is not None:
+            yield deviation
 
     def collateral(self, delta: Delta) -> MappingDelta:
         """Return the changes of rows that were to be kept.

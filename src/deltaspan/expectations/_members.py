@@ -66,8 +66,8 @@ class Members(Movement):
         return f"{text}, allowing others" if self.others else text
 
     @property
-    def admits_none(self) -> bool:
-        return all(named.admits_none for named in self._all_named)
+    def admits_no_change(self) -> bool:
+        return all(named.admits_no_change for named in self._all_named)
 
     def holds(self, delta: Delta, states: States) -> bool:
         if self.others and all(named.is_vacuous for named in self._all_named):
@@ -85,7 +85,7 @@ class Members(Movement):
                 return False
         return self.others or kept_order(delta)
 
-    def fault(self, delta: Delta, states: States) -> str | None:
+    def describe_deviation(self, delta: Delta, states: States) -> str | None:
         if self.holds(delta, states):
             return None
         if not delta.changed:
@@ -98,7 +98,7 @@ class Members(Movement):
             undeclared = entries
             if named is not None:
                 tally = named.tally(entries, delta)
-                unmet += named.faults(entries, delta, tally, others=self.others)
+                unmet += named.describe_deviations(entries, delta, tally, others=self.others)
                 undeclared = tally.undeclared
             if undeclared and not self.others:
                 undeclared_count += len(undeclared)

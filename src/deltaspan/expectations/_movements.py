@@ -32,7 +32,7 @@ class AnyMovement(Movement):
         return None
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         return True
 
     def holds(self, delta: Delta, states: States) -> bool:
@@ -56,7 +56,7 @@ class NoMovement(Movement):
         return "no change, as computed"
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         return True
 
     def holds(self, delta: Delta, states: States) -> bool:

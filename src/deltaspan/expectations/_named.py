@@ -121,7 +121,7 @@ class Named:
         return not self.members and (self.members == () if self.count is None else self.count == 0)
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         """True if the computed operands may demand no member."""
         if self.count is not None:
             return isinstance(self.count, Computed) and not self.members
@@ -251,7 +251,9 @@ class Named:
         except PredicateRaised:
             return False
 
-    def faults(self, entries: Collection[Any], delta: Delta, tally: Tally, *, others: bool) -> Iterator[str]:
+    def describe_deviations(
+        self, entries: Collection[Any], delta: Delta, tally: Tally, *, others: bool
+    ) -> Iterator[str]:
         """Describe the parts of the demand that were not met."""
         past = PAST_TENSE[self.kind]
         name = "" if self.where is None else self.where.name

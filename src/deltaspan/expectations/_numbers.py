@@ -146,7 +146,7 @@ class ByAmount(Movement):
         return f"{self.verb} {self.extent}".rstrip() if self.direction else self._bounds.words(self.tolerance)
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         if self.operands:
             return True
         amounts = self._amounts

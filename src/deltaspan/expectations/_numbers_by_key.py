@@ -82,7 +82,7 @@ class ByKey(Movement):
         return any_computed(self.amounts) or any_computed(self.amounts.values())
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         return all(
             isinstance(each, Computed) or compare(each, zero_like(each)) == 0
             for each in self.amounts.values()
@@ -110,7 +110,7 @@ class ByKey(Movement):
         assert isinstance(delta, MappingDelta)  # noqa: S101  # no other delta was judged
         return _describe(list(_entries(delta))) or "did not change"
 
-    def fault(self, delta: Delta, states: States) -> str | None:
+    def describe_deviation(self, delta: Delta, states: States) -> str | None:
         assert isinstance(delta, MappingDelta)  # noqa: S101  # no other delta was judged
         tally = self._tally(delta)
         phrases = []

@@ -47,14 +47,14 @@ class Only(Movement):
         return f"only in {list_members(self.members, demand_text)}"
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         return all(isinstance(member, Computed) for member in self.members)
 
     def holds(self, delta: Delta, states: States) -> bool:
         outside = self._outside(delta, states)
         return delta.changed and not any(entries for _, entries in outside) and kept_order(delta)
 
-    def fault(self, delta: Delta, states: States) -> str | None:
+    def describe_deviation(self, delta: Delta, states: States) -> str | None:
         if self.holds(delta, states):
             return None
         if not delta.changed:

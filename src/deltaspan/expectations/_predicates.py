@@ -52,7 +52,7 @@ class Satisfying(Movement):
             )
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         return True
 
     @property
@@ -82,5 +82,5 @@ class Satisfying(Movement):
                 f"the predicate {self.description!r} raised {describe(error)}", error
             ) from None
 
-    def fault(self, delta: Delta, states: States) -> str | None:
+    def describe_deviation(self, delta: Delta, states: States) -> str | None:
         return self.happened(delta)

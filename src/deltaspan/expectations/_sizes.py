@@ -36,7 +36,7 @@ class Resizing(Movement):
         return f"in size by {amount}"
 
     @property
-    def admits_none(self) -> bool:
+    def admits_no_change(self) -> bool:
         return isinstance(self.amount, Computed) or bool(self.amount == 0)
 
     @property

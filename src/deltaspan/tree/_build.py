@@ -16,7 +16,7 @@ from deltaspan.tree._forest import Lineage
 from deltaspan.tree._merge import MergedRun, merge, verdict_of
 from deltaspan.tree._model import CausalTree, Finding, Run, Span, SpanId
 
-_MOST_ENCLOSING: Final = 40
+_MAX_ENCLOSING: Final = 40
 """The most spans above one run that are looked up. Without a limit the tree could grow with its square."""
 
 
@@ -105,7 +105,7 @@ def _enclosing(run: MergedRun, above: str | None, spans: Mapping[SpanId, Span]) 
     """
     enclosing: dict[SpanId, Span] = {}
     at, upper = run.spans[0], None
-    while len(enclosing) < _MOST_ENCLOSING:
+    while len(enclosing) < _MAX_ENCLOSING:
         upper = spans.get(SpanId(at.trace_id, at.parent_span_id))
         if upper is None or upper.is_action or upper.id in enclosing:
             break

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from deltaspan import semconv
+from deltaspan._state.render import attribute_key
 from deltaspan.typing import Outcome
 
 if TYPE_CHECKING:
@@ -71,7 +72,11 @@ def outcome_in(attributes: Mapping[str, Any], name: str) -> Outcome | None:
 
 def failed_on(span: Span) -> list[str]:
     """Return the metrics whose checks failed, from the attribute of a span."""
-    metrics: Any = span.attributes.get(semconv.CHECKS_FAILED)
+    return _metrics_in(span, semconv.CHECK_FAILED_METRICS)
+
+
+def _metrics_in(span: Span, name: str) -> list[str]:
+    metrics: Any = span.attributes.get(name)
     if isinstance(metrics, str) and metrics.startswith("["):  # stores without lists keep them as text
         try:
             metrics = json.loads(metrics)
@@ -88,16 +93,26 @@ def _on(span: Span) -> Iterator[CheckVerdict]:
     for event in span.checks:
         metric = _text(event, semconv.CHECK_METRIC)
         if metric is not None:
-            yield _of_event(metric, event)
+            yield _of_event(metric, event, span)
     # If the events were sent as logs, the span still has the states.
-    in_events = {event.get(semconv.CHECK_METRIC) for event in span.checks}
+    metrics = [_text(event, semconv.CHECK_METRIC) for event in span.checks]
+    in_events = {attribute_key(metric) for metric in metrics if metric is not None}
     for name in span.attributes:
-        metric = name.removeprefix(semconv.EXPECTED_DELTA_PREFIX)
-        if metric != name and metric not in in_events:
-            yield _of_attributes(metric, span)
+        key = name.removeprefix(semconv.EXPECTED_DELTA_PREFIX)
+        if key != name and key not in in_events:
+            yield _of_attributes(key, span)
 
 
-def _of_event(metric: str, event: Mapping[str, Any]) -> CheckVerdict:
+def _of_event(metric: str, event: Mapping[str, Any], span: Span) -> CheckVerdict:
+    # A run of many checks has the states in its events instead.
+    key = attribute_key(metric)
+    pre_state, post_state = (
+        event.get(on_event, span.attributes.get(on_span + key))
+        for on_event, on_span in (
+            (semconv.CHECK_PRE_STATE, semconv.PRE_STATE_PREFIX),
+            (semconv.CHECK_POST_STATE, semconv.POST_STATE_PREFIX),
+        )
+    )
     return CheckVerdict(
         metric,
         outcome_in(event, semconv.CHECK_OUTCOME),
@@ -106,15 +121,15 @@ def _of_event(metric: str, event: Mapping[str, Any]) -> CheckVerdict:
         _text(event, semconv.CHECK_ORIGIN),
         event.get(semconv.CHECK_EXPECTED_DELTA),
         event.get(semconv.CHECK_ACTUAL_DELTA),
-        event.get(semconv.CHECK_PRE_STATE),
-        event.get(semconv.CHECK_POST_STATE),
+        pre_state,
+        post_state,
         _text(event, semconv.CHECK_EXPLANATION) or "",
     )
 
 
-def _of_attributes(metric: str, span: Span) -> CheckVerdict:
+def _of_attributes(key: str, span: Span) -> CheckVerdict:
     expected, actual, pre_state, post_state = (
-        span.attributes.get(prefix + metric)
+        span.attributes.get(prefix + key)
         for prefix in (
             semconv.EXPECTED_DELTA_PREFIX,
             semconv.ACTUAL_DELTA_PREFIX,
@@ -122,11 +137,23 @@ def _of_attributes(metric: str, span: Span) -> CheckVerdict:
             semconv.POST_STATE_PREFIX,
         )
     )
-    is_failed = metric in failed_on(span)
+    metric, outcome = _verdict_on(key, span)
     sentence = f"{metric}: expected {expected}, but it was {actual} ({pre_state} → {post_state})"
-    outcome: Outcome | None = "fail" if is_failed else None
     states = (expected, actual, pre_state, post_state)
-    return CheckVerdict(metric, outcome, None, None, None, *states, sentence if is_failed else "")
+    return CheckVerdict(metric, outcome, None, None, None, *states, sentence if outcome == "fail" else "")
+
+
+def _verdict_on(key: str, span: Span) -> tuple[str, Outcome | None]:
+    """Return the metric with a key, and its outcome if a span names it."""
+    named: tuple[tuple[str, Outcome], ...] = (
+        (semconv.CHECK_FAILED_METRICS, "fail"),
+        (semconv.CHECK_INCONCLUSIVE_METRICS, "inconclusive"),
+    )
+    for name, outcome in named:
+        for metric in _metrics_in(span, name):
+            if attribute_key(metric) == key:
+                return metric, outcome
+    return key, None
 
 
 def _text(attributes: Mapping[str, Any], name: str) -> str | None:

@@ -13,7 +13,7 @@ from deltaspan.tree._model import Finding, Span, SpanId, printable
 _TAGS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_PARENT_ID, semconv.CAUSAL_TAG_ROOT_ID)
 _CROSSING: Final = frozenset({"client", "server", "producer", "consumer"})
 _OUTSIDE: Final = ("db.system", "db.system.name", "messaging.system", "rpc.system", "rpc.system.name")
-_MOST_NAMES: Final = 3
+_MAX_NAMES: Final = 3
 
 
 def findings_of(
@@ -243,6 +243,6 @@ def _count(spans: Sequence[Span]) -> str:
 
 def _names(spans: Sequence[Span]) -> str:
     names = list(dict.fromkeys(printable(span.name) for span in spans))
-    return ", ".join(names[:_MOST_NAMES]) + (
-        f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + (
+        f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     )

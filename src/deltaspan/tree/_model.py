@@ -21,8 +21,8 @@ _DEEPEST: Final = 40
 """Deeper runs are drawn at this depth with their own as text. The indents of a chain grow with its square."""
 _LONGEST: Final = 80
 _LONGEST_EXPLANATION: Final = 400
-_MOST_EFFECTS: Final = 6
-_MOST_CHECKS: Final = 16
+_MAX_EFFECTS: Final = 6
+_MAX_CHECKS: Final = 16
 
 Key: TypeAlias = "str | SpanId"
 """The key of a node: a run's tag, or an enclosing span's id."""
@@ -126,9 +126,9 @@ def _span(span: Span) -> str:
 
 def _details(run: Run) -> list[str]:
     unproven = [check for check in run.checks if check.outcome not in {"pass", None}]
-    lines = [_explain(check) for check in unproven[:_MOST_CHECKS]]
-    if len(unproven) > _MOST_CHECKS:
-        lines.append(f"and {len(unproven) - _MOST_CHECKS} more checks that are not a pass")
+    lines = [_explain(check) for check in unproven[:_MAX_CHECKS]]
+    if len(unproven) > _MAX_CHECKS:
+        lines.append(f"and {len(unproven) - _MAX_CHECKS} more checks that are not a pass")
     return [*lines, f"effects: {_effects(run.effects)}"] if run.effects else lines
 
 
@@ -143,8 +143,8 @@ def _effects(effects: Iterable[Span]) -> str:
         for effect in effects
     )
     shown = [name if count == 1 else f"{name} x{count}" for name, count in counted.items()]
-    rest = len(shown) - _MOST_EFFECTS
-    return ", ".join(shown[:_MOST_EFFECTS]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(shown) - _MAX_EFFECTS
+    return ", ".join(shown[:_MAX_EFFECTS]) + (f" and {rest} more" if rest > 0 else "")
 
 
 FindingKind: TypeAlias = Literal[
@@ -200,7 +200,7 @@ class Span:
         start: nanoseconds since 1970.
         end: nanoseconds since 1970.
         attributes: its attributes.
-        checks: the attributes of its `deltaspan.check` events, in order.
+        checks: the attributes of its `deltaspan.check.result` events, in order.
     """
 
     trace_id: str

@@ -12,7 +12,7 @@ from deltaspan.tree._model import Span
 _KINDS: Final = ("", "internal", "server", "client", "producer", "consumer")
 _TRACE_ID: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN_ID: Final = re.compile(r"(?!0{16})[0-9a-f]{16}")
-_MOST_DIGITS: Final = 20  # of an integer of 64 bits
+_MAX_DIGITS: Final = 20  # of an integer of 64 bits
 _SERVICE: Final = "service.name"
 
 
@@ -71,7 +71,7 @@ def _span(span: Any, service: str) -> Span | None:
         tuple(
             _attributes(event)
             for event in _list(span, "events")
-            if _get(event, "name") == semconv.EVENT_CHECK
+            if _get(event, "name") == semconv.EVENT_CHECK_RESULT
         ),
     )
 
@@ -102,7 +102,7 @@ def _kind(kind: Any) -> str:
 
 def _whole(value: Any) -> int:
     """Parse a 64-bit integer, which OTLP/JSON writes as text. Return 0 if invalid."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
         return int(value)
     return value if type(value) is int and 0 <= value < 2**64 else 0
 

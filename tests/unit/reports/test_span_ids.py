@@ -43,7 +43,7 @@ def test_a_report_of_an_unsampled_run_names_its_trace(record):
     assert len(reports[0].trace_id) == 32
 
 
-def test_without_an_sdk_a_report_names_no_span():
+def test_a_report_without_an_sdk_names_no_span():
     with collect_reports() as reports:
         expects(observe("n", lambda: 0))(lambda: None)()
 
@@ -80,7 +80,7 @@ def test_a_hook_runs_while_the_span_is_current_and_open(recorded, deferred):
     expects(change("n", lambda: 0).by(1), deferred=deferred, on_report=hook)(lambda: None)()
     assert _deferred.drain(10)
 
-    assert [event.name for event in recorded.spans[-1].events] == ["deltaspan.check", "scored"]
+    assert [event.name for event in recorded.spans[-1].events] == ["deltaspan.check.result", "scored"]
 
 
 def test_the_requests_of_a_hook_carry_no_tag(recorded):

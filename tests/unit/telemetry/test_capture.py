@@ -102,7 +102,7 @@ LEAKS = [
 
 @pytest.mark.parametrize("capture", ["summary", "none"])
 @pytest.mark.parametrize("leak", LEAKS)
-def test_nothing_of_a_state_leaves_unless_all_of_it_may(recorded, environ, capture, leak):
+def test_a_state_is_sent_in_whole_or_not_at_all(recorded, environ, capture, leak):
     environ(DELTASPAN_CAPTURE_STATE=capture, DELTASPAN_EVENT_SIGNAL="both")
     leak()
 
@@ -110,7 +110,7 @@ def test_nothing_of_a_state_leaves_unless_all_of_it_may(recorded, environ, captu
 
 
 @pytest.mark.parametrize("leak", [leak_by_fail, leak_by_observing])
-def test_by_default_the_state_leaves(recorded, leak):
+def test_a_state_is_sent_by_default(recorded, leak):
     leak()
 
     assert SECRET in everything(recorded)
@@ -132,14 +132,14 @@ def test_a_summary_is_kind_and_size(recorded, environ):
     with window("w", observe("a", lambda: {1, 2}), observe("b", lambda: 7), observe("c", lambda: "four")):
         pass
 
-    assert [event.attributes["deltaspan.check.pre_state"] for event in recorded.events] == [
+    assert [recorded.span.attributes[f"deltaspan.pre_state.{metric}"] for metric in "abc"] == [
         "set of 2",
         "int",
         "str of 4",
     ]
 
 
-def test_with_none_a_state_is_said_to_be_not_captured(recorded, environ):
+def test_a_state_with_capture_none_is_marked_as_not_captured(recorded, environ):
     environ(DELTASPAN_CAPTURE_STATE="none")
     with window("w", observe("cards", read)):
         pass
@@ -169,7 +169,7 @@ def test_a_state_is_bounded_by_1024_characters(recorded):
         pass
 
     assert longest(recorded) <= 1024
-    assert recorded.event.attributes["deltaspan.check.pre_state"].endswith("more]")
+    assert recorded.span.attributes["deltaspan.pre_state.rows"].endswith("more]")
 
 
 def test_the_bound_is_set_by_the_environment(recorded, environ):
@@ -177,7 +177,7 @@ def test_the_bound_is_set_by_the_environment(recorded, environ):
     with window("w", observe("rows", lambda: list(range(100_000)))):
         pass
 
-    assert len(recorded.event.attributes["deltaspan.check.pre_state"]) <= 40
+    assert len(recorded.span.attributes["deltaspan.pre_state.rows"]) <= 40
 
 
 def test_the_deltas_are_bounded_too(recorded):

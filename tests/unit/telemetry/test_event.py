@@ -1,5 +1,6 @@
-"""The `deltaspan.check` event of each check, on the span or as a log."""
+"""The `deltaspan.check.result` event of each check, on the span or as a log."""
 
+import time
 from time import time_ns
 
 import pytest
@@ -47,16 +48,16 @@ class Ended(SpanProcessor):
 
 
 def without_cost(attributes):
-    return {name: value for name, value in attributes.items() if name != "deltaspan.check.probe_ms"}
+    return {name: value for name, value in attributes.items() if name != "deltaspan.check.probe.duration"}
 
 
-def test_each_check_is_one_event_and_what_failed_is_last(recorded):
+def test_each_check_is_one_event_and_failed_checks_are_last(recorded):
     several()
 
     assert [(event.name, event.attributes["deltaspan.check.metric"]) for event in recorded.events] == [
-        ("deltaspan.check", "depth"),
-        ("deltaspan.check", "users"),
-        ("deltaspan.check", "rows"),
+        ("deltaspan.check.result", "depth"),
+        ("deltaspan.check.result", "users"),
+        ("deltaspan.check.result", "rows"),
     ]
 
 
@@ -64,12 +65,8 @@ def test_a_passing_check_says_everything(recorded):
     create_flow()
 
     assert without_cost(recorded.event.attributes) == {
-        "deltaspan.check.name": "active_flows_delta",
         "deltaspan.check.metric": "active_flows",
         "deltaspan.check.outcome": "pass",
-        "deltaspan.check.passed": True,
-        "deltaspan.check.pre_state": 3,
-        "deltaspan.check.post_state": 4,
         "deltaspan.check.expected_delta": 1,
         "deltaspan.check.actual_delta": 1,
         "deltaspan.check.attribution": "window",
@@ -82,12 +79,8 @@ def test_a_failing_check_says_everything(recorded):
     lie()
 
     assert without_cost(recorded.event.attributes) == {
-        "deltaspan.check.name": "active_flows_delta",
         "deltaspan.check.metric": "active_flows",
         "deltaspan.check.outcome": "fail",
-        "deltaspan.check.passed": False,
-        "deltaspan.check.pre_state": 3,
-        "deltaspan.check.post_state": 3,
         "deltaspan.check.expected_delta": 1,
         "deltaspan.check.actual_delta": 0,
         "deltaspan.check.attribution": "window",
@@ -99,10 +92,8 @@ def test_a_check_whose_probe_failed_has_reason_and_exception_and_no_states(recor
     unverifiable()
 
     assert without_cost(recorded.event.attributes) == {
-        "deltaspan.check.name": "active_flows_delta",
         "deltaspan.check.metric": "active_flows",
         "deltaspan.check.outcome": "inconclusive",
-        "deltaspan.check.passed": False,
         "deltaspan.check.reason": "baseline_failed",
         "deltaspan.check.expected_delta": 1,
         "deltaspan.check.attribution": "window",
@@ -142,32 +133,38 @@ def test_a_probe_that_failed_after_the_action_leaves_its_baseline(recorded):
 
     with window("w", observe("rows", lambda: next(reads))):
         pass
-    attributes = recorded.event.attributes
 
-    assert (attributes["deltaspan.check.reason"], attributes["deltaspan.check.pre_state"]) == (
-        "probe_failed",
-        3,
-    )
-    assert "deltaspan.check.post_state" not in attributes
+    assert recorded.event.attributes["deltaspan.check.reason"] == "probe_failed"
+    assert recorded.span.attributes["deltaspan.pre_state.rows"] == 3
+    assert "deltaspan.post_state.rows" not in recorded.span.attributes
 
 
-def test_an_observed_check_is_not_passed(recorded):
-    with window("w", observe("rows", count)):
-        flows.append("new")
-    attributes = recorded.event.attributes
-
-    assert (attributes["deltaspan.check.outcome"], attributes["deltaspan.check.passed"]) == (
-        "observed",
-        False,
-    )
-
-
-def test_the_cost_of_a_probe_is_a_float_of_milliseconds(recorded):
+def test_the_states_of_a_check_are_on_the_span_alone(recorded):
     create_flow()
-    cost = recorded.event.attributes["deltaspan.check.probe_ms"]
 
-    assert type(cost) is float
-    assert 0 < cost < 60_000
+    assert not {"deltaspan.check.pre_state", "deltaspan.check.post_state"} & set(recorded.event.attributes)
+    assert recorded.span.attributes["deltaspan.pre_state.active_flows"] == 3
+
+
+def test_a_log_event_has_the_states_because_its_span_may_not_be_stored(recorded, environ):
+    environ(DELTASPAN_EVENT_SIGNAL="log")
+    create_flow()
+    attributes = recorded.log.attributes
+
+    assert (attributes["deltaspan.check.pre_state"], attributes["deltaspan.check.post_state"]) == (3, 4)
+
+
+def test_the_duration_of_the_reads_is_in_seconds(recorded):
+    def slow():
+        time.sleep(0.02)
+        return 0
+
+    with window("w", observe("rows", slow)):
+        pass
+    duration = recorded.event.attributes["deltaspan.check.probe.duration"]
+
+    assert type(duration) is float
+    assert 0.04 <= duration < 20
 
 
 def test_attribution_is_that_of_the_report(recorded):
@@ -182,10 +179,7 @@ def test_states_keep_their_types(recorded):
     with window("w", *[observe(name, lambda value=value: value) for name, value in states.items()]):
         pass
 
-    assert {
-        event.attributes["deltaspan.check.metric"]: event.attributes["deltaspan.check.pre_state"]
-        for event in recorded.events
-    } == {
+    assert {name: recorded.span.attributes[f"deltaspan.pre_state.{name}"] for name in states} == {
         "i": 1,
         "f": 1.5,
         "b": True,
@@ -196,20 +190,23 @@ def test_states_keep_their_types(recorded):
     }
 
 
-def test_by_default_no_log_record_leaves(recorded):
+def test_no_log_record_is_sent_by_default(recorded):
     several()
 
     assert recorded.logs == []
 
 
-def test_as_log_the_event_is_no_span_event(recorded, environ):
+def test_an_event_sent_as_a_log_is_not_a_span_event(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="log")
     create_flow()
 
-    assert (recorded.events, [record.event_name for record in recorded.logs]) == ([], ["deltaspan.check"])
+    assert (recorded.events, [record.event_name for record in recorded.logs]) == (
+        [],
+        ["deltaspan.check.result"],
+    )
 
 
-def test_as_both_the_event_leaves_twice(recorded, environ):
+def test_an_event_for_both_signals_is_sent_twice(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="both")
     several()
 
@@ -222,6 +219,8 @@ def test_a_log_event_has_the_attributes_of_the_span_event_and_names_action_and_t
 
     assert dict(recorded.log.attributes) == {
         **recorded.event.attributes,
+        "deltaspan.check.pre_state": 3,
+        "deltaspan.check.post_state": 3,
         "deltaspan.action.name": "lie",
         "deltaspan.causal_tag.id": reports[0].causal_tag,
         "deltaspan.causal_tag.root_id": reports[0].causal_tag,
@@ -306,12 +305,12 @@ def test_a_logger_that_filters_by_severity_is_asked_with_it(record, environ):
     lie()
 
     assert processor.asked == [
-        (SeverityNumber.DEBUG, "deltaspan.check"),
-        (SeverityNumber.ERROR, "deltaspan.check"),
+        (SeverityNumber.DEBUG, "deltaspan.check.result"),
+        (SeverityNumber.ERROR, "deltaspan.check.result"),
     ]
 
 
-def test_as_log_without_a_logger_nothing_breaks(record, environ):
+def test_an_event_for_a_log_without_a_logger_breaks_nothing(record, environ):
     environ(DELTASPAN_EVENT_SIGNAL="log")
     recorded = record(logs=False)
     create_flow()
@@ -321,7 +320,9 @@ def test_as_log_without_a_logger_nothing_breaks(record, environ):
 
 @pytest.mark.parametrize("sampler", [ALWAYS_OFF, StaticSampler(Decision.RECORD_ONLY)], ids=["drop", "record"])
 @pytest.mark.parametrize(("action", "outcome"), [(lie, "fail"), (unverifiable, "inconclusive")])
-def test_a_verdict_against_an_unsampled_action_leaves_as_log(record, action, outcome, sampler):
+def test_a_failed_or_inconclusive_check_of_an_unsampled_action_is_sent_as_a_log(
+    record, action, outcome, sampler
+):
     recorded = record(sampler)
     action()
 
@@ -329,7 +330,7 @@ def test_a_verdict_against_an_unsampled_action_leaves_as_log(record, action, out
     assert recorded.log.attributes["deltaspan.check.outcome"] == outcome
 
 
-def test_a_verdict_against_an_action_without_a_tracer_leaves_as_log(record):
+def test_a_failed_check_of_an_action_without_a_tracer_is_sent_as_a_log(record):
     recorded = record()
     install(Instruments(trace.NoOpTracerProvider(), recorded.meter_provider, recorded.logger_provider))
     sampled_caller = NonRecordingSpan(SpanContext(1, 2, is_remote=True, trace_flags=TraceFlags(1)))
@@ -354,21 +355,21 @@ def test_a_log_event_of_an_unsampled_span_has_its_trace(record):
     assert recorded.log.trace_id != 0
 
 
-def test_a_pass_of_an_unsampled_action_leaves_nothing(record):
+def test_a_pass_of_an_unsampled_action_sends_nothing(record):
     recorded = record(ALWAYS_OFF)
     create_flow()
 
     assert (recorded.spans, recorded.logs) == ([], [])
 
 
-def test_of_an_unsampled_action_only_the_checks_against_it_leave(record):
+def test_only_failed_checks_of_an_unsampled_action_are_sent(record):
     recorded = record(ALWAYS_OFF)
     several()
 
     assert recorded.log.attributes["deltaspan.check.metric"] == "rows"
 
 
-def test_as_log_every_check_of_an_unsampled_action_leaves(record, environ):
+def test_every_check_of_an_unsampled_action_is_sent_with_the_log_signal(record, environ):
     environ(DELTASPAN_EVENT_SIGNAL="log")
     recorded = record(ALWAYS_OFF)
     several()

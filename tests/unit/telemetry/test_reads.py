@@ -151,7 +151,7 @@ EVERY_WAY = [
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
-def test_what_the_verifier_reads_has_no_span_and_no_headers(recorded, client, way):
+def test_a_read_of_the_verifier_has_no_span_and_no_headers(recorded, client, way):
     call(way(client))
 
     assert [span.name for span in recorded.spans if span.name == "GET"] == []
@@ -167,7 +167,7 @@ def test_a_run_leaves_the_context_of_its_caller_as_it_was(recorded, client, way)
     assert context.get_current() == before
 
 
-def test_what_the_action_requests_has_a_span_with_its_tag(recorded, client):
+def test_a_request_of_the_action_has_a_span_with_its_tag(recorded, client):
     expects(observe("n", client.get))(client.get)()
     tags = [span.attributes.get(TAG) for span in recorded.spans]
 
@@ -234,7 +234,7 @@ def test_the_tree_shows_no_read_as_an_effect(recorded, client, environ, way, spa
     assert tree.findings == ()
 
 
-def test_with_probe_spans_each_read_is_a_span_below_the_action(recorded, client, environ):
+def test_each_read_is_a_span_below_the_action_with_probe_spans(recorded, client, environ):
     environ(DELTASPAN_PROBE_SPANS="on")
     expects(observe("n", client.get), observe("m", lambda: 0))(lambda: None)()
     names = {span.context.span_id: span.name for span in recorded.spans}

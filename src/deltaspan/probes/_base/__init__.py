@@ -8,6 +8,8 @@ requests and values. Copy `mongodb.py` and `_mongodb/`. Each public function doe
 3. Render the call as source, which is the `repr()` of the probe and the start of its errors.
 4. Return a probe: `StateProbe(read, call, needs, secrets)`. If the client library has an async twin,
    write the read once, as a generator that yields each request, and return `request_probe(...)`.
+   Pass `content=True` if the state holds rows, documents or texts of the user, and not only counts or
+   digests. Reports then hide its values.
 
 What each module gives:
 

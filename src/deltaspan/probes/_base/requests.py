@@ -39,11 +39,12 @@ def request_probe(
 
     Args:
         steps: starts a read, given what the probe needs by keyword.
-        call: as for `StateProbe`.
-        needs: as for `StateProbe`.
-        secrets: as for `StateProbe`.
+        call: the call that made the probe, as it reads in source, for `repr()` and errors.
+        needs: names of the arguments that a read takes: parameters of the action, or `causal_tag`.
+        secrets: texts that no error may show.
         is_async: whether the answers of the client must be awaited.
-        content: as for `StateProbe`.
+        content: whether the state is content. Values of content leave the process only if the check says
+            `.showing()`.
         open_sender: opens what sends the requests of one read. By default, a request is what the client's
             method has returned: the answer itself, or an awaitable of it.
     """

@@ -19,7 +19,7 @@ from deltaspan.probes._sql._parameters import count_names
 _DIALECTS: Final = frozenset({"mysql", "mariadb"})
 _TRUNCATED: Final = 1292
 """The number of the warning that a text was read as a number."""
-_MOST_SHOWN: Final = 40
+_MAX_SHOWN: Final = 40
 """Characters of a value by which a warning is recognized, since the database shortens it."""
 _EXACT: Final = 2**53
 """From here on a text that is compared with an integer may equal its neighbour."""
@@ -67,4 +67,4 @@ def check_warnings(warnings: Sequence[Sequence[Any]], values: Mapping[str, Any])
 
 
 def _quoted(value: str) -> str:
-    return f"value: '{value}'" if len(value) <= _MOST_SHOWN else f"value: '{value[:_MOST_SHOWN]}"
+    return f"value: '{value}'" if len(value) <= _MAX_SHOWN else f"value: '{value[:_MAX_SHOWN]}"
