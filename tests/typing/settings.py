@@ -18,6 +18,7 @@ configure(
     action_duration="all",
     propagate=False,
     probe_spans=True,
+    capture_arguments=True,
     sampling_key="of the fleet",
 )
 with override(strict=True), override(capture_state="none"):

@@ -12,6 +12,7 @@ from deltaspan._attribution import Doubt, LockSource, Scope, Tagged, folders_abo
 from deltaspan._attribution_kinds import choose_attribution
 from deltaspan._callables import ArgumentReader, Bound, bind, check_no_shadowing, is_async
 from deltaspan._config import settings
+from deltaspan._engine._capture import Capture, make_capture
 from deltaspan._engine._reads import ReadLimit
 from deltaspan._guard import class_name
 from deltaspan._state.render import attribute_key
@@ -66,6 +67,7 @@ class Options:
     on_contention: Contention = "inconclusive"
     claim: Callable[..., object] | None = None
     tool: bool | None = None
+    capture_arguments: bool | Collection[str] | None = None
 
     def __post_init__(self) -> None:
         if self.on_contention not in get_args(Contention):
@@ -77,6 +79,12 @@ class Options:
                 raise DefinitionValueError(f"{name}={value!r} is not one of {', '.join(get_args(Policy))}")
         if self.tool is not None and type(self.tool) is not bool:
             raise DefinitionTypeError(f"tool={self.tool!r} is not True, False or None")
+        captured = self.capture_arguments
+        if isinstance(captured, str) or not isinstance(captured, bool | Collection | None):
+            raise DefinitionTypeError(
+                f"capture_arguments={captured!r} is not True, False, None or a list of names; "
+                f"write the names of arguments, such as ['tenant']"
+            )
         if self.deferred and "raise" in (self.on_failure, self.on_inconclusive):
             raise DefinitionValueError(
                 "deferred=True returns the action's result before the verdict, so 'raise' would raise "
@@ -228,6 +236,7 @@ class Plan:
         has_locks: whether any check holds a lock.
         is_polled: whether any post-state is polled.
         claim: returns whether the action says that it succeeded, or None.
+        capture: the arguments and the result that may leave in telemetry, or None.
     """
 
     action: str
@@ -240,6 +249,7 @@ class Plan:
     has_locks: bool
     is_polled: bool
     claim: Bound | None
+    capture: Capture | None
 
     @property
     def first_async_lock(self) -> str | None:
@@ -326,6 +336,17 @@ def make_plan(
         has_locks=any(plan.lock is not None for plan in plans),
         is_polled=any(plan.modifiers.polling is not None for plan in plans),
         claim=claim,
+        capture=_capture(options, action, parameters, plans) if function is not None else None,
+    )
+
+
+def _capture(
+    options: Options, action: str, parameters: Sequence[inspect.Parameter], plans: Sequence[CheckPlan]
+) -> Capture | None:
+    redacted = [plan for plan in plans if plan.modifiers.redaction is not None]
+    names = {name for plan in redacted for bound in plan.bounds for name in bound.names}
+    return make_capture(
+        options.capture_arguments, action, parameters, names if redacted else None, result=RESULT
     )
 
 

@@ -35,6 +35,7 @@ from typing import Any, Final
 
 from deltaspan._attribution import Locks
 from deltaspan._batches import ReadBatch
+from deltaspan._config import settings
 from deltaspan._engine._baselines import Baseline, BaselineAge
 from deltaspan._engine._call import Call, Ending
 from deltaspan._engine._check_run import CheckRun
@@ -146,8 +147,13 @@ class Run:
             kwargs: its keyword arguments.
         """
         if plan.arguments is None:
-            return cls(plan, {})
-        return cls(plan, plan.arguments.read(args if receiver is None else (receiver, *args), kwargs))
+            run = cls(plan, {})
+        else:
+            run = cls(plan, plan.arguments.read(args if receiver is None else (receiver, *args), kwargs))
+        capture = plan.capture
+        if capture is not None and (capture.is_requested or settings().capture_arguments):
+            run._telemetry.content = guarded("copying arguments", capture.begin, receiver, args, kwargs)
+        return run
 
     @property
     def tag(self) -> CausalTag:
@@ -494,6 +500,7 @@ class Run:
                 report = self._report_on(
                     [report_abandoned(check, reason) for check in self._checks], ended_at
                 )
+            self._add_result_to_telemetry(error)
             self._telemetry.record(report, error)
         finally:
             # If an export is interrupted, by Ctrl-C for example, this run must not stay current for ever.
@@ -504,6 +511,11 @@ class Run:
                     self._publish(self.report)
             finally:
                 self._telemetry.end(ended_at)
+
+    def _add_result_to_telemetry(self, error: BaseException | None) -> None:
+        content = self._telemetry.content
+        if content is not None and error is None and self.result is not UNREAD:
+            guarded("copying a result", content.add_result, self.result)
 
     def _publish(self, report: ActionReport) -> None:
         publish_report(report)
@@ -577,11 +589,11 @@ class Run:
             with self._ended_if_interrupted(ended_at, error):
                 self._read_post_states(error)
                 self._retire()
-            self._let_caller_go_on(ended_at)
+            self._let_caller_go_on(ended_at, error)
             with self._telemetry.reading():
                 defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
         else:
-            self._let_caller_go_on(ended_at)
+            self._let_caller_go_on(ended_at, error)
             with self._telemetry.reading():
                 defer_async(self._read_and_poll_async(error, ended_at))
 
@@ -590,7 +602,7 @@ class Run:
         with self._ended_if_interrupted(ended_at, error):
             await self._read_post_states_async()
             self._retire()
-        self._let_caller_go_on(ended_at)
+        self._let_caller_go_on(ended_at, error)
         with self._telemetry.reading():
             if self._plan.first_async_metric is None:
                 defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
@@ -605,9 +617,10 @@ class Run:
             self._release_and_end(error, ended_at)
             raise
 
-    def _let_caller_go_on(self, ended_at: float) -> None:
+    def _let_caller_go_on(self, ended_at: float, error: BaseException | None) -> None:
         self._telemetry.leave()
-        self._telemetry.defer(ended_at)
+        self._add_result_to_telemetry(error)
+        self._telemetry.defer(ended_at, error)
         self._cannot_raise = True
         self._state = _DEFERRED
 

@@ -39,14 +39,17 @@ from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_cut_tags, notice_lost_baggage
 from deltaspan._telemetry._span import (
+    enclosing_call,
     framework_tool_span,
     identity_of,
     ids_of,
+    record_error,
     record_verdict,
     wall_time_of,
 )
 from deltaspan._telemetry._suppression import SUPPRESSED, is_suppressed
-from deltaspan._telemetry._values import RenderedCheck, error_type_of, is_error, renderer_for
+from deltaspan._telemetry._tool_content import ToolContent
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error, renderer_for
 from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
@@ -57,6 +60,7 @@ from deltaspan.causal_tag import (
     context_with,
     context_without,
     continue_trace,
+    detach_here,
     effective_context,
     headers_of,
     mint,
@@ -105,6 +109,7 @@ class RunTelemetry:
         attempt: which run of the action below its parent it is, from 1.
         tag: the run's causal tag.
         context: the OpenTelemetry context that the action runs in.
+        content: the arguments and the result that leave. None unless they are asked for.
         open_read_span: opens a span for a read of a metric. None unless the settings ask for such spans.
     """
 
@@ -116,6 +121,7 @@ class RunTelemetry:
         "_identity",
         "_inner_context",
         "_instruments",
+        "_is_deferred",
         "_is_silent",
         "_is_tool",
         "_links",
@@ -125,6 +131,7 @@ class RunTelemetry:
         "_span",
         "_token",
         "attempt",
+        "content",
         "context",
         "open_read_span",
         "tag",
@@ -148,7 +155,7 @@ class RunTelemetry:
         self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
-        self._has_begun = self._ends_now = False
+        self._has_begun = self._ends_now = self._is_deferred = False
         self._framework_span: Span | None = None
         self._identity: Mapping[str, str | int] = {}
         self._inner_context: Context | None = (
@@ -158,6 +165,7 @@ class RunTelemetry:
         self._is_tool = (_IN_TOOL not in outer) if names.is_tool is None else names.is_tool
         self.context = context_with(self.tag, outer, config, _INSIDE if self._is_tool else NO_VALUES)
         self._is_silent = is_suppressed(outer)
+        self.content: ToolContent | None = None
         # Probes and locks are the verifier's. In this context their requests get no span and carry no tag.
         self._reading = self._entered = context_of_verifier(self.tag, outer, SUPPRESSED)
         self.open_read_span: Callable[[str], AbstractContextManager[Any]] | None = None
@@ -182,8 +190,7 @@ class RunTelemetry:
     def begin_action(self) -> None:
         """Start the span, and make tag and span current. The baselines are read."""
         self._begin()
-        # `leave` restores what was current before `enter_reading`, which has set the token.
-        self._token.var.set(self.context)  # type: ignore[union-attr]
+        attach(self.context)  # `leave` restores what was current before `enter_reading`
         self._entered = self.context
 
     def enter(self) -> None:
@@ -193,12 +200,12 @@ class RunTelemetry:
 
     def end_action(self) -> None:
         """Make the context of the probes current, in place of that of the action."""
-        if self._token is None or self._token.var.get() is not self._entered:
+        if self._token is None or get_current() is not self._entered:
             self.leave()
             self.enter_reading()
         else:
             self._entered = self._reading
-            self._token.var.set(self._reading)  # `leave` restores what was current before `enter`
+            attach(self._reading)  # `leave` restores what was current before `enter`
 
     def suspend(self) -> None:
         """Undo `enter` between two steps, and keep the current context for the next."""
@@ -214,10 +221,8 @@ class RunTelemetry:
         token, self._token = self._token, None
         if token is None:
             return
-        current, entered = token.var.get(), self._entered
-        try:
-            token.var.reset(token)  # OpenTelemetry's `detach` would log an error in another context
-        except ValueError:
+        current, entered = get_current(), self._entered
+        if not detach_here(token):
             return
         if current is not entered and current is not self.context and entered is not self._reading:
             self._keep(current)
@@ -271,6 +276,8 @@ class RunTelemetry:
         else:
             own = names.tool_identity if self._is_tool else names.verify_identity
             self._identity = identity_of(own, self.tag, self.attempt)
+            if self._is_tool:
+                self._identity = {**self._identity, **enclosing_call(self.context)}
             # The context has the tag's baggage, so that baggage processors stamp this span with it.
             self._span = recorders.tracer.start_span(
                 names.tool_span_name if self._is_tool else names.verify_span_name,
@@ -311,15 +318,16 @@ class RunTelemetry:
         if self._owns_span:
             self._span.end()
 
-    def defer(self, ended_at: float) -> None:
+    def defer(self, ended_at: float, error: BaseException | None) -> None:
         """End the span of the action, and start one below it for the verdict.
 
         Args:
             ended_at: when the action ended, by `time.perf_counter`.
+            error: the exception that the action raised, or None.
         """
-        guarded("deferring telemetry", self._defer, ended_at)
+        guarded("deferring telemetry", self._defer, ended_at, error)
 
-    def _defer(self, ended_at: float) -> None:
+    def _defer(self, ended_at: float, error: BaseException | None) -> None:
         if self._instruments is None:
             return
         self._identity = identity_of(self._names.action_attributes, self.tag, self.attempt)
@@ -327,9 +335,17 @@ class RunTelemetry:
             self._names.verify_span_name, self.context, _INTERNAL, self._identity
         )
         self._span.set_attribute(semconv.VERIFICATION_DEFERRED, True)
+        self._set_content(renderer_for(settings()))
+        if error is not None:
+            # The span of the verdict does not repeat what the span of the action says.
+            renderer = renderer_for(settings())
+            if self._owns_span:
+                record_error(self._span, renderer, error)
+            if is_exported(self._span):
+                self._record_exception(self._instruments, error, has_content=renderer.is_full)
         if self._owns_span:
             self._span.end(wall_time_of(ended_at))
-        self._span, self._owns_span, self._ends_now = verifying, True, True
+        self._span, self._owns_span, self._ends_now, self._is_deferred = verifying, True, True, True
         self.context = set_span_in_context(verifying, self.context)
 
     def record(self, report: ActionReport, error: BaseException | None) -> None:
@@ -377,7 +393,8 @@ class RunTelemetry:
             is_recording = self._span.is_recording()
             has_finding = error is not None or report.outcome in ALWAYS_LOGGED
             if is_recording or has_finding or config.log_events:
-                self._record_checks(recorders, config, report, error, is_recording=is_recording)
+                raised = None if self._is_deferred else error
+                self._record_checks(recorders, config, report, raised, is_recording=is_recording)
 
     def _end(self, ended_at: float) -> None:
         self._span.end(None if self._ends_now else wall_time_of(ended_at))
@@ -396,6 +413,8 @@ class RunTelemetry:
         try:
             if is_recording:
                 renderer = renderer_for(config)
+                if not self._is_deferred:
+                    self._set_content(renderer)
                 checks = [renderer.render(check) for check in report.checks]
                 is_own = self._span is not self._framework_span
                 record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
@@ -411,6 +430,11 @@ class RunTelemetry:
             finally:
                 if error is not None and (logged or evaluated or is_exported(self._span)):
                     self._record_exception(recorders, error, has_content=renderer_for(config).is_full)
+
+    def _set_content(self, renderer: ValueRenderer) -> None:
+        # A framework decides what its own span shows.
+        if self.content is not None and self._is_tool and self._framework_span is None:
+            self._span.set_attributes(self.content.attributes(renderer))
 
     def _record_exception(self, recorders: Instruments, error: BaseException, *, has_content: bool) -> None:
         if self._framework_span is not None or not is_error(error):
@@ -433,7 +457,7 @@ def _attached(context: Context) -> Iterator[None]:
     try:
         yield
     finally:
-        token.var.reset(token)
+        detach_here(token)
 
 
 @contextmanager

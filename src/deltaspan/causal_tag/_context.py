@@ -7,12 +7,13 @@ Inbound baggage is untrusted: only the canonical text of a non-nil UUID is accep
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import Token
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
 from opentelemetry import baggage
-from opentelemetry.context import Context, create_key
+from opentelemetry.context import Context, create_key, detach
 
 from deltaspan import semconv
 from deltaspan._config import Settings
@@ -20,7 +21,6 @@ from deltaspan.causal_tag._descendants import register_run, trackers_by_run
 from deltaspan.causal_tag._ids import is_tag, new_tag
 
 __all__ = [
-    "BAGGAGE_KEY",
     "LOCAL_KEY",
     "AdoptedTag",
     "CausalTag",
@@ -28,19 +28,29 @@ __all__ = [
     "context_of_verifier",
     "context_with",
     "context_without",
+    "detach_here",
     "ids_in",
     "local_tag",
     "mint",
+    "pairs_in",
     "valid_ids",
+    "with_pairs",
     "without_tag",
 ]
 
 LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 """The key of the tag as an object in a context. Only this module writes under it."""
 
-# OpenTelemetry copies the context for each value that is set. The key of its baggage is read from an empty
-# context with one entry, so that tag and baggage are set in one copy.
-[BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
+
+def _find_baggage_key() -> str | None:
+    """Return the key of baggage in a context, or None without a single one."""
+    keys = list(baggage.set_baggage("key", "value", Context()))
+    return keys[0] if len(keys) == 1 else None
+
+
+# OpenTelemetry copies the context for each value that is set. The key of its baggage is not public. With it
+# tag and baggage are set in one copy, and without it by OpenTelemetry's functions.
+_BAGGAGE_KEY: Final = _find_baggage_key()
 
 NO_VALUES: Final[Mapping[str, object]] = {}
 _TAG_KEYS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
@@ -139,6 +149,47 @@ def local_tag(context: Context) -> CausalTag | None:
     return context.get(LOCAL_KEY)  # type: ignore[return-value]  # only this module writes under this key
 
 
+def pairs_in(context: Context) -> Mapping[str, Any]:
+    """Return the baggage of `context`."""
+    if _BAGGAGE_KEY is None:
+        return baggage.get_all(context)
+    return context.get(_BAGGAGE_KEY) or NO_VALUES  # type: ignore[return-value]  # only baggage is there
+
+
+def with_pairs(
+    context: Context, pairs: Mapping[str, Any], values: Mapping[str, object] = NO_VALUES
+) -> Context:
+    """Return `context` with these pairs as its whole baggage.
+
+    Args:
+        context: the context to copy.
+        pairs: the baggage.
+        values: further values of the context.
+    """
+    if _BAGGAGE_KEY is not None:
+        return Context({**context, **values, _BAGGAGE_KEY: pairs})
+    replaced = baggage.clear(Context(context, **values))
+    for name, value in pairs.items():
+        replaced = baggage.set_baggage(name, value, replaced)
+    return replaced
+
+
+def detach_here(token: Token[Context]) -> bool:
+    """Undo `attach`. Return whether it was undone.
+
+    It is not in another context than that of `attach`, where OpenTelemetry's `detach` would log an error.
+    """
+    reset = getattr(getattr(token, "var", None), "reset", None)
+    if reset is None:  # OTEL_PYTHON_CONTEXT can name a context without context variables
+        detach(token)
+        return True
+    try:
+        reset(token)
+    except ValueError:
+        return False
+    return True
+
+
 def mint(context: Context) -> CausalTag:
     """Return a new tag for a run below the current one of `context`."""
     id_ = new_tag()
@@ -146,7 +197,7 @@ def mint(context: Context) -> CausalTag:
     if parent is not None:
         tag = CausalTag(id_, parent.root_id, parent.id, parent)
     else:
-        inbound = ids_in(context) if BAGGAGE_KEY in context else None
+        inbound = ids_in(context) if pairs_in(context) else None
         if inbound is None:
             return CausalTag(id_, id_)
         tag = CausalTag(id_, inbound[1], inbound[0])
@@ -181,9 +232,9 @@ def context_with(
         config: the settings in effect, which tell whether the tag leaves the process.
         values: further values of the context.
     """
-    pairs: Any = context.get(BAGGAGE_KEY) or {}
+    pairs = pairs_in(context)
     pairs = _with_tag_first(tag.id, tag.root_id, pairs) if config.propagate else without_tag(pairs)
-    return Context({**context, **values, LOCAL_KEY: tag, BAGGAGE_KEY: pairs})
+    return with_pairs(context, pairs, {**values, LOCAL_KEY: tag})
 
 
 def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, object]) -> Context:
@@ -196,11 +247,9 @@ def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, o
         context: the context to copy.
         values: further values of the context.
     """
-    entries = {**context, **values, LOCAL_KEY: tag}
-    pairs: Any = context.get(BAGGAGE_KEY)
-    if pairs:
-        entries[BAGGAGE_KEY] = without_tag(pairs)
-    return Context(entries)
+    pairs = pairs_in(context)
+    entries = {**values, LOCAL_KEY: tag}
+    return with_pairs(context, without_tag(pairs), entries) if pairs else Context({**context, **entries})
 
 
 def _with_tag_first(tag_id: str, root_id: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,13 +268,14 @@ def context_without(tag: CausalTag, context: Context, outer: Context) -> Context
     """
     if local_tag(context) is not tag:
         return context
-    pairs: Any = context.get(BAGGAGE_KEY) or {}
-    outer_pairs: Any = outer.get(BAGGAGE_KEY) or {}
+    outer_pairs = pairs_in(outer)
     outer_entries = {name: outer_pairs[name] for name in _TAG_KEYS if name in outer_pairs}
     values = {key: value for key, value in context.items() if key != LOCAL_KEY}
-    values[BAGGAGE_KEY] = {**outer_entries, **without_tag(pairs)}
     above = local_tag(outer)
-    return Context(values if above is None else {**values, LOCAL_KEY: above})
+    return with_pairs(
+        Context(values if above is None else {**values, LOCAL_KEY: above}),
+        {**outer_entries, **without_tag(pairs_in(context))},
+    )
 
 
 def ids_in(context: Context) -> tuple[str, str] | None:

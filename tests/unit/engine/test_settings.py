@@ -42,6 +42,7 @@ VALUES = {
     "propagate": ("DELTASPAN_PROPAGATE", "off", False, True),
     "sampling_key": ("DELTASPAN_SAMPLING_KEY", "Of One Fleet", "Of One Fleet", "another"),
     "probe_spans": ("DELTASPAN_PROBE_SPANS", "on", True, False),
+    "capture_arguments": ("DELTASPAN_CAPTURE_ARGUMENTS", "on", True, False),
 }
 
 

@@ -463,3 +463,22 @@ def test_a_limit_that_cuts_causal_tags_is_logged_once(record, caplog):
 
     [message] = [each.message for each in caplog.records if "cuts causal tags" in each.message]
     assert message.endswith("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT to 36 or more")
+
+
+def test_the_exception_of_a_deferred_action_is_on_its_own_span(recorded):
+    @expects(change("n", lambda: 0).by(1), deferred=True)
+    def explode():
+        raise ValueError("no such flow")
+
+    with pytest.raises(ValueError, match="no such flow"):
+        explode()
+    assert _deferred.drain(10)
+    action, verdict = recorded.spans
+    by_name = {log.event_name: log for log in recorded.logs}
+
+    assert action.attributes["error.type"] == "ValueError"
+    assert (action.status.status_code, action.status.description) == (StatusCode.ERROR, "no such flow")
+    assert by_name["gen_ai.execute_tool.exception"].span_id == action.context.span_id
+    assert "error.type" not in verdict.attributes
+    assert verdict.status.status_code is StatusCode.UNSET
+    assert len(recorded.logs) == len(by_name)
