@@ -115,6 +115,10 @@ class Settings:
         object.__setattr__(self, "span_events", has_checks and self.event_signal in ("span", "both"))
         object.__setattr__(self, "log_events", self.event_signal in ("log", "both"))
 
+    def __hash__(self) -> int:
+        # Settings are looked up in every run, and hashing all fields would take a while.
+        return hash((self.capture_state, self.max_state_chars))
+
     @classmethod
     def of(cls, *layers: Mapping[str, Any]) -> Settings:
         """Combine layers of settings. A later layer overrides the earlier ones.

@@ -140,7 +140,7 @@ class Run:
             tag,
             self._telemetry.open_read_span,
         )
-        batch = ReadBatch()
+        batch: ReadBatch = {}
         self._checks = [CheckRun(check, call, batch) for check in plan.checks]
         self._locks = Locks(tag, may_change_thread=plan.is_generator) if plan.has_locks else None
         self._state = _NEW
@@ -192,12 +192,12 @@ class Run:
     @property
     def baselines(self) -> Mapping[str, Baseline]:
         """The baselines, by metric."""
-        return {check.plan.check.metric: check.baseline for check in self._checks}
+        return {check.plan.metric: check.baseline for check in self._checks}
 
     @property
     def shown_baselines(self) -> Mapping[str, Any]:
         """The states before the action as they may be shown, by metric, or UNREAD."""
-        return {check.plan.check.metric: check.shown_baseline for check in self._checks}
+        return {check.plan.metric: check.shown_baseline for check in self._checks}
 
     # Around a call ---------------------------------------------------------------------------------------
 
@@ -366,7 +366,7 @@ class Run:
         self._telemetry.enter_reading()
         try:
             for check in self._checks:
-                check.restore(baselines[check.plan.check.metric])
+                check.restore(baselines[check.plan.metric])
             self._open()
             self._telemetry.begin_action()
             if age is not None:
@@ -435,13 +435,13 @@ class Run:
 
     def _read_post_states(self, error: BaseException | None) -> None:
         can_await = not self._is_interrupted(error)
-        batch = ReadBatch()
+        batch: ReadBatch = {}
         for check in self._checks:
             if check.is_readable(can_await=can_await):
                 check.new_post_read(batch).perform()
 
     async def _read_post_states_async(self) -> None:
-        batch = ReadBatch()
+        batch: ReadBatch = {}
         await perform_together(
             [check.new_post_read(batch) for check in self._checks if check.is_readable(can_await=True)]
         )
@@ -486,6 +486,7 @@ class Run:
         verification_seconds = perf_counter() - self._opened_at - action_seconds
         if self._baseline_age is not None:
             checks = self._baseline_age.apply(self._plan.checks, checks, ended_at)
+        trace_id, span_id = self._telemetry.span_ids()
         self.report = ActionReport(
             self._plan.action,
             tag.id,
@@ -496,7 +497,8 @@ class Run:
             verification_seconds,
             self._telemetry.attempt,
             claim,
-            *self._telemetry.span_ids(),
+            trace_id,
+            span_id,
         )
         return self.report
 

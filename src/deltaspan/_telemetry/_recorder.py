@@ -22,13 +22,19 @@ from opentelemetry.trace import (
 )
 
 from deltaspan import semconv
-from deltaspan._config import settings
+from deltaspan._config import Settings, settings
 from deltaspan._guard import describe, guarded
 from deltaspan._process import on_fork
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._evaluations import emit_evaluations, evaluations_to_log
-from deltaspan._telemetry._events import add_span_events, checks_to_log, emit_log_events, is_exported
+from deltaspan._telemetry._events import (
+    ALWAYS_LOGGED,
+    add_span_events,
+    checks_to_log,
+    emit_log_events,
+    is_exported,
+)
 from deltaspan._telemetry._exception import record_exception
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
@@ -48,6 +54,7 @@ from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_typ
 from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
+    NO_VALUES,
     CausalTag,
     attempt_of,
     context_of_verifier,
@@ -64,6 +71,9 @@ from deltaspan.causal_tag import (
 _IN_TOOL: Final = create_key("deltaspan-in-tool")
 _INSIDE: Final = {_IN_TOOL: True}
 """Marks the context of a tool, so that an action that it calls is not counted as another tool."""
+
+_INTERNAL: Final = SpanKind.INTERNAL
+"""Looking up a member of an enum costs more than a global, and every run does it."""
 
 _recording: Final[set[int]] = set()
 """The ids of the threads that are recording a run."""
@@ -129,6 +139,7 @@ class RunTelemetry:
     )
 
     def __init__(self, names: ActionNames, resumed: ResumedRun | None = None) -> None:
+        config = settings()
         outer = effective_context()
         self._names = names
         self._token: Token[Context] | None = None
@@ -153,15 +164,13 @@ class RunTelemetry:
         )
         # An action that a tool calls is a part of that tool, unless its definition says otherwise.
         self._is_tool = (_IN_TOOL not in outer) if names.is_tool is None else names.is_tool
-        self.context = (
-            context_with(self.tag, outer, _INSIDE) if self._is_tool else context_with(self.tag, outer)
-        )
+        self.context = context_with(self.tag, outer, config, _INSIDE if self._is_tool else NO_VALUES)
         self._is_silent = is_suppressed(outer)
         self.content: ToolContent | None = None
         # Probes and locks are the verifier's. In this context their requests get no span and carry no tag.
         self._reading = self._entered = context_of_verifier(self.tag, outer, SUPPRESSED)
         self.open_read_span: Callable[[str], AbstractContextManager[Any]] | None = None
-        if settings().probe_spans:
+        if config.probe_spans:
             self._read_in_spans()
 
     def _read_in_spans(self) -> None:
@@ -201,7 +210,7 @@ class RunTelemetry:
 
     def suspend(self) -> None:
         """Undo `enter` between two steps, and keep the current context for the next."""
-        self._inner_context = get_current()
+        self._inner_context = self._entered = get_current()  # so that `leave` passes nothing on
         self.leave()
 
     def leave(self) -> None:
@@ -216,13 +225,15 @@ class RunTelemetry:
         current, entered = get_current(), self._entered
         if not detach_here(token):
             return
-        if current is not entered and entered is not self._reading:
+        if current is not entered and current is not self.context and entered is not self._reading:
             self._keep(current)
 
     def _keep(self, inner: Context) -> None:
         """Pass on to the caller's context the values that the action attached and left."""
         outer = get_current()
         kept = context_without(self.tag, inner, outer)
+        if _IN_TOOL not in outer:
+            kept = Context({key: value for key, value in kept.items() if key != _IN_TOOL})
         if get_current_span(kept) is self._span:
             kept = set_span_in_context(get_current_span(outer), kept)
         if kept != outer:
@@ -272,7 +283,7 @@ class RunTelemetry:
             self._span = recorders.tracer.start_span(
                 names.tool_span_name if self._is_tool else names.verify_span_name,
                 self.context,
-                SpanKind.INTERNAL,
+                _INTERNAL,
                 self._identity,
                 self._links,
             )
@@ -281,8 +292,9 @@ class RunTelemetry:
             self._owns_span = self._span.is_recording()  # if it does not record, `end` does nothing
         if names.zeroed_instruments is not recorders:
             names.start_at_zero(recorders)
-            notice_lost_baggage(self._span)
-            notice_cut_tags(self._span, self.tag.id)
+            if self._span is not INVALID_SPAN:
+                notice_lost_baggage(self._span)
+                notice_cut_tags(self._span, self.tag.id)
 
     def headers(self) -> dict[str, str]:
         """Return the W3C headers, in lower case, that carry this run's tag."""
@@ -321,7 +333,7 @@ class RunTelemetry:
             return
         self._identity = identity_of(self._names.action_attributes, self.tag, self.attempt)
         verifying = self._instruments.tracer.start_span(
-            self._names.verify_span_name, self.context, SpanKind.INTERNAL, self._identity
+            self._names.verify_span_name, self.context, _INTERNAL, self._identity
         )
         self._span.set_attribute(semconv.VERIFICATION_DEFERRED, True)
         self._set_content(renderer_for(settings()))
@@ -366,6 +378,7 @@ class RunTelemetry:
             _recording.discard(thread)
 
     def _record(self, recorders: Instruments, report: ActionReport, error: BaseException | None) -> None:
+        config = settings()
         # Each step runs even if the one before raises. The log then shows all exceptions.
         try:
             record_metrics(
@@ -375,19 +388,27 @@ class RunTelemetry:
                 error_type_of(report, error),
                 self.context,
                 is_own_tool=self._is_tool and self._framework_span is None,
-                has_action_duration=not self._is_tool or settings().action_duration == "all",
+                has_action_duration=not self._is_tool or config.action_duration == "all",
             )
         finally:
-            self._record_checks(recorders, report, None if self._is_deferred else error)
+            is_recording = self._span.is_recording()
+            has_finding = error is not None or report.outcome in ALWAYS_LOGGED
+            if is_recording or has_finding or config.log_events:
+                raised = None if self._is_deferred else error
+                self._record_checks(recorders, config, report, raised, is_recording=is_recording)
 
     def _end(self, ended_at: float) -> None:
         self._span.end(None if self._ends_now else wall_time_of(ended_at))
 
     def _record_checks(
-        self, recorders: Instruments, report: ActionReport, error: BaseException | None
+        self,
+        recorders: Instruments,
+        config: Settings,
+        report: ActionReport,
+        error: BaseException | None,
+        *,
+        is_recording: bool,
     ) -> None:
-        config = settings()
-        is_recording = self._span.is_recording()
         logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
         evaluated = evaluations_to_log(recorders.logger, self._span, report, config, self.context)
         try:

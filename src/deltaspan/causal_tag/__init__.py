@@ -23,6 +23,7 @@ from deltaspan._config import settings
 from deltaspan._process import on_reset
 from deltaspan.causal_tag._context import (
     LOCAL_KEY,
+    NO_VALUES,
     AdoptedTag,
     CausalTag,
     attempt_of,
@@ -44,6 +45,7 @@ from deltaspan.causal_tag._ids import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
 
 __all__ = [
     "BAGGAGE",
+    "NO_VALUES",
     "TRAILER_OF_ROOT",
     "TRAILER_OF_TAG",
     "CausalTag",
@@ -242,7 +244,7 @@ def _extract(headers: Any, context: Context) -> Context:
     if pairs:
         known = without_tag({**pairs_in(context), **pairs})
         context = with_pairs(context, within_limits(known, _LONGEST_TAG))
-    return context if ids is None else context_with(AdoptedTag(*ids), context)
+    return context if ids is None else context_with(AdoptedTag(*ids), context, settings())
 
 
 def _span_in(context: Context) -> trace.SpanContext:

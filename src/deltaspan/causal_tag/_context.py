@@ -16,7 +16,7 @@ from opentelemetry import baggage
 from opentelemetry.context import Context, create_key, detach
 
 from deltaspan import semconv
-from deltaspan._config import settings
+from deltaspan._config import Settings
 from deltaspan.causal_tag._descendants import register_run, trackers_by_run
 from deltaspan.causal_tag._ids import is_tag, new_tag
 
@@ -52,12 +52,18 @@ def _find_baggage_key() -> str | None:
 # tag and baggage are set in one copy, and without it by OpenTelemetry's functions.
 _BAGGAGE_KEY: Final = _find_baggage_key()
 
-_NO_VALUES: Final[Mapping[str, object]] = {}
+NO_VALUES: Final[Mapping[str, object]] = {}
 _TAG_KEYS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
+class _Fields:
+    """The fields of a tag that is not frozen yet."""
+
+    __slots__ = ("attempt_counters", "id", "parent", "parent_id", "root_id")
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class CausalTag:
+class CausalTag(_Fields):
     """The identity of one run of one action.
 
     It is read-only and can be hashed, copied and pickled. Two tags are equal if their ids are.
@@ -71,7 +77,7 @@ class CausalTag:
             begins to count anew.
     """
 
-    __slots__ = ("attempt_counters", "id", "parent", "parent_id", "root_id")
+    __slots__ = ()
 
     id: str
     root_id: str
@@ -79,19 +85,22 @@ class CausalTag:
     parent: CausalTag | None
     attempt_counters: dict[str, count[int]]
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         id: str,  # noqa: A002  # the name of the field
         root_id: str,
         parent_id: str | None = None,
         parent: CausalTag | None = None,
-    ) -> None:
-        # One is made for every run, and this takes half of what a generated __init__ takes.
-        _set_id(self, id)
-        _set_root_id(self, root_id)
-        _set_parent_id(self, parent_id)
-        _set_parent(self, parent)
-        _set_attempt_counters(self, {})
+    ) -> CausalTag:
+        # A frozen class sets each field slowly, and every run makes one. So the fields are set first.
+        tag: Any = _Fields()
+        tag.id = id
+        tag.root_id = root_id
+        tag.parent_id = parent_id
+        tag.parent = parent
+        tag.attempt_counters = {}
+        tag.__class__ = cls
+        return tag  # type: ignore[no-any-return]  # of this class by now
 
     @property
     def above(self) -> tuple[str, ...]:
@@ -135,13 +144,6 @@ class AdoptedTag(CausalTag):
     __slots__ = ()
 
 
-_set_id: Final = CausalTag.__dict__["id"].__set__
-_set_root_id: Final = CausalTag.__dict__["root_id"].__set__
-_set_parent_id: Final = CausalTag.__dict__["parent_id"].__set__
-_set_parent: Final = CausalTag.__dict__["parent"].__set__
-_set_attempt_counters: Final = CausalTag.__dict__["attempt_counters"].__set__
-
-
 def local_tag(context: Context) -> CausalTag | None:
     """Return the innermost tag that is known as an object in `context`, or None."""
     return context.get(LOCAL_KEY)  # type: ignore[return-value]  # only this module writes under this key
@@ -151,11 +153,11 @@ def pairs_in(context: Context) -> Mapping[str, Any]:
     """Return the baggage of `context`."""
     if _BAGGAGE_KEY is None:
         return baggage.get_all(context)
-    return context.get(_BAGGAGE_KEY) or _NO_VALUES  # type: ignore[return-value]  # only baggage is there
+    return context.get(_BAGGAGE_KEY) or NO_VALUES  # type: ignore[return-value]  # only baggage is there
 
 
 def with_pairs(
-    context: Context, pairs: Mapping[str, Any], values: Mapping[str, object] = _NO_VALUES
+    context: Context, pairs: Mapping[str, Any], values: Mapping[str, object] = NO_VALUES
 ) -> Context:
     """Return `context` with these pairs as its whole baggage.
 
@@ -165,7 +167,7 @@ def with_pairs(
         values: further values of the context.
     """
     if _BAGGAGE_KEY is not None:
-        return Context(context, **{_BAGGAGE_KEY: pairs}, **values)
+        return Context({**context, **values, _BAGGAGE_KEY: pairs})
     replaced = baggage.clear(Context(context, **values))
     for name, value in pairs.items():
         replaced = baggage.set_baggage(name, value, replaced)
@@ -217,7 +219,9 @@ def attempt_of(tag: CausalTag, action: str) -> int:
     return next(counters.get(action) or counters.setdefault(action, count(1)))
 
 
-def context_with(tag: CausalTag, context: Context, values: Mapping[str, object] = _NO_VALUES) -> Context:
+def context_with(
+    tag: CausalTag, context: Context, config: Settings, values: Mapping[str, object] = NO_VALUES
+) -> Context:
     """Return `context` with `tag` in it, as an object and as baggage.
 
     The context is not attached.
@@ -225,11 +229,12 @@ def context_with(tag: CausalTag, context: Context, values: Mapping[str, object] 
     Args:
         tag: the tag of the run.
         context: the context to copy.
+        config: the settings in effect, which tell whether the tag leaves the process.
         values: further values of the context.
     """
     pairs = pairs_in(context)
-    pairs = _with_tag_first(tag.id, tag.root_id, pairs) if settings().propagate else without_tag(pairs)
-    return with_pairs(context, pairs, {LOCAL_KEY: tag, **values})
+    pairs = _with_tag_first(tag.id, tag.root_id, pairs) if config.propagate else without_tag(pairs)
+    return with_pairs(context, pairs, {**values, LOCAL_KEY: tag})
 
 
 def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, object]) -> Context:
@@ -243,8 +248,8 @@ def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, o
         values: further values of the context.
     """
     pairs = pairs_in(context)
-    values = {**values, LOCAL_KEY: tag}
-    return with_pairs(context, without_tag(pairs), values) if pairs else Context(context, **values)
+    entries = {**values, LOCAL_KEY: tag}
+    return with_pairs(context, without_tag(pairs), entries) if pairs else Context({**context, **entries})
 
 
 def _with_tag_first(tag_id: str, root_id: str, pairs: Mapping[str, Any]) -> dict[str, Any]:

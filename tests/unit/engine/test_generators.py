@@ -1,12 +1,14 @@
 """Decorated generators: stepped by their consumer, judged at their end."""
 
 import contextlib
+import contextvars
 import inspect
 import types
 from contextvars import ContextVar
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.context import attach, get_current, set_value
 
 from deltaspan import (
     DeltaCheckFailed,
@@ -256,6 +258,32 @@ def test_a_span_that_the_body_holds_open_is_current_again_at_the_next_step(recor
         yield trace.get_current_span() is span
 
     assert list(act()) == [True, True, False]
+
+
+def test_nothing_stays_current_after_a_generator_that_held_a_span_open(recorded, flows):
+    @expects(observe("flows", flows.count))
+    def act():
+        with recorded.tracer.start_as_current_span("inner"):
+            yield
+
+    before = get_current()
+    list(act())
+
+    assert get_current() == before
+
+
+def test_an_action_after_one_that_attached_a_value_is_still_a_tool(recorded, flows):
+    @expects(observe("flows", flows.count))
+    def act():
+        attach(set_value("left", True))
+
+    def run():
+        act()
+        act()
+
+    contextvars.copy_context().run(run)
+
+    assert [span.name for span in recorded.spans] == ["execute_tool act"] * 2
 
 
 def test_interleaved_generators_each_keep_their_own_tag(flows):
