@@ -14,7 +14,7 @@ JOBS   ?= logical
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo examples up down test lint types imports tools e2e frameworks services dashboards reference bench constraints clean
+.PHONY: help demo examples up down test lint types imports tools e2e frameworks services dashboards reference prerelease bench constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,15 @@ dashboards: $(VENV)/.deploy ## write grafana/dashboards anew from grafana/panels
 
 reference: $(VENV)/.deploy ## write semconv.py and docs/telemetry.md anew from telemetry/model
 	@$(BIN)/python telemetry/generate.py
+
+# An environment of its own, from the versions of constraints.txt upwards. `.dev0` lets uv take pre-releases of these packages and of no others.
+prerelease: ## run the tests of telemetry against the newest pre-release of OpenTelemetry
+	@$(MAKE) --no-print-directory VENV=build/prerelease build/prerelease/.test
+	@$$($(FIND_UV)) pip freeze --python build/prerelease/bin/python \
+	  | sed -n 's/^\(opentelemetry-[a-z0-9-]*\)==\([0-9.]*\).*/\1>=\2.dev0/p' >build/prerelease/opentelemetry.txt
+	@$$($(FIND_UV)) pip install --quiet --python build/prerelease/bin/python --upgrade --requirements build/prerelease/opentelemetry.txt
+	@$$($(FIND_UV)) pip freeze --python build/prerelease/bin/python | grep '^opentelemetry-[as][pd][ik]=='
+	build/prerelease/bin/python -m pytest -n $(JOBS) tests/unit/telemetry tests/unit/causal_tag tests/integration/test_registry.py $(ARGS)
 
 bench: $(VENV)/.test ## measure what a decorated call costs
 	@for each in benchmarks/*.py; do echo "$(BIN)/python $$each"; $(BIN)/python $$each || exit; done

@@ -85,7 +85,7 @@ def semconv(model: Mapping[str, list[Entry]]) -> str:
         *_section("Spans"),
         *_spans(model["spans"]),
         *_section("Attributes of OpenTelemetry's conventions"),
-        *_attributes(model["foreign"]),
+        *_attributes([each for each in model["foreign"] if each.get("set_by") != "sdk"]),
         *_section("Attributes of deltaspan"),
         *_attributes(model["attributes"]),
         *_section("Events"),

@@ -126,7 +126,7 @@ def recorded(record: Callable[..., Recorded]) -> Recorded:
 
 @pytest.fixture
 def environ(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """A function that sets environment variables and has the settings read anew."""
+    """A function that sets environment variables and reloads the settings."""
 
     def change(**variables: str) -> None:
         for name, value in variables.items():

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from deltaspan._config import settings
 
-
-class ReadBatch(dict[Any, Any]):
-    """States that are read together, and the values that their probes share.
-
-    Probes that are parts of one snapshot keep it here, so that it is read once. Each chooses its own key.
-    """
-
-    __slots__ = ()
-
+ReadBatch: TypeAlias = dict[Any, Any]
+"""States that are read together, and the values that their probes share. Probes that are parts of one
+snapshot keep it here, so that it is read once. Each chooses its own key."""
 
 current_batch: Final[ContextVar[ReadBatch | None]] = ContextVar("deltaspan_current_batch", default=None)
 """The batch for which a probe is being read, or None. An action that a probe calls is not verified: a probe

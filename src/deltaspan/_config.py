@@ -52,9 +52,14 @@ SAMPLING_KEY: Final = "DELTASPAN_SAMPLING_KEY"
 """A secret that the processes of a run share, so that `sampled` checks are read in all of them or in none."""
 PROBE_SPANS: Final = "DELTASPAN_PROBE_SPANS"
 """`on` gives each read of a probe a span `read {metric}`. `off` by default: reads have no spans."""
+CAPTURE_ARGUMENTS: Final = "DELTASPAN_CAPTURE_ARGUMENTS"
+"""`on` puts the arguments and the result of tools on their spans. `off` by default."""
+CAPTURE_MESSAGE_CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""OpenTelemetry's variable for content. It sets the default of the one above."""
 
 _SMALLEST_STATE_CHARS: Final = 16
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_CONTENT_ON_SPANS: Final = frozenset({"span_only", "span_and_event"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 
@@ -76,6 +81,7 @@ class Settings:
         propagate: whether the causal tag leaves the process in baggage.
         sampling_key: decides with the root which runs `sampled` checks read. Without it each process decides.
         probe_spans: whether each read of a probe has a span.
+        capture_arguments: whether the arguments and the result of a tool leave on its span.
         shows_content: whether the content that ready-made probes read leaves. `full` must be set explicitly.
         span_events: whether checks leave as span events.
         log_events: whether checks leave as log-based events.
@@ -95,6 +101,7 @@ class Settings:
     propagate: bool = True
     sampling_key: str | None = field(default=None, repr=False)
     probe_spans: bool = False
+    capture_arguments: bool = False
     shows_content: bool = False
     span_events: bool = field(init=False)
     log_events: bool = field(init=False)
@@ -107,6 +114,10 @@ class Settings:
         object.__setattr__(self, "has_evaluations", "evaluation" in self.events)
         object.__setattr__(self, "span_events", has_checks and self.event_signal in ("span", "both"))
         object.__setattr__(self, "log_events", self.event_signal in ("log", "both"))
+
+    def __hash__(self) -> int:
+        # Settings are looked up in every run, and hashing all fields would take a while.
+        return hash((self.capture_state, self.max_state_chars))
 
     @classmethod
     def of(cls, *layers: Mapping[str, Any]) -> Settings:
@@ -146,6 +157,7 @@ class SettingValues(TypedDict, total=False):
     propagate: bool | None
     sampling_key: str | None
     probe_spans: bool | None
+    capture_arguments: bool | None
 
 
 class _Setting(NamedTuple):
@@ -218,6 +230,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "propagate": _Setting(PROPAGATE),
     "sampling_key": _Setting(SAMPLING_KEY, is_secret=True),
     "probe_spans": _Setting(PROBE_SPANS),
+    "capture_arguments": _Setting(CAPTURE_ARGUMENTS),
 }
 _STRICT: Final = {"on_failure": "raise", "on_inconclusive": "raise"}
 _LENIENT: Final = {"on_failure": "record", "on_inconclusive": "record"}
@@ -299,7 +312,8 @@ def configure(
             events that a check leaves as; evaluations are log events `gen_ai.evaluation.result`),
             `action_duration` (`windows` or `all`), `propagate` (whether the causal tag leaves the process),
             `sampling_key` (a secret that the processes of a run share, so that `sampled` checks are read in
-            all of them or in none), and `probe_spans` (whether each read of a probe has a span).
+            all of them or in none), `probe_spans` (whether each read of a probe has a span), and
+            `capture_arguments` (whether the arguments and the result of a tool leave on its span).
 
     Raises:
         DefinitionTypeError: a setting does not exist, or something is not a provider.
@@ -400,6 +414,11 @@ def _read(environ: Mapping[str, str]) -> dict[str, Any]:
             # A typing error in a deployment must not break an action, so it is only logged.
             default = getattr(_DEFAULTS, name)
             _log.warning("%s=%r is not understood: %s; using %r", setting.variable, text, error, default)
+    if (
+        not environ.get(CAPTURE_ARGUMENTS, "").strip()
+        and environ.get(CAPTURE_MESSAGE_CONTENT, "").strip().lower() in _CONTENT_ON_SPANS
+    ):
+        values["capture_arguments"] = True
     return {**values, **_STRICT} if values.get("strict") else values
 
 

@@ -6,7 +6,7 @@ import copy
 import logging
 import pickle
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -59,6 +59,7 @@ def expects(
     deferred: bool = False,
     claim: Callable[..., object] | None = None,
     tool: bool | None = None,
+    capture_arguments: bool | Collection[str] | None = None,
 ) -> Callable[[F], F]:
     """Verify what an action changed.
 
@@ -101,6 +102,10 @@ def expects(
             it raises itself, that is logged and there is no claim.
         tool: whether the action is a tool of an agent, with a span `execute_tool {action}`. By default it is
             one unless another tool calls it. The span of what is not a tool is `verify {action}`.
+        capture_arguments: the arguments that leave on the span of the tool, as JSON: True for all of them and
+            the result, or a list of names, in which `result` is the result. By default the settings decide,
+            and without these none leave. Values under names such as `password` or `api_key` are masked, and
+            what a `redacted()` check names is redacted.
 
     Raises:
         DefinitionTypeError: at decoration; something is not a check, a probe names a parameter that the
@@ -121,7 +126,9 @@ def expects(
         >>> reports[0]["flows"].explanation
         'flows changed by 1, as expected (1 → 2)'
     """
-    options = Options(on_failure, on_inconclusive, on_report, deferred, on_contention, claim, tool)
+    options = Options(
+        on_failure, on_inconclusive, on_report, deferred, on_contention, claim, tool, capture_arguments
+    )
     check_not_bare(checks)
 
     def decorate(action: F) -> F:

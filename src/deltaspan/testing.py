@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from inspect import Parameter, isawaitable
 from typing import Any, Final
 
-from deltaspan._batches import ReadBatch, current_batch
+from deltaspan._batches import current_batch
 from deltaspan._callables import Bound, bind, discard, is_async, parameters_of
 from deltaspan._guard import describe
 from deltaspan._interrupts import let_through
@@ -112,7 +112,7 @@ def _bind_arguments(probe: Any, arguments: Mapping[str, Any]) -> Bound:
 
 def _read(bound: Bound, arguments: Mapping[str, Any]) -> _ReadResult:
     def call() -> Any:
-        current_batch.set(ReadBatch())
+        current_batch.set({})
         return bound.call(arguments)
 
     try:
@@ -130,7 +130,7 @@ def _read(bound: Bound, arguments: Mapping[str, Any]) -> _ReadResult:
 async def _read_async(bound: Bound, arguments: Mapping[str, Any]) -> _ReadResult:
     if not bound.is_async:
         return _read(bound, arguments)
-    token = current_batch.set(ReadBatch())
+    token = current_batch.set({})
     try:
         return _freeze_result(await bound.call(arguments))
     except Exception as error:

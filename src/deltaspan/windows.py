@@ -313,9 +313,7 @@ class Window:
         secret = validate_key(key)
         self._check_can_be_handed_over()
         if self._run is None:
-            text = unopened_document(
-                self._plan.action, [check.check.metric for check in self._plan.checks], secret
-            )
+            text = unopened_document(self._plan.action, [check.metric for check in self._plan.checks], secret)
         else:
             text = to_document(self._run, self._plan, self._args, self._captured_at, secret)
         self._stop_watching()

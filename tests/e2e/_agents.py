@@ -19,7 +19,7 @@ from collections.abc import Callable
 from deltaspan import ActionReport, change, configure_telemetry, expects, unchanged, window
 
 STEADY_SECONDS = 30
-"""How long the steady one reports: an hour, as `_sooner.py` has it."""
+"""Running time of the steady agent: one hour of accelerated time, as in `_sooner.py`."""
 
 one_at_a_time = threading.Lock()
 rows: list[str] = []
@@ -46,7 +46,7 @@ def order(*, honest: bool) -> None:
 
 
 def honest() -> None:
-    """Do what it says, in an action and in a window."""
+    """Make the claimed change, in actions and in windows."""
     for _ in range(7):
         order(honest=True)
     for _ in range(2):
@@ -77,7 +77,7 @@ def boaster() -> None:
 
 
 def broken() -> int:
-    """Read what cannot be read."""
+    """Raise, as a probe that cannot read its state."""
     raise ConnectionError("the database is away")
 
 
@@ -89,12 +89,12 @@ def at_times() -> Callable[[], int]:
 
 @expects(change("rows", broken).by(1), on_report=say)
 def act_unseen() -> None:
-    """Do what nobody can see."""
+    """Act with a baseline that cannot be read."""
 
 
 @expects(change("rows", at_times()).by(1), on_report=say)
 def act_dimly() -> None:
-    """Do what cannot always be seen."""
+    """Act with a probe that sometimes fails."""
     rows.append("dim")
 
 
@@ -165,7 +165,7 @@ def steady() -> None:
 
 
 def idle() -> None:
-    """Work once, and be there ever after."""
+    """Work once, and stay alive without further runs."""
     order(honest=True)
     sys.stdin.read()
 

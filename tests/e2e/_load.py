@@ -1,4 +1,4 @@
-"""What runs against the whole stack: `_agents.py`, each role a process, and the demo; and what they did."""
+"""The load on the whole stack: one process for each role of `_agents.py`, and the demo."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ OF_URLLIB3 = "ignore:unclosed <socket.socket:ResourceWarning"
 urllib3 2 closes idle connections by a finalizer. Finalizers no longer run when the telemetry is shut down.
 """
 SHORT = ("honest", "liar", "once", "boaster", "unsure", "slow")
-"""The roles that do something and are gone."""
+"""The roles that act once and exit."""
 LONG = ("steady", "idle")
-"""The roles that stay, and export as often as a minute of the tests' time is."""
+"""The roles that keep running, and export once in each accelerated minute."""
 TURNS = 3
-"""How often the load may be run."""
+"""The maximum number of attempts to run the load."""
 
 
 class Run(NamedTuple):
-    """One run of an action, as its own report told it.
+    """One run of an action, as its report describes it.
 
     Attributes:
         action: its name.
@@ -57,7 +57,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What was done.
+    """The results of one load.
 
     Attributes:
         turn: set apart from other loads by this; part of each service's name.
@@ -71,7 +71,7 @@ class Load:
 
     @property
     def jobs(self) -> str:
-        """What matches `job` of all that ran."""
+        """A pattern for the `job` label of every service of this load."""
         return f"agents/.+-{self.turn}"
 
     def tags(self, service: str, outcome: str) -> set[str]:
@@ -130,7 +130,7 @@ def loaded(collector: Collector, turn: int) -> Load:
 
 
 def loaded_and_counted(whole: Whole) -> Load:
-    """Run the load until the rules are through with it.
+    """Run the load until the rules have evaluated all of it.
 
     A rule that was not evaluated in time, which happens on a busy machine when a minute is half a second, has
     counted too little, and Prometheus says so. Then the load is run anew, under other names.
@@ -151,13 +151,13 @@ def loaded_and_counted(whole: Whole) -> Load:
 
 
 def missed(whole: Whole) -> float:
-    """Return how often Prometheus was too late to evaluate rules."""
+    """Return the number of rule evaluations that Prometheus missed."""
     found = whole.prometheus.query("sum(prometheus_rule_group_iterations_missed_total)")
     return sum(value for _, value in found)
 
 
 def demo_verdicts() -> list[tuple[str, dict[str, str]]]:
-    """Return what the demo holds itself to: of each action, the verdict on each metric."""
+    """Return the verdicts that the demo expects, by action and metric."""
     ran = subprocess.run(
         [sys.executable, "-c", DEMO_VERDICTS], cwd=DEMO, env=environment(), capture_output=True, check=True
     )

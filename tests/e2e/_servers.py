@@ -1,4 +1,4 @@
-"""The real servers of the end-to-end tests: started on loopback, asked over their own APIs, stopped."""
+"""The real servers of the end-to-end tests, on loopback."""
 
 from __future__ import annotations
 

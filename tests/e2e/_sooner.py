@@ -1,4 +1,4 @@
-"""The rules, routes and dashboards that ship, in a faster time: an hour of theirs takes half a minute.
+"""The shipped rules, routes and dashboards in accelerated time: an hour takes half a minute.
 
 Every duration of a rule file (`interval`, `for`, `keep_firing_for`, ranges, offsets), of the routes and of a
 dashboard's query is divided by `FASTER`. Nothing else is changed: no threshold, no label, no expression. What

@@ -127,7 +127,7 @@ class Collector(Server):
 
     @property
     def refused_spans(self) -> float:
-        """How many spans it has refused since its start."""
+        """Return the number of spans refused since the start."""
         return self.metric("otelcol_receiver_refused_spans(?:_total)?")
 
     def metric(self, name: str) -> float:

@@ -1,4 +1,4 @@
-"""The whole stack of `deploy/`, wired as compose.yaml wires it, with a webhook where a pager would be."""
+"""The whole stack of `deploy/`, connected as in compose.yaml, with a webhook instead of a pager."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Webhook(ThreadingHTTPServer):
-    """What receives Alertmanager's notifications.
+    """A webhook that receives Alertmanager's notifications.
 
     Attributes:
         received: the receiver (`page` or `ticket`) and an alert of it, in the order of their arrival.

@@ -1,4 +1,4 @@
-"""What the real collector keeps, hides and does not lose, with the configuration that ships."""
+"""Sampling, redaction and durable queues of the real collector, with the shipped configuration."""
 
 from __future__ import annotations
 
@@ -228,14 +228,14 @@ HIDDEN = {
     "sk_live_" + "a1B2" * 6: "****",
     "eyJhbGciOiJI.eyJzdWIiOiIx.hunter2": "****",
     "eyJhbGciOiJI.a1B2c3D4.e5F6.a7B8.hunter2": "****",
-    # What a delta and the sentence of a verdict say of a key that changed.
+    # A delta and a sentence that show a changed key.
     '{"modified":{"db/password":["rosebud","hun]ter2"],"n":[1,2]}}': '{"modified":{****,"n":[1,2]}}',
     r'{"inner": "{\"token\":[\"rosebud\",\"hunter2\"],\"n\":[1,2]}"}': r'{"inner": "{****,\"n\":[1,2]}"}',
     "it modified 'password' ('rosebud' → 'hunter2'), 'n' (1 → 2)": "it modified ****, 'n' (1 → 2)",
     "it modified 'db/password' (b'rosebud' → None), which": "it modified ****, which",
     "it modified 'password' ('rosebud' → 'hunt… 9 more chars": "it modified ****",
     '{"credential": {"user": "ann", "key": "hunter2"}, "n": 1}': '{****, "n": 1}',
-    # What quotes, bytes and a cut do to it.
+    # Credentials beside quotes, in bytes, and cut off.
     r'{"password":"hun\"ter2","n":1}': '{****,"n":1}',
     r'{"inner":"{\"password\":\"hun\\\"ter2\",\"n\":1}"}': r'{"inner":"{****,\"n\":1}"}',
     "{'password': b'hunter2', 'n': 1}": "{****, 'n': 1}",
@@ -269,7 +269,7 @@ PLAIN = [
 ]
 
 
-def test_what_looks_like_a_credential_is_hidden_and_nothing_else(collector, jaeger, sender):
+def test_credentials_are_hidden_and_nothing_else(collector, jaeger, sender):
     agent = sender(collector)
     texts = {f"text.{number}": text for number, text in enumerate([*HIDDEN, *PLAIN])}
     agent.send("fail", **texts)
@@ -286,7 +286,7 @@ VERDICT = {
     semconv.CHECK_PROBE_DURATION: 0.0005,
     semconv.CHECK_ATTEMPT_COUNT: 2,
 }
-WHAT_IT_READ = {
+READ_STATES = {
     semconv.CHECK_EXPECTED_DELTA: "a change",
     semconv.CHECK_ACTUAL_DELTA: "rosebud → orson",
     semconv.CHECK_EXPLANATION: "it is rosebud still",
@@ -295,9 +295,7 @@ EVALUATION = {semconv.GEN_AI_EVALUATION_SCORE_LABEL: "fail", semconv.GEN_AI_EVAL
 
 
 @pytest.mark.parametrize("metric", ["db.password", "api-key"])
-def test_what_a_check_of_a_secret_metric_has_read_is_dropped_and_its_verdict_stays(
-    collector, jaeger, sender, metric
-):
+def test_states_of_a_secret_metric_are_dropped_and_the_verdict_stays(collector, jaeger, sender, metric):
     agent = sender(collector)
     key = re.sub("[^a-z0-9]", "_", metric)
     span = agent._tracer.start_span("execute_tool rotate", attributes={semconv.ACTION_OUTCOME: "fail"})
@@ -306,9 +304,9 @@ def test_what_a_check_of_a_secret_metric_has_read_is_dropped_and_its_verdict_sta
     )
     secret = {semconv.CHECK_METRIC: metric}
     read = {semconv.GEN_AI_EVALUATION_EXPLANATION: "it is rosebud still"}
-    span.add_event(semconv.EVENT_CHECK_RESULT, {**secret, **VERDICT, **WHAT_IT_READ})
+    span.add_event(semconv.EVENT_CHECK_RESULT, {**secret, **VERDICT, **READ_STATES})
     span.add_event(semconv.EVENT_GEN_AI_EVALUATION_RESULT, {**secret, **EVALUATION, **read})
-    span.add_event(semconv.EVENT_CHECK_RESULT, {semconv.CHECK_METRIC: "users", **WHAT_IT_READ})
+    span.add_event(semconv.EVENT_CHECK_RESULT, {semconv.CHECK_METRIC: "users", **READ_STATES})
     span.set_status(Status(StatusCode.ERROR, f"expected {metric} to change, but it is rosebud still"))
     span.end()
 
@@ -319,19 +317,19 @@ def test_what_a_check_of_a_secret_metric_has_read_is_dropped_and_its_verdict_sta
     assert [event.fields for event in stored.events] == [
         {**secret, **VERDICT},
         {**secret, **EVALUATION},
-        {semconv.CHECK_METRIC: "users", **WHAT_IT_READ},
+        {semconv.CHECK_METRIC: "users", **READ_STATES},
     ]
     assert (stored.status, stored.status_message) == ("ERROR", "****")
 
 
-def test_log_events_of_deltaspan_are_kept_in_a_file_without_credentials_and_other_logs_are_not(collector):
+def test_only_log_records_of_deltaspan_are_kept_in_a_file_without_credentials(collector):
     provider = LoggerProvider(resource=Resource({"service.name": "agent"}))
     exporter = OTLPLogExporter(endpoint=collector.grpc_endpoint, insecure=True)
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     logger = provider.get_logger("test")
     events = {
         semconv.EVENT_CHECK_RESULT: {semconv.CHECK_METRIC: "users", semconv.CHECK_POST_STATE: TOKEN},
-        semconv.EVENT_GEN_AI_EVALUATION_RESULT: {semconv.CHECK_METRIC: "token", **WHAT_IT_READ},
+        semconv.EVENT_GEN_AI_EVALUATION_RESULT: {semconv.CHECK_METRIC: "token", **READ_STATES},
         semconv.EVENT_GEN_AI_EXECUTE_TOOL_EXCEPTION: {"exception.message": f"refused: {TOKEN}"},
         semconv.EVENT_ACTION_EXCEPTION: {"exception.message": "the supplier said no"},
     }
@@ -375,7 +373,7 @@ def test_verdicts_that_were_acknowledged_survive_a_killed_collector(sender, tmp_
     assert [len(trace.spans) for trace in traces] == [1] * 200
 
 
-def test_a_killed_jaeger_has_stored_what_it_acknowledged_and_gets_the_rest_when_it_is_back(
+def test_a_killed_jaeger_keeps_acknowledged_spans_and_receives_the_rest_after_a_restart(
     sender, tmp_path_factory
 ):
     with StoringJaeger(tmp_path_factory.mktemp("jaeger")) as jaeger:
@@ -432,7 +430,7 @@ def missing_from(jaeger, agent):
     return missing()
 
 
-def test_a_full_queue_refuses_and_loses_nothing_that_it_took(sender, tmp_path_factory):
+def test_a_full_queue_refuses_new_spans_and_loses_no_accepted_ones(sender, tmp_path_factory):
     with StoringJaeger(tmp_path_factory.mktemp("jaeger")) as jaeger:
         folder = tmp_path_factory.mktemp("full")
         settings = {"TRACES_QUEUE_BYTES": "300000", "DECISION_WAIT": "1h"}

@@ -41,7 +41,7 @@ class Exporter(OTLPMetricExporter):
 
 
 class Agent:
-    """A process that counts checks, and exports when it is told."""
+    """A process that counts checks, and exports on command."""
 
     def __init__(self, collector):
         self.job = f"agent-{uuid4()}"
@@ -152,7 +152,7 @@ def test_samples_that_were_acknowledged_survive_an_outage_and_a_killed_collector
     assert sorted({float(value) for _, value in found["values"]}) == [0, 1, 2, 3, 4, 5, 6]
 
 
-def test_it_scrapes_itself_alone_where_nobody_else_is(prometheus):
+def test_prometheus_scrapes_only_itself_without_other_targets(prometheus):
     assert [(labels["job"], value) for labels, value in until(lambda: prometheus.query("up"))] == [
         ("prometheus", 1)
     ]

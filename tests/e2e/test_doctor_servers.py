@@ -1,4 +1,4 @@
-"""What `deltaspan doctor` says of the real collector, as it ships, and of a Jaeger alone."""
+"""`deltaspan doctor` against the real collector as shipped, and against Jaeger alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def doctor(endpoint, protocol, **variables):
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_the_doctor_finds_nothing_wrong_with_the_collector(collector, protocol):
+def test_the_doctor_accepts_the_collector_as_shipped(collector, protocol):
     endpoint = collector.grpc_endpoint if protocol == "grpc" else collector.http_endpoint
 
     status, lines = doctor(endpoint, protocol)
@@ -47,7 +47,7 @@ def test_the_doctor_finds_nothing_wrong_with_the_collector(collector, protocol):
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_the_doctor_says_which_signals_a_jaeger_alone_does_not_take(jaeger, protocol):
+def test_the_doctor_names_the_signals_that_jaeger_does_not_accept(jaeger, protocol):
     endpoint = jaeger.grpc_endpoint if protocol == "grpc" else jaeger.http_endpoint
 
     status, lines = doctor(endpoint, protocol)
@@ -62,7 +62,7 @@ def test_the_doctor_says_which_signals_a_jaeger_alone_does_not_take(jaeger, prot
     assert all("Jaeger alone accepts traces only" in line for line in wrong)
 
 
-def test_a_jaeger_alone_that_is_sent_traces_alone_is_well_with_a_note_of_what_is_lost(jaeger):
+def test_a_jaeger_that_receives_only_traces_passes_with_a_note_on_the_missing_metrics(jaeger):
     status, lines = doctor(
         jaeger.http_endpoint, "http/protobuf", OTEL_METRICS_EXPORTER="none", OTEL_LOGS_EXPORTER="none"
     )
@@ -72,7 +72,7 @@ def test_a_jaeger_alone_that_is_sent_traces_alone_is_well_with_a_note_of_what_is
     assert status == 0
 
 
-def test_the_page_of_a_jaeger_is_no_otlp_receiver(jaeger):
+def test_the_query_port_of_jaeger_is_reported_as_not_an_otlp_receiver(jaeger):
     endpoint = f"http://{HOST}:{jaeger.query_port}"
 
     status, lines = doctor(endpoint, "http/protobuf")
@@ -83,7 +83,7 @@ def test_the_page_of_a_jaeger_is_no_otlp_receiver(jaeger):
     assert all("the server is not an OTLP receiver (200, text/html): correct OTEL_" in line for line in wrong)
 
 
-def test_the_health_of_the_collector_is_no_otlp_receiver(collector):
+def test_the_health_port_of_the_collector_is_reported_as_not_an_otlp_receiver(collector):
     status, lines = doctor(f"http://{HOST}:{collector.health_port}", "http/protobuf")
 
     assert status == 1
@@ -92,7 +92,7 @@ def test_the_health_of_the_collector_is_no_otlp_receiver(collector):
     assert all("the server is not an OTLP receiver (200, application/json)" in line for line in wrong)
 
 
-def test_a_prometheus_takes_metrics_and_does_not_say_so_as_otlp_has_it(built, tmp_path):
+def test_a_prometheus_accepts_metrics_with_an_answer_that_is_not_otlp(built, tmp_path):
     with Prometheus(tmp_path) as server:
         status, lines = doctor(
             f"{server.url}/api/v1/otlp",
@@ -107,7 +107,7 @@ def test_a_prometheus_takes_metrics_and_does_not_say_so_as_otlp_has_it(built, tm
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_https_to_the_collector_without_tls_is_told_apart(collector, protocol):
+def test_https_to_a_collector_without_tls_is_reported(collector, protocol):
     endpoint = collector.grpc_endpoint if protocol == "grpc" else collector.http_endpoint
 
     status, lines = doctor(endpoint.replace("http", "https"), protocol)

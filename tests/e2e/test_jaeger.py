@@ -1,4 +1,4 @@
-"""What verified actions send, over both transports, is found and read in a real Jaeger."""
+"""Spans of verified actions, sent over both transports and read from a real Jaeger."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_an_honest_action_is_found_by_its_outcome_and_carries_no_error(jaeger, d
     assert (span.status, "error.type" in span.tags) == ("UNSET", False)
 
 
-def test_a_failing_action_says_on_its_span_what_it_did_not_change(jaeger, demo):
+def test_the_span_of_a_failing_action_carries_its_states_and_deltas(jaeger, demo):
     [trace] = jaeger.find_traces(
         demo, tags={"deltaspan.action.outcome": "fail", "gen_ai.tool.name": "clone_flow"}
     )
@@ -241,7 +241,7 @@ def test_a_search_by_tag_leaves_other_traces_out(jaeger, tracer, service):
     assert [span.name for span in failed.spans] == ["fail"]
 
 
-def test_what_never_arrives_is_told_with_the_services_that_are_there(jaeger, tracer, service):
+def test_a_timeout_waiting_for_traces_names_the_services_that_jaeger_knows(jaeger, tracer, service):
     tracer.start_span("here").end()
     jaeger.find_traces(service)
 

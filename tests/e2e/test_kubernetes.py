@@ -1,4 +1,4 @@
-"""The gateway and the sampling tier of deploy/kubernetes, as configured there, run by the real collector."""
+"""The gateway and the sampling tier of deploy/kubernetes, run by the real collector."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def listening(port, **more):
 
 @pytest.fixture
 def stack(tmp_path):
-    """Both tiers before a receiver that stands for Jaeger; what it has received, and how to send."""
+    """Both tiers in front of a receiver in place of Jaeger; yield the receiver and a sending function."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate: install it")
     certificate, key, tokens = (tmp_path / name for name in ("tls.crt", "tls.key", "tokens"))
@@ -122,13 +122,13 @@ def test_every_span_arrives_once_and_verdicts_arrive_without_waiting(stack):
 
     send("sesame", "pass", "fail", "pass", "inconclusive")
     until(lambda: len(received.spans) >= 4)
-    time.sleep(2)  # what is stored twice would be by now
+    time.sleep(2)  # a duplicate would have arrived by now
 
     assert sorted(received.span_names) == ["fail", "inconclusive", "pass", "pass"]
     assert set(received.span_names[:2]) == {"fail", "inconclusive"}
 
 
-def test_whoever_has_no_token_is_refused(stack, caplog):
+def test_a_sender_without_a_valid_token_is_refused(stack, caplog):
     received, send = stack
 
     send("wrong", "pass")
@@ -164,7 +164,7 @@ def built(overlay):
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_what_is_built_has_no_field_that_kubernetes_or_the_operator_does_not_know(overlay):
+def test_built_resources_have_only_fields_that_kubernetes_or_the_operator_knows(overlay):
     for resource in built(overlay):
         if resource["kind"] in OURS:
             jsonschema.Draft202012Validator(OURS[resource["kind"]]).validate(resource)
@@ -173,7 +173,7 @@ def test_what_is_built_has_no_field_that_kubernetes_or_the_operator_does_not_kno
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_what_is_built_is_in_one_namespace_and_fits_into_it(overlay):
+def test_built_resources_share_one_namespace_and_stay_below_the_size_limit(overlay):
     resources = built(overlay)
     namespaces = {each["metadata"].get("namespace") for each in resources if each["kind"] != "Namespace"}
     largest = max(len(json.dumps(each)) for each in resources)
@@ -183,7 +183,7 @@ def test_what_is_built_is_in_one_namespace_and_fits_into_it(overlay):
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_what_is_read_and_mounted_is_built_under_the_name_that_is_asked_for(overlay):
+def test_every_config_map_that_a_pod_uses_is_built_under_that_name(overlay):
     resources = built(overlay)
     made = {each["metadata"]["name"] for each in resources if each["kind"] == "ConfigMap"}
     pods = [
@@ -228,7 +228,7 @@ def test_the_real_jaeger_takes_the_configuration(role):
     assert done.returncode == 0, done.stderr
 
 
-def test_promtool_finds_nothing_wrong_with_the_rules(tmp_path):
+def test_promtool_accepts_the_rules(tmp_path):
     rule = yaml.safe_load((KUBERNETES / "monitoring" / "prometheusrule.yaml").read_text(encoding="utf-8"))
     rules = tmp_path / "rules.yml"
     rules.write_text(yaml.safe_dump(rule["spec"]), encoding="utf-8")

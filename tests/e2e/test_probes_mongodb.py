@@ -1,4 +1,4 @@
-"""What the MongoDB probes read over MongoDB's protocol, of a FerretDB, with clients of both kinds."""
+"""MongoDB probes against a real FerretDB, with synchronous and asynchronous clients."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_documents_are_counted_and_a_missing_collection_is_empty(orders, read):
     assert read(mongodb.count, {"tenant": "{tenant}"}, tenant="a") == 2
 
 
-def test_documents_are_read_in_values_of_pythons_own(orders, read):
+def test_documents_are_read_as_python_values(orders, read):
     name = ObjectId("5f0000000000000000000001")
     unique = UUID("12345678-1234-5678-1234-567812345678")
     held = {
@@ -127,7 +127,7 @@ def test_documents_are_read_in_values_of_pythons_own(orders, read):
     assert type(found["owner"]["id"]) is int
 
 
-def test_the_fields_that_are_named_are_told_with_the_key(orders, read):
+def test_only_the_named_fields_and_the_key_are_read(orders, read):
     orders.insert_one({"_id": 1, "sku": {"code": "ham"}, "price": 3, "secret": "x"})
     options = {"key": "sku.code", "fields": ["price"]}
 
@@ -191,10 +191,10 @@ async def test_an_async_action_is_checked_with_a_client_of_either_kind(orders, p
             assert outcomes(reports) == ["pass", "pass"]
 
 
-# What is said -----------------------------------------------------------------------------------------------
+# Error texts ------------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_not_there_is_told_without_the_password():
+def test_an_unreachable_server_is_reported_without_the_password():
     [nobody] = free_ports(1)
     with MongoClient(f"mongodb://ann:s3cr%2Ft-word@{HOST}:{nobody}", serverSelectionTimeoutMS=200) as client:
         probe = mongodb.count(client["shop"]["orders"])
@@ -206,7 +206,7 @@ def test_a_server_that_is_not_there_is_told_without_the_password():
     assert not any(secret in text for secret in (SECRET, "s3cr%2Ft-word"))
 
 
-def test_credentials_that_the_server_refuses_are_told_in_its_words_and_not_shown(port):
+def test_refused_credentials_are_reported_and_not_shown(port):
     with MongoClient(HOST, port, username="ann", password=SECRET, serverSelectionTimeoutMS=5000) as client:
         text = said(mongodb.count(client["shop"]["orders"]))
 
@@ -215,14 +215,14 @@ def test_credentials_that_the_server_refuses_are_told_in_its_words_and_not_shown
     assert SECRET not in text
 
 
-def test_a_filter_that_the_server_refuses_is_told_in_its_words(orders):
+def test_a_filter_that_the_server_refuses_is_reported_in_its_words(orders):
     orders.insert_one({"_id": 1})
 
     assert "OperationFailure" in said(mongodb.count(orders, {"a": {"$nope": 1}}))
     assert "$nope" in said(mongodb.documents(orders, {"a": {"$nope": 1}}))
 
 
-def test_what_is_too_much_or_has_no_key_of_its_own_is_told(orders):
+def test_too_many_documents_and_keys_that_are_not_unique_are_reported(orders):
     orders.insert_many([{"_id": 1, "n": 1}, {"_id": 2, "n": 1}, {"_id": 3}])
 
     assert said(mongodb.documents(orders, limit=2)).endswith(
@@ -239,7 +239,7 @@ def test_what_is_too_much_or_has_no_key_of_its_own_is_told(orders):
 
 
 @pytest.mark.parametrize("tenant", ["$ne", "$gt", ".*", "^", "{tenant}", "a", "", 0, False])
-def test_a_hostile_argument_matches_its_own_documents_alone(orders, read, tenant):
+def test_a_hostile_argument_matches_only_its_own_documents(orders, read, tenant):
     orders.insert_many([{"_id": 1, "tenant": tenant}, {"_id": 2, "tenant": "acme"}, {"_id": 3, "tenant": 9}])
 
     assert set(read(mongodb.documents, {"tenant": "{tenant}"}, tenant=tenant)) == {1}
@@ -255,7 +255,7 @@ def test_an_argument_that_could_be_an_operator_has_no_state(orders, read, tenant
         read(mongodb.count, {"tenant": "{tenant}"}, tenant=tenant)
 
 
-def test_no_value_of_a_document_is_shown_unless_it_is_asked_for(orders):
+def test_values_of_a_document_are_shown_only_on_request(orders):
     orders.insert_one({"_id": 1, "note": "canary-before"})
     probe = mongodb.documents(orders)
     with window("act", change("x", probe), change("y", probe).showing()) as w:

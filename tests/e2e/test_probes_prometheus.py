@@ -1,4 +1,4 @@
-"""The probes of a Prometheus read a real one, into which processes push, and in which they are restarted."""
+"""Prometheus probes against a real server, with processes that push metrics and restart."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def job():
 
 
 class Shop:
-    """A process that counts orders, and pushes them when it is told or every so often."""
+    """A process that counts orders, and pushes them on command or at an interval."""
 
     def __init__(self, url, job, instance, every):
         exporter = OTLPMetricExporter(endpoint=f"{url}/api/v1/otlp/v1/metrics", timeout=10)
@@ -110,7 +110,7 @@ def test_a_value_of_two_series_is_inconclusive_and_says_what_to_do(url, job, sho
     assert "the query gives 2 series: aggregate them, as sum(...) does" in report.explanation
 
 
-def test_series_are_told_apart_by_their_labels(url, job, shop):
+def test_series_are_distinguished_by_their_labels(url, job, shop):
     running = shop()
     running.take(2, "tea")
     running.take(5, "coffee")
@@ -122,7 +122,7 @@ def test_series_are_told_apart_by_their_labels(url, job, shop):
     assert (report.outcome, dict(report.pre_state)) == ("pass", {'{shop="tea"}': 2, '{shop="coffee"}': 5})
 
 
-def test_what_is_pushed_after_a_while_is_waited_for(url, job, shop):
+def test_eventually_waits_for_metrics_that_are_pushed_later(url, job, shop):
     running = shop(every=500)
     taken(running, 1)
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}')
@@ -136,7 +136,7 @@ def test_what_is_pushed_after_a_while_is_waited_for(url, job, shop):
 
 
 @pytest.mark.parametrize("name", ["tea", 'tea" or vector(9) or x{y="', "back\\slash", "two\nlines", "$money"])
-def test_a_field_is_the_argument_of_the_action_whatever_it_holds(url, job, shop, name):
+def test_a_field_is_replaced_by_the_argument_even_if_it_contains_promql(url, job, shop, name):
     running = shop()
     running.take(1, name)
     running.take(1, "other")
@@ -159,7 +159,7 @@ def test_a_field_is_the_argument_of_the_action_whatever_it_holds(url, job, shop,
 # Counters and restarts --------------------------------------------------------------------------------------
 
 
-def test_a_counter_goes_on_when_its_process_is_replaced_by_another(url, job, shop):
+def test_a_counter_continues_after_its_process_is_replaced(url, job, shop):
     taken(shop(), 5)
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}')
 
@@ -168,7 +168,7 @@ def test_a_counter_goes_on_when_its_process_is_replaced_by_another(url, job, sho
     assert (report.outcome, report.pre_state, report.post_state) == ("pass", 5, 7)
 
 
-def test_a_counter_goes_on_when_its_process_begins_anew_under_the_same_name(url, job, shop):
+def test_a_counter_continues_after_a_restart_under_the_same_instance(url, job, shop):
     selector = f'orders_total{{job="{job}"}}'
     taken(shop("one"), 5)
     orders, plain = prometheus.counter(url, selector), prometheus.value(url, selector)
@@ -183,7 +183,7 @@ def test_a_counter_goes_on_when_its_process_begins_anew_under_the_same_name(url,
     assert [(check.outcome, check.actual_delta) for check in reports[0]] == [("pass", 2), ("pass", -3)]
 
 
-def test_what_was_counted_up_to_a_reset_is_counted_too(url, job, shop):
+def test_increments_before_a_counter_reset_are_counted_too(url, job, shop):
     before = taken(shop("one"), 5)
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}')
 
@@ -236,7 +236,7 @@ def test_counters_of_two_names_and_the_same_labels_are_counted_together(url, job
     assert (report.outcome, report.pre_state, report.post_state) == ("pass", 6, 15)
 
 
-def test_a_restart_that_counts_nothing_is_no_change(url, job, shop):
+def test_a_restart_without_increments_is_not_a_change(url, job, shop):
     taken(shop("one"), 5)
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}')
 
@@ -245,7 +245,7 @@ def test_a_restart_that_counts_nothing_is_no_change(url, job, shop):
     assert (report.outcome, report.actual_delta) == ("pass", 0)
 
 
-def test_a_counter_that_the_action_makes_counts_from_nothing(url, job, shop):
+def test_a_counter_created_by_the_action_counts_from_zero(url, job, shop):
     orders = prometheus.counter(url, f'orders_total{{job="{job}"}}', missing_ok=True)
 
     report = verdict(change("orders", orders).by(1), lambda: taken(shop(), 1))
@@ -253,7 +253,7 @@ def test_a_counter_that_the_action_makes_counts_from_nothing(url, job, shop):
     assert (report.outcome, report.pre_state, report.post_state) == ("pass", 0, 1)
 
 
-# What the server says ---------------------------------------------------------------------------------------
+# Errors of the server ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_counter_that_the_action_makes_counts_from_nothing(url, job, shop):
         ("orders_that_nobody_takes_total", "the query matches no series"),
     ],
 )
-def test_a_query_that_gives_nothing_is_inconclusive_in_the_words_of_the_server(url, query, words):
+def test_a_query_without_a_result_is_inconclusive_in_the_words_of_the_server(url, query, words):
     report = verdict(change("orders", prometheus.value(url, query)).by(1), lambda: None)
 
     assert (report.outcome, report.reason) == ("inconclusive", "baseline_failed")

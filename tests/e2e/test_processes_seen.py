@@ -113,7 +113,7 @@ def test_the_whole_run_is_found_from_any_process_by_its_root(jaeger, run, spans,
 
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize("when", ["at_once", "later"])
-def test_an_action_is_found_in_its_process_by_its_tag_with_what_it_did_inside(jaeger, run, when, step):
+def test_an_action_and_its_inner_spans_are_found_by_its_tag(jaeger, run, when, step):
     tag = getattr(run, when)[step]
     [found] = jaeger.find_traces(run.services[step - 1], tags={"deltaspan.causal_tag.id": tag})
 
@@ -180,7 +180,7 @@ def test_the_command_finds_it_by_service_and_time(run, url):
     assert [one["tag"] for one in json.loads(done.stdout)["runs"]] == [*run.at_once, *run.later[1:]]
 
 
-def test_one_trace_alone_shows_that_what_caused_it_is_elsewhere(run, spans, url):
+def test_a_single_trace_reports_its_action_as_an_orphan_of_another_trace(run, spans, url):
     [trace_id] = {span.trace_id for span in spans if span.tags["deltaspan.causal_tag.id"] == run.later[1]}
     done = tree_command("--jaeger", url, "--trace", trace_id, "--json")
 
@@ -189,7 +189,7 @@ def test_one_trace_alone_shows_that_what_caused_it_is_elsewhere(run, spans, url)
     assert done.returncode == 3
 
 
-def test_a_run_that_is_not_there_is_an_error_in_words(url):
+def test_an_unknown_run_is_an_error_with_a_sentence(url):
     unknown = str(uuid4())
     done = tree_command("--jaeger", url, "--root", unknown)
 
@@ -197,11 +197,11 @@ def test_a_run_that_is_not_there_is_an_error_in_words(url):
     assert done.stderr == (f"deltaspan: none of 0 spans is of the run {unknown}: there is nothing to show\n")
 
 
-def test_a_trace_that_is_not_there_is_no_error_of_jaeger(url):
+def test_an_unknown_trace_is_an_empty_answer_of_jaeger(url):
     assert read_jaeger(url, trace="a" * 32) == ((), ())
 
 
-def test_a_full_answer_says_that_there_may_be_more(run, url):
+def test_an_answer_at_the_limit_warns_that_traces_may_be_missing(run, url):
     reading = read_jaeger(url, service=run.services[0], since=timedelta(hours=1), limit=1)
 
     assert reading.complaints == (f"{url} returned as many traces as the limit, 1: there may be more",)
@@ -287,7 +287,7 @@ def ancestors(trace, span):
     return found
 
 
-def test_the_action_there_is_a_child_of_the_action_here(both):
+def test_the_action_of_the_shop_is_a_child_of_the_action_of_the_customer(both):
     _, here, there = both
 
     assert there.tags["deltaspan.causal_tag.parent_id"] == here.tags["deltaspan.causal_tag.id"]
@@ -297,7 +297,7 @@ def test_the_action_there_is_a_child_of_the_action_here(both):
     assert "deltaspan.causal_tag.parent_id" not in here.tags
 
 
-def test_the_trace_leads_from_the_action_there_to_the_action_here(both, meeting):
+def test_the_trace_connects_the_action_of_the_shop_to_that_of_the_customer(both, meeting):
     trace, here, there = both
 
     path = ancestors(trace, there)
@@ -317,13 +317,13 @@ def test_both_actions_are_verified(both):
         assert span.tags["deltaspan.actual_delta.orders"] == 1
 
 
-def test_code_there_that_is_no_action_acts_under_the_tag_of_the_action_here(meeting):
+def test_undecorated_code_in_the_shop_has_the_tag_of_the_customers_action(meeting):
     placed = meeting.said["place_order"]
 
     assert placed["undecorated"] == placed["here"]
 
 
-def test_a_tag_that_is_not_a_uuid_is_nobodys_child(jaeger, meeting):
+def test_an_action_under_an_invalid_tag_has_no_parent(jaeger, meeting):
     [trace] = jaeger.find_traces(meeting.shop, tags={"deltaspan.causal_tag.id": meeting.forged})
     span = trace.span("execute_tool create_order")
 

@@ -1,4 +1,4 @@
-"""Prometheus' and Alertmanager's own tools accept the rules, their tests, the routes and all queries."""
+"""Rules, rule tests, routes and queries are accepted by promtool and amtool."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def amtool():
 
 
 def checked(promtool, queries, folder):
-    """Return what promtool says of queries, each as a rule."""
+    """Check queries with promtool, each as a rule, and return its output."""
     rules = [{"record": f"query:number:n{position}", "expr": query} for position, query in enumerate(queries)]
     file = folder / "queries.yml"
     file.write_text(json.dumps({"groups": [{"name": "dashboards", "rules": rules}]}))
@@ -54,13 +54,13 @@ def test_promtool_accepts_the_rules(promtool, path):
 
 
 @pytest.mark.parametrize("path", TEST_FILES, ids=lambda path: path.name)
-def test_the_rules_do_what_their_tests_say(promtool, path):
+def test_the_rules_pass_their_promtool_tests(promtool, path):
     status, output = promtool("test", "rules", str(path))
 
     assert status == 0, output
 
 
-def test_a_test_of_the_rules_that_expects_something_else_fails(promtool, tmp_path):
+def test_a_rule_test_with_a_wrong_expectation_fails(promtool, tmp_path):
     text = (ROOT / "deploy/prometheus/tests/increments.yml").read_text()
     rules = ROOT / "deploy/prometheus/rules/deltaspan-recording.yml"
     wrong = tmp_path / "wrong.yml"
@@ -129,11 +129,11 @@ def test_promtool_reads_every_query(promtool, tmp_path):
     assert f"{len(queries)} rules found" in output
 
 
-def test_promtool_refuses_a_query_that_is_none(promtool, tmp_path):
+def test_promtool_refuses_an_invalid_query(promtool, tmp_path):
     assert checked(promtool, ["sum(deltaspan_checks_total"], tmp_path)[0] == 1
 
 
-def test_every_search_finds_the_one_run_that_it_is_for(jaeger):
+def test_every_trace_search_of_a_dashboard_finds_its_run(jaeger):
     service = f"orders-{uuid4()}"
     environment = jaeger.environment(OTEL_SERVICE_NAME=service)
     subprocess.run([sys.executable, "-c", ORDERS], env=environment, check=True, timeout=120)

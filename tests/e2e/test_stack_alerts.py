@@ -1,4 +1,4 @@
-"""The rules about the stack itself, asked of a real Prometheus that scrapes a real collector in trouble."""
+"""Alert rules about the stack itself, on a real Prometheus that scrapes a failing collector."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def answers(prometheus, name):
     return until(lambda: [found for found in prometheus.query(EXPRESSIONS[name]) if found[1] > 0])
 
 
-def test_what_a_collector_refuses_loses_and_queues_is_seen(collector, prometheus):
+def test_refused_lost_and_queued_items_of_a_collector_are_measured(collector, prometheus):
     fill(collector)
     count_a_check(collector)
 
@@ -98,7 +98,7 @@ def test_what_a_collector_refuses_loses_and_queues_is_seen(collector, prometheus
     assert [labels["exporter"] for labels, value in filled if value > 0.5] == ["otlp_grpc/jaeger"]
 
 
-def test_a_collector_that_is_killed_is_down_and_one_that_is_there_is_not(collector, prometheus):
+def test_only_a_killed_collector_is_reported_as_down(collector, prometheus):
     until(lambda: prometheus.query('up{job="collector"} == 1'))
     there = prometheus.query(EXPRESSIONS["DeltaCollectorDown"])
 

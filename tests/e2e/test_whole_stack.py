@@ -145,7 +145,7 @@ def test_the_overview_tells_the_share_of_passes_and_the_number_of_failures(panel
     assert panel("overview", "Checks failed") == [{(): failed}]
 
 
-def test_the_overview_lists_which_checks_failed_how_often_and_in_what_share(panel, load):
+def test_the_overview_lists_failed_checks_with_their_counts_and_shares(panel, load):
     failed, judged = load.verdicts("fail", by=3), load.verdicts("pass", "fail", by=3)
 
     counts, shares = panel("overview", "Checks that failed", by=BY_CHECK)
@@ -186,7 +186,7 @@ def test_an_action_has_the_numbers_of_its_own(panel, load):
     assert panel("action", "Checks passed", **of_action) == [{(): pytest.approx(1 - failed / judged)}]
 
 
-def test_what_verifying_costs_is_what_the_reports_say_that_it_took(panel, load):
+def test_the_verification_cost_panel_agrees_with_the_reports(panel, load):
     job = "|".join(f"agents/{service}" for service in load.runs)
     seconds = {}
     for service, runs in load.runs.items():
@@ -243,7 +243,7 @@ def test_a_check_that_fails_again_and_again_pages_with_the_share_of_its_failures
     )
 
 
-def test_a_refuted_claim_makes_one_ticket_of_its_own(whole, load):
+def test_a_refuted_claim_raises_a_ticket(whole, load):
     job = f"agents/boaster-{load.turn}"
 
     (receiver, alert), *_ = until(lambda: whole.webhook.alerts("firing", job=job))
@@ -252,7 +252,7 @@ def test_a_refuted_claim_makes_one_ticket_of_its_own(whole, load):
     assert whole.webhook.alerts("firing", job=job, alertname="DeltaCheckFirstFailure") == []
 
 
-def test_whoever_is_honest_makes_no_alert(whole, load):
+def test_an_honest_agent_raises_no_alert(whole, load):
     until(lambda: whole.webhook.alerts("firing", job=f"agents/once-{load.turn}"))
 
     assert whole.seen(f'ALERTS{{job="agents/honest-{load.turn}"}}') == []
@@ -265,7 +265,7 @@ def test_whoever_is_honest_makes_no_alert(whole, load):
         ("once", "ticket", {"alertname": "DeltaCheckFirstFailure"}),
     ],
 )
-def test_an_alert_is_resolved_once_nothing_more_fails(whole, load, role, receiver, labels):
+def test_an_alert_is_resolved_after_the_last_failure(whole, load, role, receiver, labels):
     job = f"agents/{role}-{load.turn}"
 
     (told, alert), *_ = until(lambda: whole.webhook.alerts("resolved", job=job, **labels))
@@ -279,7 +279,7 @@ def test_an_alert_is_resolved_once_nothing_more_fails(whole, load, role, receive
 # Everything -------------------------------------------------------------------------------------------------
 
 
-def test_every_alert_was_raised_by_what_it_is_there_for_and_none_of_a_stack_that_is_well(whole, load):
+def test_every_agent_alert_fires_for_its_cause_and_no_alert_fires_on_a_healthy_stack(whole, load):
     of_agents = [group for group in groups() if group["name"] != "deltaspan-stack"]
     alerts = [rule for group in of_agents for rule in group["rules"] if "alert" in rule]
     expected = {(rule["alert"], rule["labels"].get("long", "")) for rule in alerts} | {("DeltaWatchdog", "")}

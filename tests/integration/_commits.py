@@ -1,4 +1,4 @@
-"""A real git on a repository of its own, that knows no configuration but what a test gives it."""
+"""A real git repository that ignores the configuration of the user and the system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What deploy/compose.yaml means once .env is filled in, as `docker compose config` would tell it."""
+"""deploy/compose.yaml with .env filled in, as `docker compose config` prints it."""
 
 from __future__ import annotations
 

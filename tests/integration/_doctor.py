@@ -1,4 +1,4 @@
-"""The doctor run in this process, and a server that answers it as a test likes."""
+"""The doctor run in this process, and a server with configurable answers."""
 
 from __future__ import annotations
 

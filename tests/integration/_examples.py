@@ -1,4 +1,4 @@
-"""Running an example as a reader would, in a process of its own, with warnings as errors."""
+"""Run an example as a reader would, in a separate process, with warnings as errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A docker that starts nothing: `python _fake_docker.py ARGUMENTS...`, told by FAKE_* what to answer.
+"""A docker that starts nothing: `python _fake_docker.py ARGUMENTS...`, with answers from FAKE_*.
 
 It stands in for what comes after the checks of deploy/stack.py, on machines without an engine.
 """

@@ -1,4 +1,4 @@
-"""A real git repository for a test, with an author and without anybody's configuration."""
+"""A real git repository for a test, with an author and without configuration files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OTLP receivers on loopback, over HTTP and gRPC, and collectors that nobody should have to wait for."""
+"""OTLP receivers on loopback, over HTTP and gRPC, and collectors that never answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REQUESTS = {
 
 
 class Received:
-    """What arrived, by protocol and signal."""
+    """Received requests, by protocol and signal."""
 
     def __init__(self):
         self.requests = []
@@ -134,7 +134,7 @@ def grpc_receiver(*signals):
 
 @contextmanager
 def closed_port():
-    """An address where nobody listens: bound, so that nobody else will, but not listening."""
+    """An address without a listener: bound, so that no other process takes it, but not listening."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}", Received()

@@ -39,7 +39,7 @@ def _act() -> None:
 
 @app.task
 def see() -> dict[str, list[str | None]]:
-    """Tell what is current in a task, and whose child an action in it is."""
+    """Return the current tag and root of a task, and the tags of an action in it."""
     with collect_reports() as reports:
         _act()
     [report] = reports

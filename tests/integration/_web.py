@@ -1,4 +1,4 @@
-"""A real web service on loopback that tells what reached it, traced by OpenTelemetry's own instrumentation.
+"""A real web service on loopback that returns the headers it received, traced by OpenTelemetry.
 
 Imported inside tests and fixtures: what it needs is installed for them alone.
 """

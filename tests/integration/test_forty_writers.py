@@ -1,4 +1,4 @@
-"""Forty writers at once in one table of a real PostgreSQL server: whose row is whose, every time.
+"""Forty concurrent writers in one table of a real PostgreSQL server: each row has one owner.
 
 The delta of each is forty where it expects one. Every window overlaps with every other: a barrier keeps all
 writers inside until the last baseline is read, and again until the last row is written.
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.services
 WRITERS = 40
 ROUNDS = 100
 LIAR, TWICE, HONEST = 0, 2, 1
-"""How many rows a writer inserts who says that it inserts one."""
+"""Number of rows that a writer inserts while it claims to insert one."""
 
 
 @pytest.fixture(scope="module")
@@ -108,14 +108,14 @@ def outcomes(rounds, metric):
     return seen
 
 
-def test_without_attribution_nobody_has_a_verdict(rounds):
+def test_every_check_without_attribution_is_inconclusive(rounds):
     nobody = {("inconclusive", "contended", "window")}
 
     assert outcomes(rounds, "any_flow") == {HONEST: nobody, LIAR: nobody, TWICE: nobody}
 
 
 @pytest.mark.parametrize("metric", ["flow_of_tag", "flow"])
-def test_with_the_tag_the_honest_pass_and_the_two_others_fail_in_every_round(rounds, metric):
+def test_honest_tagged_writers_pass_and_the_two_others_fail_in_every_round(rounds, metric):
     passed, failed = ("pass", None, "causal_tag"), ("fail", None, "causal_tag")
 
     assert len(rounds) == ROUNDS
@@ -123,7 +123,7 @@ def test_with_the_tag_the_honest_pass_and_the_two_others_fail_in_every_round(rou
     assert outcomes(rounds, metric) == {HONEST: {passed}, LIAR: {failed}, TWICE: {failed}}
 
 
-def test_each_report_tells_what_is_its_own_and_what_the_others_did(rounds):
+def test_each_report_separates_its_own_rows_from_those_of_others(rounds):
     found = {
         (times, report["flow"].actual_delta, report["flow"].others, report["flow"].untagged)
         for reports in rounds
@@ -133,7 +133,7 @@ def test_each_report_tells_what_is_its_own_and_what_the_others_did(rounds):
     assert found == {(HONEST, 1, 39, 0), (LIAR, 0, 40, 0), (TWICE, 2, 38, 0)}
 
 
-def test_the_sentences_say_who_wrote_what(rounds):
+def test_the_sentences_count_own_rows_and_rows_of_others(rounds):
     tallies = {
         times: report["flow"].explanation.rpartition("; ")[2]
         for reports in rounds

@@ -84,7 +84,7 @@ def test_a_failed_check_of_a_passed_action_shows_in_the_status(written):
     assert (done.returncode, done.stdout[:20]) == (1, "✗ action0 fail: rows")
 
 
-def test_the_demo_is_drawn_and_what_failed_shows_in_the_status(demo):
+def test_the_demo_is_drawn_and_its_failures_set_the_exit_status(demo):
     done = tree(demo / "spans.jsonl")
 
     assert (done.returncode, done.stderr) == (1, "")
@@ -120,7 +120,7 @@ def test_standard_input_is_read_alone_and_among_files(demo, handover):
 
 
 @pytest.mark.parametrize(("stdin", "said"), [("", "is empty"), ("nonsense\n", "is not OTLP/JSON")])
-def test_standard_input_without_spans_is_said_in_words(stdin, said):
+def test_standard_input_without_spans_is_an_error_with_a_sentence(stdin, said):
     done = tree("-", stdin=stdin)
 
     assert done.returncode == 2
@@ -192,11 +192,11 @@ def test_a_process_whose_spans_are_missing_leaves_an_orphan(handover):
         ([action(0), other(1, 0, under=0), other(2, under=0)], ["--strict"], 3),
     ],
 )
-def test_the_status_says_what_came_of_it(written, spans, flags, status):
+def test_the_exit_status_reflects_verdicts_and_findings(written, spans, flags, status):
     assert tree(written(*spans), *flags).returncode == status
 
 
-def test_what_could_not_be_read_is_complained_of_and_fails_only_when_strict(written):
+def test_an_unreadable_line_is_reported_and_fails_only_under_strict(written):
     file = written(action(0))
     file.write_text(file.read_text() + "{cut off")
 
@@ -230,14 +230,14 @@ def test_only_one_run_is_shown_when_its_root_is_named(written):
         (["f", "--limit", "0"], "'0' is not a number of traces: write 1 or more\n"),
     ],
 )
-def test_what_it_cannot_do_is_said_in_words_with_status_2(tmp_path, arguments, sentence):
+def test_an_error_is_a_sentence_and_exit_status_2(tmp_path, arguments, sentence):
     done = tree(*arguments, cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith(sentence)
 
 
-def test_files_without_an_action_are_no_success(written):
+def test_files_without_an_action_give_status_2(written):
     done = tree(written(other(1)))
 
     assert (done.returncode, done.stderr) == (
@@ -252,7 +252,7 @@ def test_a_terminal_that_knows_no_signs_gets_question_marks(written):
     assert (done.returncode, done.stdout[:12], done.stderr) == (0, "? action0 pa", "")
 
 
-def test_a_reader_who_has_seen_enough_is_no_traceback(written):
+def test_a_closed_pipe_causes_no_traceback(written):
     file = written(*(action(number) for number in range(5000)))
     with subprocess.Popen(
         [COMMAND, "tree", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRON, text=True
@@ -262,7 +262,7 @@ def test_a_reader_who_has_seen_enough_is_no_traceback(written):
         assert command.stderr.read() == ""
 
 
-def test_its_help_says_what_each_status_means():
+def test_the_help_explains_each_exit_status():
     done = tree("--help")
 
     assert [line.split()[0] for line in done.stdout.partition("exit status:\n")[2].splitlines()] == [

@@ -1,4 +1,4 @@
-"""States on their way through the real OTLP encoder: nothing is warned of, logged or dropped."""
+"""States in the real OTLP encoder: no value causes a warning, a log record or a loss."""
 
 import logging
 import math

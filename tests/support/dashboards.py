@@ -1,4 +1,4 @@
-"""The dashboards of grafana/dashboards, as tests look at them; `expressions` are what they ask Prometheus."""
+"""The dashboards of grafana/dashboards, and the PromQL `expressions` in them."""
 
 from __future__ import annotations
 

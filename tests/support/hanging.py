@@ -1,4 +1,4 @@
-"""A probe that hangs until it is let go."""
+"""A probe that blocks until it is released."""
 
 import threading
 
@@ -6,7 +6,7 @@ from deltaspan import collect_reports
 
 
 class Hanging:
-    """A probe that hangs in the reads that it is told to, until it is let go."""
+    """A probe that hangs in the given reads until it is released."""
 
     def __init__(self, *hangs):
         self.hangs = hangs

@@ -1,4 +1,4 @@
-"""The manifests of deploy/kubernetes as they stand in files, and what a cluster makes of their selectors."""
+"""The manifests of deploy/kubernetes, and the pods that their selectors match."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__ = ["apply"]
 
 _Kind: TypeAlias = Literal["added", "removed", "modified"]
 _Edit: TypeAlias = tuple[Sequence[object], _Kind, object]
-"""The keys that are left to go, what is done there, and the new value."""
+"""The remaining keys of a path, the operation at its end, and the new value."""
 
 
 def apply(delta: Delta, pre: object) -> object:
@@ -70,7 +70,7 @@ def _edited(state: Any, edits: list[_Edit]) -> object:
             here[kind][key] = item
     fresh: Any
     if isinstance(state, tuple):
-        # What stays fills the places between what is added.
+        # Kept items fill the places between added ones.
         kept = iter([item for index, item in enumerate(state) if index not in here["removed"]])
         size = len(state) - len(here["removed"]) + len(here["added"])
         fresh = [here["added"][index] if index in here["added"] else next(kept) for index in range(size)]

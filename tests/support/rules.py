@@ -1,4 +1,4 @@
-"""The rules, their tests and the runbook under deploy/ and docs/, as tests look at them."""
+"""The alert rules, their tests and the runbook under deploy/ and docs/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of rows of which some are signed by others and one by nobody, and what a check on it came to."""
+"""A table with rows tagged by other runs and one without a tag, and the check on it."""
 
 from deltaspan import change, current_causal_tag, tagged, window
 

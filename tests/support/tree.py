@@ -1,4 +1,4 @@
-"""Spans for the tests of the tree, as short to write as to read."""
+"""Short constructors of spans for the tests of the tree."""
 
 from __future__ import annotations
 

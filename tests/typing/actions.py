@@ -114,6 +114,9 @@ def is_ok(result: dict[str, bool]) -> bool:
 
 expects(change("x", count), tool=False)
 expects(change("x", count), tool="no")  # type: ignore[arg-type]
+expects(change("x", count), capture_arguments=True)
+expects(change("x", count), capture_arguments=["tenant", "result"])
+expects(change("x", count), capture_arguments=1)  # type: ignore[arg-type]
 expects(change("x", count), claim=is_ok)
 expects(change("x", count), claim=bool)
 expects(change("x", count), claim=True)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Which words fit what the probes read, and what a type checker takes for a probe."""
+"""Types of probes: the words that fit each state, and the callables accepted as probes."""
 
 from collections.abc import Hashable
 from pathlib import Path
@@ -131,7 +131,7 @@ def of_mongodb(orders: Collection[dict[str, Any]], awaited: AsyncCollection[dict
     mongodb.documents(orders, "_id")  # type: ignore[call-overload]
 
 
-# Probes of one's own ----------------------------------------------------------------------------------------
+# User-defined probes ----------------------------------------------------------------------------------------
 
 
 def count_orders(tenant: str, *, causal_tag: str) -> int:

@@ -1,4 +1,4 @@
-"""What each SQL probe reads, and so which words fit it."""
+"""Types of SQL probes: the state of each, and the words that fit it."""
 
 import sqlite3
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a type checker sees of settings: each has its type, and an unknown one is an error."""
+"""Types of settings: each setting has its type, and an unknown one is an error."""
 
 from opentelemetry._logs import LoggerProvider
 from opentelemetry.metrics import MeterProvider
@@ -18,6 +18,7 @@ configure(
     action_duration="all",
     propagate=False,
     probe_spans=True,
+    capture_arguments=True,
     sampling_key="of the fleet",
 )
 with override(strict=True), override(capture_state="none"):

@@ -1,4 +1,4 @@
-"""Which words fit what a probe returns; where a rejection gets lost, its comment becomes an error."""
+"""Types of words. If a checker no longer rejects a line, its ignore comment becomes an error."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -107,7 +107,7 @@ def is_large(member: int) -> bool:
     raise NotImplementedError
 
 
-# What a check is of ---------------------------------------------------------------------------------------
+# State types of checks ------------------------------------------------------------------------------------
 
 assert_type(change("x", count), Change[int])
 assert_type(change("x", count_later), Change[int])
@@ -117,7 +117,7 @@ assert_type(change("x", anything), Change[Any])
 assert_type(unchanged("x", tenants_later), Unchanged[frozenset[str]])
 assert_type(observe("x", count), Check[Any])
 
-# A word keeps it ------------------------------------------------------------------------------------------
+# Words keep the state type --------------------------------------------------------------------------------
 
 assert_type(change("x", count).by(1), Change[int])
 assert_type(change("x", count_later).from_(1).to(3).by(2), Change[int])
@@ -182,7 +182,7 @@ change("x", count).adding(where=is_large)  # type: ignore[misc]
 pattern(3)  # type: ignore[arg-type]
 unchanged("x", status).ending_at("open")  # type: ignore[attr-defined]
 
-# Rows told apart by tag ------------------------------------------------------------------------------------
+# Tagged rows -----------------------------------------------------------------------------------------------
 
 by_tag = tagged(rows, key="id", tag="causal_tag")
 assert_type(change("x", by_tag), Change[Any])
@@ -204,7 +204,7 @@ tagged(rows, "id", "tag")  # type: ignore[call-arg]
 tagged(count, key="id", tag="tag")  # type: ignore[arg-type]
 tagged(rows, key=1.5, tag="tag")  # type: ignore[arg-type]
 
-# Anything goes for Any, and these for any state -----------------------------------------------------------
+# Words for Any, and for any state -------------------------------------------------------------------------
 
 change("x", anything).by(1)
 change("x", anything).by({"a": 1})

@@ -26,7 +26,7 @@ from typing import Any, Final
 from unicodedata import combining, normalize
 from uuid import UUID
 
-from deltaspan._batches import ReadBatch, current_batch
+from deltaspan._batches import current_batch
 from deltaspan._guard import class_name
 from deltaspan._interrupts import let_through
 from deltaspan._state.snapshot import fields_of, is_record
@@ -195,7 +195,7 @@ def _shorten(text: str) -> str:
 
 def _ask(argument: Any, *, one_place: bool) -> str:
     # A method of the argument does not belong to the run: an action that it calls is not verified.
-    token = current_batch.set(ReadBatch())
+    token = current_batch.set({})
     try:
         return _Walk(one_place=one_place).text(argument, 0)
     finally:

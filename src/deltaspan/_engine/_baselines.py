@@ -70,7 +70,7 @@ class BaselineAge(NamedTuple):
         if not is_stale or report.outcome == "skipped" or report.reason == "abandoned":
             return report
         note = f"the baseline was {age:.1f} s old, and max_age is {self.max_seconds:g} s"
-        if plan.check.modifiers.redaction is None and not plan.hides_content and report.delta is not None:
+        if plan.modifiers.redaction is None and not plan.hides_content and report.delta is not None:
             happened = report.delta.words() if report.delta.changed else "did not change"
             moved = transition(report.pre_state, report.post_state)
             note += f"; the state {happened} since{moved}, by whomever"

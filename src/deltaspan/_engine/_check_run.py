@@ -82,10 +82,10 @@ class CheckRun:
         self.call = call
         self._probe = plan.probe
         if call.open_read_span is not None:
-            self._probe = probe_in_span(plan.probe, plan.check.metric, call.open_read_span)
+            self._probe = probe_in_span(plan.probe, plan.metric, call.open_read_span)
         self.pre = Read(self._probe, call.values, batch, plan.limit)
         self.post = NO_READ
-        rate = plan.check.modifiers.sample_rate
+        rate = plan.modifiers.sample_rate
         is_read = rate >= 1 or is_sampled(call.tag, rate)
         self.early_verdict: Verdict | None = None if is_read else SAMPLED_OUT
         self.is_polled = False
@@ -186,7 +186,7 @@ class CheckRun:
     @property
     def shown_baseline(self) -> Any:
         """The part of the baseline that may be shown, or UNREAD."""
-        state, redaction = self.pre.value, self.plan.check.modifiers.redaction
+        state, redaction = self.pre.value, self.plan.modifiers.redaction
         if self.plan.is_tagged:
             state = without_contents(state)
         if redaction is not None:

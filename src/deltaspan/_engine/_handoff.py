@@ -42,7 +42,7 @@ def to_document(run: Run, plan: Plan, args: Mapping[str, Any], captured_at: floa
         DefinitionValueError: something cannot be handed over. The run stays open.
     """
     action, tag, baselines = plan.action, run.tag, run.baselines
-    checks = [check_document(action, check, baselines[check.check.metric]) for check in plan.checks]
+    checks = [check_document(action, check, baselines[check.metric]) for check in plan.checks]
     content = {
         "name": action,
         "args": args_document(action, args),
@@ -122,7 +122,7 @@ def check_resumable(plan: Plan) -> None:
         DefinitionValueError: a check holds a lock.
     """
     for check in plan.checks:
-        metric = check.check.metric
+        metric = check.metric
         if check.probe.is_async:
             raise DefinitionTypeError(
                 f"the probe of check {metric!r} is async, and window {plan.action!r} was handed over: "

@@ -209,8 +209,8 @@ def check_document(action: str, plan: CheckPlan, baseline: Baseline) -> dict[str
     Raises:
         DefinitionValueError: the check's state must not or cannot leave the process.
     """
-    metric = plan.check.metric
-    if plan.check.modifiers.redaction is not None:
+    metric = plan.metric
+    if plan.modifiers.redaction is not None:
         raise _not_writable(
             action, f"check {metric!r} is redacted, and its baseline would be in the text", "verify it here"
         )

@@ -79,14 +79,14 @@ def report_unjudged(check: CheckRun, verdict: Verdict) -> CheckReport:
     """
     plan = check.plan
     return CheckReport(
-        plan.check.metric,
+        plan.metric,
         verdict,
         plan.attribution,
         check.call.tag.id,
         check.pre.value,
         check.post.value,
         None,
-        plan.check.expectation,
+        plan.expectation,
     )
 
 
@@ -100,14 +100,14 @@ def _judge(check: CheckRun, ending: Ending, overlap: Overlap) -> CheckReport:
             raise
         note = f"the delta could not be judged: {describe(error)}"
         verdict, delta = _judge_failed_expectation(note, error), None
-        expectation, attribution = plan.check.expectation, plan.attribution
+        expectation, attribution = plan.expectation, plan.attribution
     explained: Explained = expectation
     if verdict.outcome == "fail" and plan.claims_change and not (delta and delta.changed):
         hint = plan.hint
         explained = expectation if hint is None else HintedExpectation(expectation, hint)
     is_untagged = check.tracker is None
     return CheckReport(
-        plan.check.metric,
+        plan.metric,
         verdict,
         attribution,
         check.call.tag.id,
@@ -123,7 +123,7 @@ def _judge_states(
     check: CheckRun, ending: Ending, overlap: Overlap
 ) -> tuple[Verdict, Delta | None, Expectation, Attribution]:
     plan, pre, post, error = check.plan, check.pre, check.post, ending.error
-    expectation: Expectation = plan.check.expectation
+    expectation: Expectation = plan.expectation
     attribution: Attribution = plan.attribution
     if pre.error is not None or post.error is not None or post.value is UNREAD:
         return _judge_failed_read(check, ending), None, expectation, attribution
@@ -141,7 +141,7 @@ def _judge_states(
     try:
         expectation = _resolve(check, ending, states[0])
         is_resolved = True
-        if expectation is not plan.check.expectation:
+        if expectation is not plan.expectation:
             delta = _without_ignored(expectation, delta)  # those whose names were computed
         if check.tracker is None:
             verdict = expectation.judge(delta, *states)
@@ -166,8 +166,8 @@ def _judge_failed_expectation(note: str, error: BaseException) -> Verdict:
 def _resolve(check: CheckRun, ending: Ending, pre_state: Any) -> Expectation:
     """Return the expectation that applies to this ending, with its computed operands."""
     plan = check.plan
-    expectation: Expectation = plan.check.expectation
-    if plan.check.modifiers.unchanged_on_error and ending.has_failed:
+    expectation: Expectation = plan.expectation
+    if plan.modifiers.unchanged_on_error and ending.has_failed:
         error = ending.error
         cause = "claimed failure" if error is None else f"raised {class_name(type(error))}"
         expectation = NoChange(expectation.ignored, cause)
@@ -185,7 +185,7 @@ def _delta_of(check: CheckRun) -> Delta:
     delta = difference(check.pre.value, check.post.value, is_flat=plan.has_whole_values)
     if check.tracker is not None:
         delta = split(delta, check.tracker, counted=plan.counts_rows)
-    return _without_ignored(plan.check.expectation, delta)
+    return _without_ignored(plan.expectation, delta)
 
 
 def _without_ignored(expectation: Expectation, delta: Delta) -> Delta:

@@ -12,6 +12,7 @@ from deltaspan._attribution import Doubt, LockSource, Scope, Tagged, folders_abo
 from deltaspan._attribution_kinds import choose_attribution
 from deltaspan._callables import ArgumentReader, Bound, bind, check_no_shadowing, is_async
 from deltaspan._config import settings
+from deltaspan._engine._capture import Capture, make_capture
 from deltaspan._engine._reads import ReadLimit
 from deltaspan._guard import class_name
 from deltaspan._state.render import attribute_key
@@ -19,6 +20,7 @@ from deltaspan._state.snapshot import freeze
 from deltaspan._telemetry import ActionNames
 from deltaspan.checks import (
     Check,
+    Modifiers,
     Polling,
     has_whole_values,
     hint_of,
@@ -36,6 +38,7 @@ from deltaspan.expectations import (
     POST_STATE,
     PRE_STATE,
     VALUE,
+    Expectation,
     MemberTemplate,
     NoChange,
     NoClaim,
@@ -64,6 +67,7 @@ class Options:
     on_contention: Contention = "inconclusive"
     claim: Callable[..., object] | None = None
     tool: bool | None = None
+    capture_arguments: bool | Collection[str] | None = None
 
     def __post_init__(self) -> None:
         if self.on_contention not in get_args(Contention):
@@ -75,6 +79,12 @@ class Options:
                 raise DefinitionValueError(f"{name}={value!r} is not one of {', '.join(get_args(Policy))}")
         if self.tool is not None and type(self.tool) is not bool:
             raise DefinitionTypeError(f"tool={self.tool!r} is not True, False or None")
+        captured = self.capture_arguments
+        if isinstance(captured, str) or not isinstance(captured, bool | Collection | None):
+            raise DefinitionTypeError(
+                f"capture_arguments={captured!r} is not True, False, None or a list of names; "
+                f"write the names of arguments, such as ['tenant']"
+            )
         if self.deferred and "raise" in (self.on_failure, self.on_inconclusive):
             raise DefinitionValueError(
                 "deferred=True returns the action's result before the verdict, so 'raise' would raise "
@@ -97,6 +107,9 @@ class CheckPlan:
 
     Attributes:
         check: the check as it was written.
+        metric: what it measures.
+        expectation: the demand on the delta.
+        modifiers: how it is read and judged.
         options: the options of its action.
         probe: the probe, with the arguments that it names.
         computed: each operand of the expectation that a run fills in, and its callable.
@@ -112,6 +125,9 @@ class CheckPlan:
 
     # What every run asks is found once, at the binding. The rest is a property.
     check: Check[Any]
+    metric: str
+    expectation: Expectation
+    modifiers: Modifiers
     options: Options
     probe: Bound
     computed: tuple[tuple[Operand, Bound], ...]
@@ -134,7 +150,7 @@ class CheckPlan:
         Args:
             has_failed: whether the action raised, or claims failure.
         """
-        modifiers = self.check.modifiers
+        modifiers = self.modifiers
         polling = modifiers.polling
         if polling is None or not (has_failed and modifiers.unchanged_on_error):
             return polling
@@ -143,7 +159,7 @@ class CheckPlan:
     @property
     def is_judged_on_error(self) -> bool:
         """True if the delta is judged although the action raised."""
-        return self.check.modifiers.unchanged_on_error or not self.claims_change
+        return self.modifiers.unchanged_on_error or not self.claims_change
 
     @property
     def is_judged_when_closed_early(self) -> bool:
@@ -158,7 +174,7 @@ class CheckPlan:
     @property
     def counts_rows(self) -> bool:
         """True if tagged rows are counted. Otherwise they are named."""
-        return self.is_tagged and is_of_numbers(self.check.expectation.movement)
+        return self.is_tagged and is_of_numbers(self.expectation.movement)
 
     @property
     def hint(self) -> str | None:
@@ -168,7 +184,7 @@ class CheckPlan:
     @property
     def hides_content(self) -> bool:
         """True if no value of its states may leave the process."""
-        return self.reads_content and not self.check.modifiers.showing and not settings().shows_content
+        return self.reads_content and not self.modifiers.showing and not settings().shows_content
 
     @property
     def bounds(self) -> list[Bound]:
@@ -181,7 +197,7 @@ class CheckPlan:
         names = self.scope_names
         if not names:
             return self._bare_scope
-        metric = self.check.metric
+        metric = self.metric
         known: list[str] = []
         places: list[str] = []
         unknown: list[str] = []
@@ -220,6 +236,7 @@ class Plan:
         has_locks: whether any check holds a lock.
         is_polled: whether any post-state is polled.
         claim: returns whether the action says that it succeeded, or None.
+        capture: the arguments and the result that may leave in telemetry, or None.
     """
 
     action: str
@@ -232,16 +249,17 @@ class Plan:
     has_locks: bool
     is_polled: bool
     claim: Bound | None
+    capture: Capture | None
 
     @property
     def first_async_lock(self) -> str | None:
         """The metric of the first check with an async lock, or None."""
-        return next((plan.check.metric for plan in self.checks if plan.lock and plan.lock.is_async), None)
+        return next((plan.metric for plan in self.checks if plan.lock and plan.lock.is_async), None)
 
     @property
     def first_async_metric(self) -> str | None:
         """The metric of the first check with an async probe, or None."""
-        return next((plan.check.metric for plan in self.checks if plan.probe.is_async), None)
+        return next((plan.metric for plan in self.checks if plan.probe.is_async), None)
 
     def policy(self, outcome: str) -> Policy:
         """Return the policy for an outcome, `fail` or `inconclusive`."""
@@ -297,8 +315,7 @@ def make_plan(
     needed.update(() if claim is None else claim.names)
     reader = ArgumentReader.for_parameters(parameters, needed) if needed & set(offered) else None
     metrics = {
-        plan.check.metric: None if isinstance(plan.check.expectation, NoClaim) else plan.claims_change
-        for plan in plans
+        plan.metric: None if isinstance(plan.expectation, NoClaim) else plan.claims_change for plan in plans
     }
     names = ActionNames(
         action,
@@ -317,8 +334,19 @@ def make_plan(
         names_values=bool(needed),
         is_generator=is_generator,
         has_locks=any(plan.lock is not None for plan in plans),
-        is_polled=any(plan.check.modifiers.polling is not None for plan in plans),
+        is_polled=any(plan.modifiers.polling is not None for plan in plans),
         claim=claim,
+        capture=_capture(options, action, parameters, plans) if function is not None else None,
+    )
+
+
+def _capture(
+    options: Options, action: str, parameters: Sequence[inspect.Parameter], plans: Sequence[CheckPlan]
+) -> Capture | None:
+    redacted = [plan for plan in plans if plan.modifiers.redaction is not None]
+    names = {name for plan in redacted for bound in plan.bounds for name in bound.names}
+    return make_capture(
+        options.capture_arguments, action, parameters, names if redacted else None, result=RESULT
     )
 
 
@@ -397,6 +425,9 @@ def _plan_check(
     is_tagged = isinstance(check.probe, Tagged)
     return CheckPlan(
         check=check,
+        metric=check.metric,
+        expectation=check.expectation,
+        modifiers=modifiers,
         options=options,
         probe=probe,
         computed=computed,

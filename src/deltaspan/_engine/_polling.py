@@ -127,7 +127,7 @@ def poll_steps(polls: Sequence[Poll]) -> PollSteps:
         now = time.perf_counter()
         due = [each for each in polls if each.due_at <= now]
         if due:
-            batch = ReadBatch()
+            batch: ReadBatch = {}
             yield [each.next_read(now, batch) for each in due]
 
 

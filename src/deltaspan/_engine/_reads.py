@@ -239,7 +239,7 @@ async def _never() -> None:
     """Stand in for the probe of a read that is never performed."""
 
 
-NO_READ: Final = Read(Bound(_never, (), (), is_async=True, names=()), {}, ReadBatch())
+NO_READ: Final = Read(Bound(_never, (), (), is_async=True, names=()), {}, {})
 """A read that is never performed: its value stays UNREAD."""
 
 

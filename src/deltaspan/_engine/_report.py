@@ -40,7 +40,7 @@ def report_check(check: CheckRun, ending: Ending) -> CheckReport:
     report = _complete(check, judge(check, ending, overlap))
     kind = ATTRIBUTION_KINDS[plan.attribution]
     if plan.claims_change and kind.includes_unverified_writers and report.verdict.outcome == "pass":
-        warn_of_unverified_writers(plan.check.metric, plan.attribution)
+        warn_of_unverified_writers(plan.metric, plan.attribution)
     return report
 
 
@@ -81,7 +81,7 @@ def _complete(check: CheckRun, report: CheckReport) -> CheckReport:
         seconds = report.probe_seconds + check.earlier_probe_seconds
         report = replace(report, probe_seconds=seconds, timing=timing)
     plan = check.plan
-    redaction = plan.check.modifiers.redaction
+    redaction = plan.modifiers.redaction
     if redaction is not None:
         return redact_report(report, redaction, claims_change=plan.claims_change)
     if not (plan.reads_content and plan.hides_content):  # reading a field costs less than calling a property

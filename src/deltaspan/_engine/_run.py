@@ -35,6 +35,7 @@ from typing import Any, Final
 
 from deltaspan._attribution import Locks
 from deltaspan._batches import ReadBatch
+from deltaspan._config import settings
 from deltaspan._engine._baselines import Baseline, BaselineAge
 from deltaspan._engine._call import Call, Ending
 from deltaspan._engine._check_run import CheckRun
@@ -45,8 +46,8 @@ from deltaspan._engine._plan import CAUSAL_TAG, Plan
 from deltaspan._engine._polling import Poll, poll, poll_async, poll_steps
 from deltaspan._engine._reads import perform_together
 from deltaspan._engine._report import report_abandoned, report_check
-from deltaspan._guard import guarded, log
-from deltaspan._process import current_process
+from deltaspan._guard import EXHAUSTED, guarded, log
+from deltaspan._process import current_process, on_reset
 from deltaspan._reports import ActionReport, CheckReport, publish_report
 from deltaspan._telemetry import ResumedRun, RunTelemetry
 from deltaspan._verdicts import UNREAD, Unread
@@ -69,6 +70,24 @@ class _State(Enum):
 
 # Looking up a member of an enum costs more than a global, and every run does it a few times.
 _NEW, _OPEN, _PENDING, _DEFERRED, _ENDED = _State
+
+
+_unclosed: Final[list[Run]] = []
+"""Runs that had no stack or memory left to close their windows. The next run closes them."""
+on_reset(_unclosed.clear)
+
+
+def _close_unclosed() -> None:
+    while _unclosed:
+        try:
+            run = _unclosed.pop()
+        except IndexError:  # another thread was first
+            return
+        try:
+            run.abandon()
+        except EXHAUSTED:
+            _unclosed.append(run)  # this run is begun at the same depth
+            return
 
 
 class Run:
@@ -111,6 +130,8 @@ class Run:
     )
 
     def __init__(self, plan: Plan, values: Mapping[str, Any], resumed: ResumedRun | None = None) -> None:
+        if _unclosed:
+            _close_unclosed()
         self._plan = plan
         self._telemetry = RunTelemetry(plan.names, resumed)
         tag = self._telemetry.tag
@@ -119,7 +140,7 @@ class Run:
             tag,
             self._telemetry.open_read_span,
         )
-        batch = ReadBatch()
+        batch: ReadBatch = {}
         self._checks = [CheckRun(check, call, batch) for check in plan.checks]
         self._locks = Locks(tag, may_change_thread=plan.is_generator) if plan.has_locks else None
         self._state = _NEW
@@ -146,8 +167,13 @@ class Run:
             kwargs: its keyword arguments.
         """
         if plan.arguments is None:
-            return cls(plan, {})
-        return cls(plan, plan.arguments.read(args if receiver is None else (receiver, *args), kwargs))
+            run = cls(plan, {})
+        else:
+            run = cls(plan, plan.arguments.read(args if receiver is None else (receiver, *args), kwargs))
+        capture = plan.capture
+        if capture is not None and (capture.is_requested or settings().capture_arguments):
+            run._telemetry.content = guarded("copying arguments", capture.begin, receiver, args, kwargs)
+        return run
 
     @property
     def tag(self) -> CausalTag:
@@ -166,12 +192,12 @@ class Run:
     @property
     def baselines(self) -> Mapping[str, Baseline]:
         """The baselines, by metric."""
-        return {check.plan.check.metric: check.baseline for check in self._checks}
+        return {check.plan.metric: check.baseline for check in self._checks}
 
     @property
     def shown_baselines(self) -> Mapping[str, Any]:
         """The states before the action as they may be shown, by metric, or UNREAD."""
-        return {check.plan.check.metric: check.shown_baseline for check in self._checks}
+        return {check.plan.metric: check.shown_baseline for check in self._checks}
 
     # Around a call ---------------------------------------------------------------------------------------
 
@@ -191,7 +217,10 @@ class Run:
                     check.pre.perform()
             self._begin_action()
         except BaseException:
-            self.abandon()
+            try:
+                self.abandon()
+            except EXHAUSTED:
+                _unclosed.append(self)
             raise
         return self
 
@@ -216,7 +245,11 @@ class Run:
                 poll(self._polls(error, ended_at))
             self._conclude(error, ended_at)
         finally:
-            self._release_and_end(error, ended_at)
+            try:
+                self._release_and_end(error, ended_at)
+            except EXHAUSTED:
+                _unclosed.append(self)
+                raise
         self._apply_policy(error)
 
     async def __aenter__(self) -> Run:
@@ -234,9 +267,12 @@ class Run:
             await perform_together([check.pre for check in self._checks if check.early_verdict is None])
             self._begin_action()
         except BaseException as error:
-            ended_at = self._end_of_unclosed()
-            if ended_at is not None:
-                await self._release_and_end_async(None, ended_at, error)
+            try:
+                ended_at = self._end_of_unclosed()
+                if ended_at is not None:
+                    await self._release_and_end_async(None, ended_at, error)
+            except EXHAUSTED:
+                _unclosed.append(self)
             raise
         return self
 
@@ -262,7 +298,11 @@ class Run:
                     await poll_async(self._polls(error, ended_at))
             self._conclude(error, ended_at)
         finally:
-            await self._release_and_end_async(error, ended_at, error)
+            try:
+                await self._release_and_end_async(error, ended_at, error)
+            except EXHAUSTED:
+                _unclosed.append(self)
+                raise
         self._apply_policy(error)
 
     def keep_open(self) -> None:
@@ -326,7 +366,7 @@ class Run:
         self._telemetry.enter_reading()
         try:
             for check in self._checks:
-                check.restore(baselines[check.plan.check.metric])
+                check.restore(baselines[check.plan.metric])
             self._open()
             self._telemetry.begin_action()
             if age is not None:
@@ -395,13 +435,13 @@ class Run:
 
     def _read_post_states(self, error: BaseException | None) -> None:
         can_await = not self._is_interrupted(error)
-        batch = ReadBatch()
+        batch: ReadBatch = {}
         for check in self._checks:
             if check.is_readable(can_await=can_await):
                 check.new_post_read(batch).perform()
 
     async def _read_post_states_async(self) -> None:
-        batch = ReadBatch()
+        batch: ReadBatch = {}
         await perform_together(
             [check.new_post_read(batch) for check in self._checks if check.is_readable(can_await=True)]
         )
@@ -446,6 +486,7 @@ class Run:
         verification_seconds = perf_counter() - self._opened_at - action_seconds
         if self._baseline_age is not None:
             checks = self._baseline_age.apply(self._plan.checks, checks, ended_at)
+        trace_id, span_id = self._telemetry.span_ids()
         self.report = ActionReport(
             self._plan.action,
             tag.id,
@@ -456,7 +497,8 @@ class Run:
             verification_seconds,
             self._telemetry.attempt,
             claim,
-            *self._telemetry.span_ids(),
+            trace_id,
+            span_id,
         )
         return self.report
 
@@ -492,6 +534,7 @@ class Run:
                 report = self._report_on(
                     [report_abandoned(check, reason) for check in self._checks], ended_at
                 )
+            self._add_result_to_telemetry(error)
             self._telemetry.record(report, error)
         finally:
             # If an export is interrupted, by Ctrl-C for example, this run must not stay current for ever.
@@ -502,6 +545,11 @@ class Run:
                     self._publish(self.report)
             finally:
                 self._telemetry.end(ended_at)
+
+    def _add_result_to_telemetry(self, error: BaseException | None) -> None:
+        content = self._telemetry.content
+        if content is not None and error is None and self.result is not UNREAD:
+            guarded("copying a result", content.add_result, self.result)
 
     def _publish(self, report: ActionReport) -> None:
         publish_report(report)
@@ -575,11 +623,11 @@ class Run:
             with self._ended_if_interrupted(ended_at, error):
                 self._read_post_states(error)
                 self._retire()
-            self._let_caller_go_on(ended_at)
+            self._let_caller_go_on(ended_at, error)
             with self._telemetry.reading():
                 defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
         else:
-            self._let_caller_go_on(ended_at)
+            self._let_caller_go_on(ended_at, error)
             with self._telemetry.reading():
                 defer_async(self._read_and_poll_async(error, ended_at))
 
@@ -588,7 +636,7 @@ class Run:
         with self._ended_if_interrupted(ended_at, error):
             await self._read_post_states_async()
             self._retire()
-        self._let_caller_go_on(ended_at)
+        self._let_caller_go_on(ended_at, error)
         with self._telemetry.reading():
             if self._plan.first_async_metric is None:
                 defer(poll_steps(self._polls(error, ended_at)), partial(self._end_deferred, error, ended_at))
@@ -603,9 +651,10 @@ class Run:
             self._release_and_end(error, ended_at)
             raise
 
-    def _let_caller_go_on(self, ended_at: float) -> None:
+    def _let_caller_go_on(self, ended_at: float, error: BaseException | None) -> None:
         self._telemetry.leave()
-        self._telemetry.defer(ended_at)
+        self._add_result_to_telemetry(error)
+        self._telemetry.defer(ended_at, error)
         self._cannot_raise = True
         self._state = _DEFERRED
 

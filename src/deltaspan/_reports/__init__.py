@@ -11,9 +11,10 @@ from deltaspan._reports._check import CheckReport
 from deltaspan._reports._collect import collect_reports, is_collecting, publish_report
 from deltaspan._reports._content import hide_content, outline
 from deltaspan._reports._hints import HintedExpectation
-from deltaspan._reports._redaction import redact_report, redact_state
+from deltaspan._reports._redaction import REDACTED, redact_report, redact_state
 
 __all__ = [
+    "REDACTED",
     "ActionReport",
     "CheckReport",
     "HintedExpectation",

@@ -11,8 +11,27 @@ from deltaspan._verdicts import SEVERITY
 from deltaspan.typing import Claim, Outcome
 
 
+class _Fields:
+    """The fields of a report that is not frozen yet."""
+
+    __slots__ = (
+        "action",
+        "action_seconds",
+        "attempt",
+        "causal_tag",
+        "checks",
+        "claim",
+        "outcome",
+        "parent_tag",
+        "root_tag",
+        "span_id",
+        "trace_id",
+        "verification_seconds",
+    )
+
+
 @dataclass(frozen=True, init=False, repr=False)
-class ActionReport:
+class ActionReport(_Fields):
     """The result of one run of one action, with one CheckReport a check.
 
     It is read-only and can be hashed, copied and pickled. Two reports are equal if all their fields are.
@@ -34,20 +53,7 @@ class ActionReport:
         outcome: the worst outcome of its checks: fail > inconclusive > pass > observed > skipped.
     """
 
-    __slots__ = (
-        "action",
-        "action_seconds",
-        "attempt",
-        "causal_tag",
-        "checks",
-        "claim",
-        "outcome",
-        "parent_tag",
-        "root_tag",
-        "span_id",
-        "trace_id",
-        "verification_seconds",
-    )
+    __slots__ = ()
 
     action: str
     causal_tag: str | None
@@ -62,8 +68,8 @@ class ActionReport:
     span_id: str | None
     outcome: Outcome
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         action: str,
         causal_tag: str | None,
         checks: tuple[CheckReport, ...],
@@ -75,24 +81,27 @@ class ActionReport:
         claim: Claim | None = None,
         trace_id: str | None = None,
         span_id: str | None = None,
-    ) -> None:
-        # One is made for every run, and this takes half of what a generated __init__ takes.
-        _set_action(self, action)
-        _set_causal_tag(self, causal_tag)
-        _set_checks(self, checks)
-        _set_parent_tag(self, parent_tag)
-        _set_root_tag(self, root_tag)
-        _set_action_seconds(self, action_seconds)
-        _set_verification_seconds(self, verification_seconds)
-        _set_attempt(self, attempt)
-        _set_claim(self, claim)
-        _set_trace_id(self, trace_id)
-        _set_span_id(self, span_id)
+    ) -> ActionReport:
+        # A frozen class sets each field slowly, and every run makes one. So the fields are set first.
+        report: Any = _Fields()
+        report.action = action
+        report.causal_tag = causal_tag
+        report.checks = checks
+        report.parent_tag = parent_tag
+        report.root_tag = root_tag
+        report.action_seconds = action_seconds
+        report.verification_seconds = verification_seconds
+        report.attempt = attempt
+        report.claim = claim
+        report.trace_id = trace_id
+        report.span_id = span_id
         outcome: Outcome = checks[0].outcome
         for check in checks[1:]:
             if SEVERITY[check.outcome] > SEVERITY[outcome]:
                 outcome = check.outcome
-        _set_outcome(self, outcome)
+        report.outcome = outcome
+        report.__class__ = cls
+        return report  # type: ignore[no-any-return]  # of this class by now
 
     @property
     def passed(self) -> bool:
@@ -179,19 +188,6 @@ class ActionReport:
             getattr(self, field.name) for field in fields(self) if field.name != "outcome"
         )
 
-
-_set_action: Final = ActionReport.__dict__["action"].__set__
-_set_causal_tag: Final = ActionReport.__dict__["causal_tag"].__set__
-_set_checks: Final = ActionReport.__dict__["checks"].__set__
-_set_parent_tag: Final = ActionReport.__dict__["parent_tag"].__set__
-_set_root_tag: Final = ActionReport.__dict__["root_tag"].__set__
-_set_action_seconds: Final = ActionReport.__dict__["action_seconds"].__set__
-_set_verification_seconds: Final = ActionReport.__dict__["verification_seconds"].__set__
-_set_attempt: Final = ActionReport.__dict__["attempt"].__set__
-_set_claim: Final = ActionReport.__dict__["claim"].__set__
-_set_trace_id: Final = ActionReport.__dict__["trace_id"].__set__
-_set_span_id: Final = ActionReport.__dict__["span_id"].__set__
-_set_outcome: Final = ActionReport.__dict__["outcome"].__set__
 
 _HEADLINES: Final[dict[Outcome, str]] = {
     "pass": "the change was verified.",

@@ -19,8 +19,27 @@ _MAX_WHY: Final = 500
 """The most characters of an explanation in a `repr`."""
 
 
+class _Fields:
+    """The fields of a report that is not frozen yet."""
+
+    __slots__ = (
+        "attribution",
+        "causal_tag",
+        "delta",
+        "expectation",
+        "has_post_state",
+        "has_pre_state",
+        "metric",
+        "post_state",
+        "pre_state",
+        "probe_seconds",
+        "timing",
+        "verdict",
+    )
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class CheckReport:
+class CheckReport(_Fields):
     """The result of one check in one run.
 
     It is read-only and can be hashed, copied and pickled. Two reports are equal if they show the same
@@ -43,20 +62,7 @@ class CheckReport:
         has_post_state: whether the state after the action was read.
     """
 
-    __slots__ = (
-        "attribution",
-        "causal_tag",
-        "delta",
-        "expectation",
-        "has_post_state",
-        "has_pre_state",
-        "metric",
-        "post_state",
-        "pre_state",
-        "probe_seconds",
-        "timing",
-        "verdict",
-    )
+    __slots__ = ()
 
     metric: str
     verdict: Verdict
@@ -71,8 +77,8 @@ class CheckReport:
     has_pre_state: bool
     has_post_state: bool
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         metric: str,
         verdict: Verdict,
         attribution: Attribution,
@@ -85,22 +91,25 @@ class CheckReport:
         timing: Timing | None = None,
         has_pre_state: bool = True,  # noqa: FBT001, FBT002  # the fields, in their order
         has_post_state: bool = True,  # noqa: FBT001, FBT002
-    ) -> None:
-        # One is made for every check, and this takes half of what a generated __init__ takes.
+    ) -> CheckReport:
+        # A frozen class sets each field slowly, and every run makes one. So the fields are set first.
+        report: Any = _Fields()
         has_pre_state = has_pre_state and pre_state is not UNREAD
         has_post_state = has_post_state and post_state is not UNREAD
-        _set_metric(self, metric)
-        _set_verdict(self, verdict)
-        _set_attribution(self, attribution)
-        _set_causal_tag(self, causal_tag)
-        _set_pre_state(self, pre_state if has_pre_state else None)
-        _set_post_state(self, post_state if has_post_state else None)
-        _set_delta(self, delta)
-        _set_expectation(self, expectation)
-        _set_probe_seconds(self, probe_seconds)
-        _set_timing(self, timing)
-        _set_has_pre_state(self, has_pre_state)
-        _set_has_post_state(self, has_post_state)
+        report.metric = metric
+        report.verdict = verdict
+        report.attribution = attribution
+        report.causal_tag = causal_tag
+        report.pre_state = pre_state if has_pre_state else None
+        report.post_state = post_state if has_post_state else None
+        report.delta = delta
+        report.expectation = expectation
+        report.probe_seconds = probe_seconds
+        report.timing = timing
+        report.has_pre_state = has_pre_state
+        report.has_post_state = has_post_state
+        report.__class__ = cls
+        return report  # type: ignore[no-any-return]  # of this class by now
 
     @property
     def check(self) -> str:
@@ -280,20 +289,6 @@ class CheckReport:
         identity = (self.metric, verdict, self.attribution, self.causal_tag)
         cost = (self.probe_seconds, self.timing, self.has_pre_state, self.has_post_state)
         return _restore_check, (identity, states, self.has_delta, serialized, cost)
-
-
-_set_metric: Final = CheckReport.__dict__["metric"].__set__
-_set_verdict: Final = CheckReport.__dict__["verdict"].__set__
-_set_attribution: Final = CheckReport.__dict__["attribution"].__set__
-_set_causal_tag: Final = CheckReport.__dict__["causal_tag"].__set__
-_set_pre_state: Final = CheckReport.__dict__["pre_state"].__set__
-_set_post_state: Final = CheckReport.__dict__["post_state"].__set__
-_set_delta: Final = CheckReport.__dict__["delta"].__set__
-_set_expectation: Final = CheckReport.__dict__["expectation"].__set__
-_set_probe_seconds: Final = CheckReport.__dict__["probe_seconds"].__set__
-_set_timing: Final = CheckReport.__dict__["timing"].__set__
-_set_has_pre_state: Final = CheckReport.__dict__["has_pre_state"].__set__
-_set_has_post_state: Final = CheckReport.__dict__["has_post_state"].__set__
 
 
 def _restore_check(

@@ -15,6 +15,7 @@ from deltaspan._telemetry._propagation import (
     propagator_remedy,
 )
 from deltaspan._telemetry._recorder import ResumedRun, RunTelemetry
+from deltaspan._telemetry._tool_content import ToolContent
 from deltaspan._telemetry.sdk._baggage import add_baggage_processors
 from deltaspan._telemetry.sdk._bridge import EvaluationBridge
 from deltaspan._telemetry.sdk._exporters import SIGNALS, Outage, exporters, protocol_of
@@ -30,6 +31,7 @@ __all__ = [
     "Outage",
     "ResumedRun",
     "RunTelemetry",
+    "ToolContent",
     "add_baggage_processors",
     "exporters",
     "install",

@@ -9,7 +9,7 @@ from typing import Final
 from opentelemetry import baggage
 from opentelemetry.context import Context
 from opentelemetry.environment_variables import OTEL_PROPAGATORS
-from opentelemetry.trace import INVALID_SPAN, Span
+from opentelemetry.trace import Span
 
 from deltaspan import semconv
 from deltaspan._concurrency import Once
@@ -40,8 +40,7 @@ def notice_lost_baggage(span: Span) -> None:
     If it is not, log the remedy. An earlier check would be wrong: a program may set its propagator late.
     """
     global _is_noticed  # noqa: PLW0603
-    # Called in each run while there is no SDK. The span is then the invalid one, compared by identity.
-    if _is_noticed or span is INVALID_SPAN or not span.get_span_context().is_valid:
+    if _is_noticed or not span.get_span_context().is_valid:
         return
     _is_noticed = True
     if settings().propagate and not is_baggage_carried():

@@ -15,41 +15,53 @@ from opentelemetry.trace import (
     Link,
     Span,
     SpanKind,
+    StatusCode,
     Tracer,
     get_current_span,
     set_span_in_context,
 )
 
 from deltaspan import semconv
-from deltaspan._config import settings
-from deltaspan._guard import guarded
+from deltaspan._config import Settings, settings
+from deltaspan._guard import describe, guarded
 from deltaspan._process import on_fork
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
 from deltaspan._telemetry._evaluations import emit_evaluations, evaluations_to_log
-from deltaspan._telemetry._events import add_span_events, checks_to_log, emit_log_events, is_exported
+from deltaspan._telemetry._events import (
+    ALWAYS_LOGGED,
+    add_span_events,
+    checks_to_log,
+    emit_log_events,
+    is_exported,
+)
 from deltaspan._telemetry._exception import record_exception
 from deltaspan._telemetry._instruments import Instruments, instruments
 from deltaspan._telemetry._metrics import record_metrics
 from deltaspan._telemetry._propagation import notice_cut_tags, notice_lost_baggage
 from deltaspan._telemetry._span import (
+    enclosing_call,
     framework_tool_span,
     identity_of,
     ids_of,
+    record_error,
     record_verdict,
     wall_time_of,
 )
 from deltaspan._telemetry._suppression import SUPPRESSED, is_suppressed
-from deltaspan._telemetry._values import RenderedCheck, error_type_of, is_error, renderer_for
+from deltaspan._telemetry._tool_content import ToolContent
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error, renderer_for
 from deltaspan._verdicts import SEVERITY
 from deltaspan._workers import run_in_background, start_background_thread
 from deltaspan.causal_tag import (
+    NO_VALUES,
     CausalTag,
     attempt_of,
     context_of_verifier,
     context_with,
     context_without,
     continue_trace,
+    detach_here,
     effective_context,
     headers_of,
     mint,
@@ -59,6 +71,9 @@ from deltaspan.causal_tag import (
 _IN_TOOL: Final = create_key("deltaspan-in-tool")
 _INSIDE: Final = {_IN_TOOL: True}
 """Marks the context of a tool, so that an action that it calls is not counted as another tool."""
+
+_INTERNAL: Final = SpanKind.INTERNAL
+"""Looking up a member of an enum costs more than a global, and every run does it."""
 
 _recording: Final[set[int]] = set()
 """The ids of the threads that are recording a run."""
@@ -95,6 +110,7 @@ class RunTelemetry:
         attempt: which run of the action below its parent it is, from 1.
         tag: the run's causal tag.
         context: the OpenTelemetry context that the action runs in.
+        content: the arguments and the result that leave. None unless they are asked for.
         open_read_span: opens a span for a read of a metric. None unless the settings ask for such spans.
     """
 
@@ -106,6 +122,7 @@ class RunTelemetry:
         "_identity",
         "_inner_context",
         "_instruments",
+        "_is_deferred",
         "_is_silent",
         "_is_tool",
         "_links",
@@ -115,12 +132,14 @@ class RunTelemetry:
         "_span",
         "_token",
         "attempt",
+        "content",
         "context",
         "open_read_span",
         "tag",
     )
 
     def __init__(self, names: ActionNames, resumed: ResumedRun | None = None) -> None:
+        config = settings()
         outer = effective_context()
         self._names = names
         self._token: Token[Context] | None = None
@@ -137,7 +156,7 @@ class RunTelemetry:
         self._instruments: Instruments | None = None
         self._span: Span = INVALID_SPAN
         self._owns_span = False
-        self._has_begun = self._ends_now = False
+        self._has_begun = self._ends_now = self._is_deferred = False
         self._framework_span: Span | None = None
         self._identity: Mapping[str, str | int] = {}
         self._inner_context: Context | None = (
@@ -145,14 +164,13 @@ class RunTelemetry:
         )
         # An action that a tool calls is a part of that tool, unless its definition says otherwise.
         self._is_tool = (_IN_TOOL not in outer) if names.is_tool is None else names.is_tool
-        self.context = (
-            context_with(self.tag, outer, _INSIDE) if self._is_tool else context_with(self.tag, outer)
-        )
+        self.context = context_with(self.tag, outer, config, _INSIDE if self._is_tool else NO_VALUES)
         self._is_silent = is_suppressed(outer)
+        self.content: ToolContent | None = None
         # Probes and locks are the verifier's. In this context their requests get no span and carry no tag.
         self._reading = self._entered = context_of_verifier(self.tag, outer, SUPPRESSED)
         self.open_read_span: Callable[[str], AbstractContextManager[Any]] | None = None
-        if settings().probe_spans:
+        if config.probe_spans:
             self._read_in_spans()
 
     def _read_in_spans(self) -> None:
@@ -192,7 +210,7 @@ class RunTelemetry:
 
     def suspend(self) -> None:
         """Undo `enter` between two steps, and keep the current context for the next."""
-        self._inner_context = get_current()
+        self._inner_context = self._entered = get_current()  # so that `leave` passes nothing on
         self.leave()
 
     def leave(self) -> None:
@@ -205,17 +223,17 @@ class RunTelemetry:
         if token is None:
             return
         current, entered = get_current(), self._entered
-        try:
-            token.var.reset(token)  # OpenTelemetry's `detach` would log an error in another context
-        except ValueError:
+        if not detach_here(token):
             return
-        if current is not entered and entered is not self._reading:
+        if current is not entered and current is not self.context and entered is not self._reading:
             self._keep(current)
 
     def _keep(self, inner: Context) -> None:
         """Pass on to the caller's context the values that the action attached and left."""
         outer = get_current()
         kept = context_without(self.tag, inner, outer)
+        if _IN_TOOL not in outer:
+            kept = Context({key: value for key, value in kept.items() if key != _IN_TOOL})
         if get_current_span(kept) is self._span:
             kept = set_span_in_context(get_current_span(outer), kept)
         if kept != outer:
@@ -259,11 +277,13 @@ class RunTelemetry:
         else:
             own = names.tool_identity if self._is_tool else names.verify_identity
             self._identity = identity_of(own, self.tag, self.attempt)
+            if self._is_tool:
+                self._identity = {**self._identity, **enclosing_call(self.context)}
             # The context has the tag's baggage, so that baggage processors stamp this span with it.
             self._span = recorders.tracer.start_span(
                 names.tool_span_name if self._is_tool else names.verify_span_name,
                 self.context,
-                SpanKind.INTERNAL,
+                _INTERNAL,
                 self._identity,
                 self._links,
             )
@@ -272,8 +292,9 @@ class RunTelemetry:
             self._owns_span = self._span.is_recording()  # if it does not record, `end` does nothing
         if names.zeroed_instruments is not recorders:
             names.start_at_zero(recorders)
-            notice_lost_baggage(self._span)
-            notice_cut_tags(self._span, self.tag.id)
+            if self._span is not INVALID_SPAN:
+                notice_lost_baggage(self._span)
+                notice_cut_tags(self._span, self.tag.id)
 
     def headers(self) -> dict[str, str]:
         """Return the W3C headers, in lower case, that carry this run's tag."""
@@ -298,25 +319,34 @@ class RunTelemetry:
         if self._owns_span:
             self._span.end()
 
-    def defer(self, ended_at: float) -> None:
+    def defer(self, ended_at: float, error: BaseException | None) -> None:
         """End the span of the action, and start one below it for the verdict.
 
         Args:
             ended_at: when the action ended, by `time.perf_counter`.
+            error: the exception that the action raised, or None.
         """
-        guarded("deferring telemetry", self._defer, ended_at)
+        guarded("deferring telemetry", self._defer, ended_at, error)
 
-    def _defer(self, ended_at: float) -> None:
+    def _defer(self, ended_at: float, error: BaseException | None) -> None:
         if self._instruments is None:
             return
         self._identity = identity_of(self._names.action_attributes, self.tag, self.attempt)
         verifying = self._instruments.tracer.start_span(
-            self._names.verify_span_name, self.context, SpanKind.INTERNAL, self._identity
+            self._names.verify_span_name, self.context, _INTERNAL, self._identity
         )
         self._span.set_attribute(semconv.VERIFICATION_DEFERRED, True)
+        self._set_content(renderer_for(settings()))
+        if error is not None:
+            # The span of the verdict does not repeat what the span of the action says.
+            renderer = renderer_for(settings())
+            if self._owns_span:
+                record_error(self._span, renderer, error)
+            if is_exported(self._span):
+                self._record_exception(self._instruments, error, has_content=renderer.is_full)
         if self._owns_span:
             self._span.end(wall_time_of(ended_at))
-        self._span, self._owns_span, self._ends_now = verifying, True, True
+        self._span, self._owns_span, self._ends_now, self._is_deferred = verifying, True, True, True
         self.context = set_span_in_context(verifying, self.context)
 
     def record(self, report: ActionReport, error: BaseException | None) -> None:
@@ -348,6 +378,7 @@ class RunTelemetry:
             _recording.discard(thread)
 
     def _record(self, recorders: Instruments, report: ActionReport, error: BaseException | None) -> None:
+        config = settings()
         # Each step runs even if the one before raises. The log then shows all exceptions.
         try:
             record_metrics(
@@ -357,24 +388,34 @@ class RunTelemetry:
                 error_type_of(report, error),
                 self.context,
                 is_own_tool=self._is_tool and self._framework_span is None,
-                has_action_duration=not self._is_tool or settings().action_duration == "all",
+                has_action_duration=not self._is_tool or config.action_duration == "all",
             )
         finally:
-            self._record_checks(recorders, report, error)
+            is_recording = self._span.is_recording()
+            has_finding = error is not None or report.outcome in ALWAYS_LOGGED
+            if is_recording or has_finding or config.log_events:
+                raised = None if self._is_deferred else error
+                self._record_checks(recorders, config, report, raised, is_recording=is_recording)
 
     def _end(self, ended_at: float) -> None:
         self._span.end(None if self._ends_now else wall_time_of(ended_at))
 
     def _record_checks(
-        self, recorders: Instruments, report: ActionReport, error: BaseException | None
+        self,
+        recorders: Instruments,
+        config: Settings,
+        report: ActionReport,
+        error: BaseException | None,
+        *,
+        is_recording: bool,
     ) -> None:
-        config = settings()
-        is_recording = self._span.is_recording()
         logged = checks_to_log(recorders.logger, self._span, report, config, self.context)
         evaluated = evaluations_to_log(recorders.logger, self._span, report, config, self.context)
         try:
             if is_recording:
                 renderer = renderer_for(config)
+                if not self._is_deferred:
+                    self._set_content(renderer)
                 checks = [renderer.render(check) for check in report.checks]
                 is_own = self._span is not self._framework_span
                 record_verdict(self._span, report, checks, renderer, error, self._identity, is_own=is_own)
@@ -390,6 +431,11 @@ class RunTelemetry:
             finally:
                 if error is not None and (logged or evaluated or is_exported(self._span)):
                     self._record_exception(recorders, error, has_content=renderer_for(config).is_full)
+
+    def _set_content(self, renderer: ValueRenderer) -> None:
+        # A framework decides what its own span shows.
+        if self.content is not None and self._is_tool and self._framework_span is None:
+            self._span.set_attributes(self.content.attributes(renderer))
 
     def _record_exception(self, recorders: Instruments, error: BaseException, *, has_content: bool) -> None:
         if self._framework_span is not None or not is_error(error):
@@ -412,7 +458,7 @@ def _attached(context: Context) -> Iterator[None]:
     try:
         yield
     finally:
-        token.var.reset(token)
+        detach_here(token)
 
 
 @contextmanager
@@ -422,8 +468,19 @@ def _open_read_span(tracer: Tracer, context: Context, metric: str) -> Iterator[N
     It has no causal tag, so that the read is not an effect of the action.
     """
     attributes = {semconv.CHECK_METRIC: metric}
-    with (
-        _attached(context),
-        tracer.start_as_current_span(f"{semconv.SPAN_READ} {metric}", attributes=attributes),
-    ):
-        yield
+    start = partial(tracer.start_span, f"{semconv.SPAN_READ} {metric}", context, attributes=attributes)
+    # A span processor may raise, and the read must not fail for it.
+    span = guarded("starting the span of a read", start) or INVALID_SPAN
+    try:
+        with _attached(set_span_in_context(span, context)):
+            yield
+    except Exception as error:
+        guarded("recording the error of a read", _record_failed_read, span, error)
+        raise
+    finally:
+        guarded("ending the span of a read", span.end)
+
+
+def _record_failed_read(span: Span, error: Exception) -> None:
+    span.record_exception(error)
+    span.set_status(StatusCode.ERROR, describe(error))

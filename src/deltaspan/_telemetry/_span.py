@@ -13,10 +13,11 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode, format_span_id, format_trace_id
 
 from deltaspan import semconv
+from deltaspan._guard import qualified_name
 from deltaspan._process import on_reset
 from deltaspan._reports import ActionReport
 from deltaspan._state.render import attribute_key
-from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error
+from deltaspan._telemetry._values import RenderedCheck, ValueRenderer, error_type_of, is_error, type_name
 from deltaspan.causal_tag import CausalTag
 from deltaspan.typing import Outcome
 
@@ -57,6 +58,23 @@ def ids_of(span: Span) -> tuple[str | None, str | None]:
 def wall_time_of(instant: float) -> int:
     """Return an instant of `time.perf_counter` as nanoseconds since the epoch."""
     return time_ns() - int((perf_counter() - instant) * _NANOSECONDS)
+
+
+def enclosing_call(context: Context) -> dict[str, str]:
+    """Return agent, conversation and call of the enclosing span.
+
+    A span of deltaspan passes on the agent and the conversation. Its call is another one.
+    """
+    span = trace.get_current_span(context)
+    if not span.is_recording():
+        return {}
+    attributes = getattr(_readable(span), "attributes", None) or {}
+    names = _OF_AGENT if semconv.ACTION_NAME in attributes else _OF_CALL
+    return {name: str(attributes[name]) for name in names if name in attributes}
+
+
+_OF_AGENT: Final = (semconv.GEN_AI_AGENT_NAME, semconv.GEN_AI_CONVERSATION_ID)
+_OF_CALL: Final = (*_OF_AGENT, semconv.GEN_AI_TOOL_CALL_ID)
 
 
 def framework_tool_span(action: str, context: Context) -> Span | None:
@@ -172,6 +190,21 @@ def record_verdict(
         span.set_attributes({**identity, **verdict})
     if error_type is not None and _status_is_unset(span):
         span.set_status(Status(StatusCode.ERROR, renderer.status(report, error)))
+
+
+def record_error(span: Span, renderer: ValueRenderer, error: BaseException) -> None:
+    """Set the error of an action whose verdict goes to another span.
+
+    Args:
+        span: the span of the action.
+        renderer: renders the status.
+        error: the exception that the action raised.
+    """
+    if not is_error(error):
+        return
+    span.set_attribute(semconv.ERROR_TYPE, type_name(qualified_name(type(error))))
+    if _status_is_unset(span):
+        span.set_status(Status(StatusCode.ERROR, renderer.message(error)))
 
 
 def _details(checks: Sequence[RenderedCheck]) -> dict[str, Any]:

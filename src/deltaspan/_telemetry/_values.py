@@ -81,6 +81,10 @@ class ValueRenderer:
             return write(state, self._max_chars)
         return _kind_of(state) if self._is_summary else _NOT_CAPTURED
 
+    def value(self, value: object) -> Any:
+        """Return a snapshot that is not a state, shortened to the configured length."""
+        return wire(value, self._max_chars)
+
     def text(self, text: str) -> str:
         """Return a text, shortened to the configured length."""
         return str(wire(text, self._max_chars))
@@ -91,8 +95,10 @@ class ValueRenderer:
             if self.is_full:
                 return self.text(report.explanation)
             return "; ".join(_verdict(check) for check in report.failed)
-        if error is None:
-            return ""
+        return "" if error is None else self.message(error)
+
+    def message(self, error: BaseException) -> str:
+        """Return the message of an exception. It is empty if content does not leave."""
         return self.text(safe_str(error, "")) if self.is_full else ""
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
-from opentelemetry import baggage, trace
+from opentelemetry import trace
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context import Context, attach, get_current
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -22,18 +22,21 @@ from deltaspan import semconv
 from deltaspan._config import settings
 from deltaspan._process import on_reset
 from deltaspan.causal_tag._context import (
-    BAGGAGE_KEY,
     LOCAL_KEY,
+    NO_VALUES,
     AdoptedTag,
     CausalTag,
     attempt_of,
     context_of_verifier,
     context_with,
     context_without,
+    detach_here,
     ids_in,
     local_tag,
     mint,
+    pairs_in,
     valid_ids,
+    with_pairs,
     without_tag,
 )
 from deltaspan.causal_tag._descendants import DescendantTracker, start_tracking, stop_tracking
@@ -42,6 +45,7 @@ from deltaspan.causal_tag._ids import TRAILER_OF_ROOT, TRAILER_OF_TAG, is_tag
 
 __all__ = [
     "BAGGAGE",
+    "NO_VALUES",
     "TRAILER_OF_ROOT",
     "TRAILER_OF_TAG",
     "CausalTag",
@@ -57,6 +61,7 @@ __all__ = [
     "continue_trace",
     "current_causal_root",
     "current_causal_tag",
+    "detach_here",
     "effective_context",
     "headers_of",
     "is_tag",
@@ -169,9 +174,7 @@ def adopt(headers: Mapping[Any, Any]) -> Iterator[None]:
         yield
     finally:
         # An async generator may be closed in another context, where there is nothing to restore.
-        # OpenTelemetry's `detach` would log an error for that.
-        with suppress(ValueError):
-            token.var.reset(token)
+        detach_here(token)
 
 
 def effective_context() -> Context:
@@ -197,19 +200,19 @@ def untagged(context: Context | None = None) -> Context:
         >>> detach(token)  # requests between these two lines carry no tag
     """
     source = get_current() if context is None else context
-    return Context({**source, BAGGAGE_KEY: without_tag(baggage.get_all(source))})
+    return with_pairs(source, without_tag(pairs_in(source)))
 
 
 def headers_of(context: Context) -> dict[str, str]:
     """Return what `causal_headers` does, of a context that need not be current."""
     headers: dict[str, str] = {}
     _W3C_TRACE.inject(headers, context)
-    pairs = without_tag(baggage.get_all(context))
+    pairs = without_tag(pairs_in(context))
     ids = ids_in(context)
     if ids is not None and settings().propagate:
         # The tag comes first, because the last entries are dropped if the header is too long.
         pairs = {semconv.CAUSAL_TAG_ID: ids[0], semconv.CAUSAL_TAG_ROOT_ID: ids[1], **pairs}
-    _W3C_BAGGAGE.inject(headers, Context({BAGGAGE_KEY: within_limits(pairs)}))
+    _W3C_BAGGAGE.inject(headers, with_pairs(Context(), within_limits(pairs)))
     return headers
 
 
@@ -239,9 +242,9 @@ def _extract(headers: Any, context: Context) -> Context:
     pairs = baggage_pairs(carriers.get(BAGGAGE, ""))
     ids = valid_ids(pairs.pop(semconv.CAUSAL_TAG_ID, None), pairs.pop(semconv.CAUSAL_TAG_ROOT_ID, None))
     if pairs:
-        known = without_tag({**baggage.get_all(context), **pairs})
-        context = Context({**context, BAGGAGE_KEY: within_limits(known, _LONGEST_TAG)})
-    return context if ids is None else context_with(AdoptedTag(*ids), context)
+        known = without_tag({**pairs_in(context), **pairs})
+        context = with_pairs(context, within_limits(known, _LONGEST_TAG))
+    return context if ids is None else context_with(AdoptedTag(*ids), context, settings())
 
 
 def _span_in(context: Context) -> trace.SpanContext:

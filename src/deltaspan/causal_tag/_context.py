@@ -7,20 +7,20 @@ Inbound baggage is untrusted: only the canonical text of a non-nil UUID is accep
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import Token
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
 from opentelemetry import baggage
-from opentelemetry.context import Context, create_key
+from opentelemetry.context import Context, create_key, detach
 
 from deltaspan import semconv
-from deltaspan._config import settings
+from deltaspan._config import Settings
 from deltaspan.causal_tag._descendants import register_run, trackers_by_run
 from deltaspan.causal_tag._ids import is_tag, new_tag
 
 __all__ = [
-    "BAGGAGE_KEY",
     "LOCAL_KEY",
     "AdoptedTag",
     "CausalTag",
@@ -28,26 +28,42 @@ __all__ = [
     "context_of_verifier",
     "context_with",
     "context_without",
+    "detach_here",
     "ids_in",
     "local_tag",
     "mint",
+    "pairs_in",
     "valid_ids",
+    "with_pairs",
     "without_tag",
 ]
 
 LOCAL_KEY: Final = create_key("deltaspan-causal-tag")
 """The key of the tag as an object in a context. Only this module writes under it."""
 
-# OpenTelemetry copies the context for each value that is set. The key of its baggage is read from an empty
-# context with one entry, so that tag and baggage are set in one copy.
-[BAGGAGE_KEY] = baggage.set_baggage("key", "value", Context())
 
-_NO_VALUES: Final[Mapping[str, object]] = {}
+def _find_baggage_key() -> str | None:
+    """Return the key of baggage in a context, or None without a single one."""
+    keys = list(baggage.set_baggage("key", "value", Context()))
+    return keys[0] if len(keys) == 1 else None
+
+
+# OpenTelemetry copies the context for each value that is set. The key of its baggage is not public. With it
+# tag and baggage are set in one copy, and without it by OpenTelemetry's functions.
+_BAGGAGE_KEY: Final = _find_baggage_key()
+
+NO_VALUES: Final[Mapping[str, object]] = {}
 _TAG_KEYS: Final = (semconv.CAUSAL_TAG_ID, semconv.CAUSAL_TAG_ROOT_ID)
 
 
+class _Fields:
+    """The fields of a tag that is not frozen yet."""
+
+    __slots__ = ("attempt_counters", "id", "parent", "parent_id", "root_id")
+
+
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class CausalTag:
+class CausalTag(_Fields):
     """The identity of one run of one action.
 
     It is read-only and can be hashed, copied and pickled. Two tags are equal if their ids are.
@@ -61,7 +77,7 @@ class CausalTag:
             begins to count anew.
     """
 
-    __slots__ = ("attempt_counters", "id", "parent", "parent_id", "root_id")
+    __slots__ = ()
 
     id: str
     root_id: str
@@ -69,19 +85,22 @@ class CausalTag:
     parent: CausalTag | None
     attempt_counters: dict[str, count[int]]
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         id: str,  # noqa: A002  # the name of the field
         root_id: str,
         parent_id: str | None = None,
         parent: CausalTag | None = None,
-    ) -> None:
-        # One is made for every run, and this takes half of what a generated __init__ takes.
-        _set_id(self, id)
-        _set_root_id(self, root_id)
-        _set_parent_id(self, parent_id)
-        _set_parent(self, parent)
-        _set_attempt_counters(self, {})
+    ) -> CausalTag:
+        # A frozen class sets each field slowly, and every run makes one. So the fields are set first.
+        tag: Any = _Fields()
+        tag.id = id
+        tag.root_id = root_id
+        tag.parent_id = parent_id
+        tag.parent = parent
+        tag.attempt_counters = {}
+        tag.__class__ = cls
+        return tag  # type: ignore[no-any-return]  # of this class by now
 
     @property
     def above(self) -> tuple[str, ...]:
@@ -125,16 +144,50 @@ class AdoptedTag(CausalTag):
     __slots__ = ()
 
 
-_set_id: Final = CausalTag.__dict__["id"].__set__
-_set_root_id: Final = CausalTag.__dict__["root_id"].__set__
-_set_parent_id: Final = CausalTag.__dict__["parent_id"].__set__
-_set_parent: Final = CausalTag.__dict__["parent"].__set__
-_set_attempt_counters: Final = CausalTag.__dict__["attempt_counters"].__set__
-
-
 def local_tag(context: Context) -> CausalTag | None:
     """Return the innermost tag that is known as an object in `context`, or None."""
     return context.get(LOCAL_KEY)  # type: ignore[return-value]  # only this module writes under this key
+
+
+def pairs_in(context: Context) -> Mapping[str, Any]:
+    """Return the baggage of `context`."""
+    if _BAGGAGE_KEY is None:
+        return baggage.get_all(context)
+    return context.get(_BAGGAGE_KEY) or NO_VALUES  # type: ignore[return-value]  # only baggage is there
+
+
+def with_pairs(
+    context: Context, pairs: Mapping[str, Any], values: Mapping[str, object] = NO_VALUES
+) -> Context:
+    """Return `context` with these pairs as its whole baggage.
+
+    Args:
+        context: the context to copy.
+        pairs: the baggage.
+        values: further values of the context.
+    """
+    if _BAGGAGE_KEY is not None:
+        return Context({**context, **values, _BAGGAGE_KEY: pairs})
+    replaced = baggage.clear(Context(context, **values))
+    for name, value in pairs.items():
+        replaced = baggage.set_baggage(name, value, replaced)
+    return replaced
+
+
+def detach_here(token: Token[Context]) -> bool:
+    """Undo `attach`. Return whether it was undone.
+
+    It is not in another context than that of `attach`, where OpenTelemetry's `detach` would log an error.
+    """
+    reset = getattr(getattr(token, "var", None), "reset", None)
+    if reset is None:  # OTEL_PYTHON_CONTEXT can name a context without context variables
+        detach(token)
+        return True
+    try:
+        reset(token)
+    except ValueError:
+        return False
+    return True
 
 
 def mint(context: Context) -> CausalTag:
@@ -144,7 +197,7 @@ def mint(context: Context) -> CausalTag:
     if parent is not None:
         tag = CausalTag(id_, parent.root_id, parent.id, parent)
     else:
-        inbound = ids_in(context) if BAGGAGE_KEY in context else None
+        inbound = ids_in(context) if pairs_in(context) else None
         if inbound is None:
             return CausalTag(id_, id_)
         tag = CausalTag(id_, inbound[1], inbound[0])
@@ -166,7 +219,9 @@ def attempt_of(tag: CausalTag, action: str) -> int:
     return next(counters.get(action) or counters.setdefault(action, count(1)))
 
 
-def context_with(tag: CausalTag, context: Context, values: Mapping[str, object] = _NO_VALUES) -> Context:
+def context_with(
+    tag: CausalTag, context: Context, config: Settings, values: Mapping[str, object] = NO_VALUES
+) -> Context:
     """Return `context` with `tag` in it, as an object and as baggage.
 
     The context is not attached.
@@ -174,11 +229,12 @@ def context_with(tag: CausalTag, context: Context, values: Mapping[str, object] 
     Args:
         tag: the tag of the run.
         context: the context to copy.
+        config: the settings in effect, which tell whether the tag leaves the process.
         values: further values of the context.
     """
-    pairs: Any = context.get(BAGGAGE_KEY) or {}
-    pairs = _with_tag_first(tag.id, tag.root_id, pairs) if settings().propagate else without_tag(pairs)
-    return Context(context, **{LOCAL_KEY: tag, BAGGAGE_KEY: pairs}, **values)
+    pairs = pairs_in(context)
+    pairs = _with_tag_first(tag.id, tag.root_id, pairs) if config.propagate else without_tag(pairs)
+    return with_pairs(context, pairs, {**values, LOCAL_KEY: tag})
 
 
 def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, object]) -> Context:
@@ -191,11 +247,9 @@ def context_of_verifier(tag: CausalTag, context: Context, values: Mapping[str, o
         context: the context to copy.
         values: further values of the context.
     """
-    pairs: Any = context.get(BAGGAGE_KEY)
-    values = {**values, LOCAL_KEY: tag}
-    if pairs:
-        values[BAGGAGE_KEY] = without_tag(pairs)
-    return Context(context, **values)
+    pairs = pairs_in(context)
+    entries = {**values, LOCAL_KEY: tag}
+    return with_pairs(context, without_tag(pairs), entries) if pairs else Context({**context, **entries})
 
 
 def _with_tag_first(tag_id: str, root_id: str, pairs: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,13 +268,14 @@ def context_without(tag: CausalTag, context: Context, outer: Context) -> Context
     """
     if local_tag(context) is not tag:
         return context
-    pairs: Any = context.get(BAGGAGE_KEY) or {}
-    outer_pairs: Any = outer.get(BAGGAGE_KEY) or {}
+    outer_pairs = pairs_in(outer)
     outer_entries = {name: outer_pairs[name] for name in _TAG_KEYS if name in outer_pairs}
     values = {key: value for key, value in context.items() if key != LOCAL_KEY}
-    values[BAGGAGE_KEY] = {**outer_entries, **without_tag(pairs)}
     above = local_tag(outer)
-    return Context(values if above is None else {**values, LOCAL_KEY: above})
+    return with_pairs(
+        Context(values if above is None else {**values, LOCAL_KEY: above}),
+        {**outer_entries, **without_tag(pairs_in(context))},
+    )
 
 
 def ids_in(context: Context) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""`configure_telemetry` against real OTLP receivers: what arrives, under which name, and what is refused."""
+"""`configure_telemetry` against real OTLP receivers: signals, names and refused settings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_verdict_arrives_with_its_types():
     } == {"action.outcome": "pass", "post_state.flows": 1, "check.count": 1}
 
 
-def test_without_a_protocol_it_is_http():
+def test_the_default_protocol_is_http():
     with http_receiver() as (endpoint, received):
         Program(ONE_ACTION, **environ(endpoint)).end()
 
@@ -90,7 +90,7 @@ def test_the_deployment_names_the_service_before_the_program_does(argument, vari
     assert received.service_names == {name}
 
 
-def test_a_service_that_nobody_names_is_unknown():
+def test_a_service_without_a_name_is_unknown_service():
     with http_receiver() as (endpoint, received):
         Program(ONE_ACTION, **environ(endpoint)).end()
 
@@ -98,7 +98,7 @@ def test_a_service_that_nobody_names_is_unknown():
 
 
 @pytest.mark.parametrize("other", ["trace", "metrics", "_logs"])
-def test_an_sdk_that_is_set_up_is_left_alone(other):
+def test_an_existing_sdk_is_left_unchanged(other):
     body = f"""
         from opentelemetry import _logs, metrics, trace
         from opentelemetry.sdk._logs import LoggerProvider
@@ -125,7 +125,7 @@ def test_an_sdk_that_is_set_up_is_left_alone(other):
     assert received.requests == []
 
 
-def test_a_second_call_leaves_the_first_alone():
+def test_a_second_call_changes_nothing():
     body = "print(deltaspan.configure_telemetry(), deltaspan.configure_telemetry())\ncreate_flow()"
     with http_receiver() as (endpoint, received):
         program = Program(body, **environ(endpoint)).end()
@@ -134,7 +134,7 @@ def test_a_second_call_leaves_the_first_alone():
     assert received.span_names == ["execute_tool create_flow"]
 
 
-def test_what_is_waiting_can_be_flushed_by_hand():
+def test_flush_sends_pending_telemetry():
     body = ONE_ACTION + "telemetry.flush(); os._exit(0)"
     with http_receiver() as (endpoint, received):
         Program(body, **environ(endpoint)).end()
@@ -146,7 +146,7 @@ def test_what_is_waiting_can_be_flushed_by_hand():
     assert "deltaspan.checks" in received.metric_names
 
 
-def test_after_a_shutdown_by_hand_the_exit_is_quiet():
+def test_the_exit_after_a_manual_shutdown_is_quiet():
     body = ONE_ACTION + "telemetry.shutdown(); telemetry.shutdown(); telemetry.flush(); create_flow()"
     with http_receiver() as (endpoint, received):
         program = Program(body, **environ(endpoint)).end()
@@ -155,14 +155,14 @@ def test_after_a_shutdown_by_hand_the_exit_is_quiet():
     assert received.span_names == ["execute_tool create_flow"]
 
 
-def test_what_is_waiting_is_sent_when_the_program_fails():
+def test_pending_telemetry_is_sent_if_the_program_fails():
     with http_receiver() as (endpoint, received):
         program = Program(ONE_ACTION + "raise SystemExit(3)", **environ(endpoint)).end()
 
     assert (program.status, received.span_names) == (3, ["execute_tool create_flow"])
 
 
-def test_a_forked_child_sends_its_own():
+def test_a_forked_child_sends_its_own_telemetry():
     body = (
         ONE_ACTION.replace("create_flow", "print")
         + """
@@ -180,7 +180,7 @@ os.wait()
 
 
 @pytest.mark.parametrize("signal_name", ["TRACES", "METRICS", "LOGS"])
-def test_a_signal_that_is_set_to_none_stays_here(signal_name):
+def test_a_signal_set_to_none_is_not_sent(signal_name):
     with http_receiver() as (endpoint, received):
         Program(ONE_ACTION, **environ(endpoint, **{f"OTEL_{signal_name}_EXPORTER": "none"})).end()
     arrived = {"TRACES": received.span_names, "METRICS": received.metric_names, "LOGS": received.log_names}
@@ -221,7 +221,7 @@ def test_an_exporter_that_a_package_offers_is_found_by_its_name(tmp_path):
     assert '"name":"execute_tool create_flow"' in program.out.replace(": ", ":")
 
 
-def test_a_reader_of_metrics_that_a_package_offers_is_asked_by_who_scrapes_it():
+def test_a_pull_metric_reader_of_another_package_can_be_scraped():
     body = ONE_ACTION + "import prometheus_client; print(prometheus_client.generate_latest().decode())"
     variables = {**NOTHING_ELSE, "OTEL_METRICS_EXPORTER": "prometheus", "OTEL_EXPORTER_PROMETHEUS_PORT": "0"}
     program = Program(body, **variables).end()
@@ -267,7 +267,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("variables", "sentence"), REFUSED)
-def test_what_is_not_known_is_refused_with_its_name(variables, sentence):
+def test_an_unknown_setting_is_refused_by_name(variables, sentence):
     body = """
         from opentelemetry import trace
         try:
@@ -348,19 +348,19 @@ def inside():
 
 
 @pytest.mark.parametrize("signal", [1, 2], ids=["span", "log record"])
-def test_what_happens_in_an_action_carries_tag_and_root(inside, signal):
+def test_signals_inside_an_action_carry_its_tag_and_root(inside, signal):
     tag = inside[0].out.strip()
 
     assert [inside[signal][key] for key in KEYS] == [tag, tag]
 
 
 @pytest.mark.parametrize("signal", [1, 2], ids=["span", "log record"])
-def test_what_happens_outside_carries_none(signal):
+def test_signals_outside_an_action_carry_no_tag(signal):
     assert run("work()")[signal].keys() & set(KEYS) == set()
 
 
 @pytest.mark.parametrize("signal", [1, 2], ids=["span", "log record"])
-def test_no_other_baggage_is_copied_not_even_of_ours(signal):
+def test_only_tag_and_root_are_copied_from_baggage(signal):
     headers = {"baggage": f"deltaspan.causal_tag.id={TAG},deltaspan.action.outcome=pass,user=ada"}
     found = run(f"with deltaspan.adopt({headers}): work()")[signal]
 
@@ -378,7 +378,7 @@ MISSING = """
 """
 
 
-def test_without_the_package_it_goes_on_and_names_the_extra():
+def test_a_missing_package_is_reported_with_its_extra_and_set_up_continues():
     program, span, _ = run("act()", before=MISSING)
 
     assert (program.status, span.keys() & set(KEYS)) == (0, set())

@@ -71,7 +71,7 @@ def test_sigterm_ends_an_async_program_too():
     assert (program.status, received.span_names) == (143, ["execute_tool wait"])
 
 
-def test_a_second_sigterm_does_not_lose_what_is_being_sent():
+def test_a_second_sigterm_does_not_interrupt_the_last_export():
     with black_hole() as (endpoint, _):
         program = Program(WAITING, **environ(endpoint))
         assert program.line() == "ready"
@@ -84,7 +84,7 @@ def test_a_second_sigterm_does_not_lose_what_is_being_sent():
     assert (program.status, program.err.count("Traceback")) == (143, 0)
 
 
-def test_a_handler_of_the_programs_own_decides_how_it_ends_after_a_flush():
+def test_a_signal_handler_of_the_program_decides_the_exit_after_a_flush():
     with http_receiver() as (endpoint, received):
         program = terminated(Program(HANDLING + WAITING, **environ(endpoint)))
 
@@ -100,7 +100,7 @@ def test_a_handler_that_is_set_later_stands_alone():
         assert terminated(Program(body, **environ(endpoint))).status == 9
 
 
-def test_sigterm_that_is_ignored_stays_ignored():
+def test_an_ignored_sigterm_stays_ignored():
     body = """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         telemetry = deltaspan.configure_telemetry()
@@ -110,7 +110,7 @@ def test_sigterm_that_is_ignored_stays_ignored():
         assert Program(body, **environ(endpoint)).end().out.strip() == "True"
 
 
-def test_off_the_main_thread_it_leaves_sigterm_alone():
+def test_a_call_outside_the_main_thread_installs_no_sigterm_handler():
     body = """
         import threading
         thread = threading.Thread(target=deltaspan.configure_telemetry)
@@ -147,7 +147,7 @@ def unreachable(place, protocol, body):
 
 @each_way
 @each_place
-def test_an_unreachable_collector_is_said_exactly_once(place, protocol):
+def test_an_unreachable_collector_is_logged_exactly_once(place, protocol):
     program = unreachable(place, protocol, ONE_ACTION + "time.sleep(1); create_flow()")
 
     assert len(program.err.splitlines()) == 1, program.err
@@ -199,7 +199,7 @@ def test_a_dead_collector_of_traces_does_not_keep_the_metrics_from_theirs():
 
 
 @pytest.mark.parametrize("status", [400, 404, 500])
-def test_a_collector_that_refuses_is_said_once(status):
+def test_a_collector_that_refuses_is_logged_once(status):
     with http_receiver(status) as (endpoint, _):
         program = Program(ONE_ACTION, **environ(endpoint, **ALL_SIGNALS)).end()
 

@@ -39,7 +39,7 @@ def test_compose_follows_the_specification():
     assert checked.returncode == 0, checked.stdout
 
 
-def test_there_are_the_five_services_and_the_one_that_ends(services):
+def test_compose_has_the_five_services_and_the_one_shot_service(services):
     assert set(services) == SERVICES | {"owner"}
 
 
@@ -60,7 +60,7 @@ def test_every_mounted_file_exists_is_read_only_and_is_never_made_by_docker(serv
     assert all(mount["read_only"] and mount["bind"] == {"create_host_path": False} for mount in bound)
 
 
-def test_every_port_is_open_to_this_machine_alone_unless_told(services):
+def test_every_port_is_open_only_to_this_machine_by_default(services):
     hosts = {port["host_ip"] for service in services.values() for port in service["ports"]}
     told = compose({"BIND": "10.1.2.3"})["services"]
 
@@ -77,7 +77,7 @@ def test_no_container_may_do_more_than_it_must(services):
     assert {name for name, service in services.items() if "cap_add" in service} == {"owner"}
 
 
-def test_every_service_that_stays_has_a_memory_limit_and_comes_back(services):
+def test_every_permanent_service_has_a_memory_limit_and_restarts(services):
     staying = {name: services[name] for name in SERVICES}
 
     assert all("mem_limit" in service for service in staying.values())
@@ -106,7 +106,7 @@ def test_volumes_of_images_without_the_folder_are_given_to_their_user(services):
         assert services[name]["depends_on"] == {"owner": {"condition": "service_completed_successfully"}}
 
 
-def test_what_the_servers_write_is_on_a_volume(services):
+def test_every_server_writes_to_a_volume(services):
     folders = {name: [mount["target"] for mount in mounts(services[name], "volume")] for name in SERVICES}
 
     assert folders["collector"] == ["/var/lib/otelcol"]
@@ -138,7 +138,7 @@ def endpoints(path):
     return dict(re.findall(r"\$\{env:(\w+):-([^}]*)\}", path.read_text()))
 
 
-def test_every_published_port_is_one_that_its_server_listens_on(services):
+def test_every_server_listens_on_its_published_ports(services):
     targets = {name: {port["target"] for port in service["ports"]} for name, service in services.items()}
     listening = {
         name: {
@@ -175,7 +175,7 @@ def test_the_collector_gets_every_setting_that_compose_hands_it_from_its_configu
     )
 
 
-def test_the_collector_of_the_tests_is_that_of_compose_with_the_components_that_are_configured():
+def test_the_collector_of_the_tests_has_the_version_and_components_of_compose():
     builder = load("collector", "builder.yaml")
     version = settings()["COLLECTOR_IMAGE"].partition(":")[2]
     tiers = [
@@ -218,7 +218,7 @@ def test_grafana_takes_no_dollar_sign_of_a_query_for_a_variable_of_its_environme
     assert re.findall(r"(?<!\$)\$(?!\$)\S*", text) == []
 
 
-def test_grafana_looks_for_dashboards_where_they_are_mounted(services):
+def test_grafana_reads_dashboards_from_their_mount(services):
     read = yaml.safe_load((PROVISIONING / "dashboards" / "deltaspan.yml").read_text())
     [provider] = read["providers"]
 
@@ -244,7 +244,7 @@ def test_alertmanager_reads_addresses_from_the_folder_that_is_mounted_for_them(s
     assert folders <= {mount["target"] for mount in mounts(services["alertmanager"], "bind")}
 
 
-def test_a_span_links_to_grafana_where_compose_puts_it():
+def test_a_span_links_to_the_grafana_address_of_compose():
     read = json.loads((DEPLOY / "jaeger" / "ui.json").read_text())
 
     assert read["useOpenTelemetryTerms"] is True
@@ -253,7 +253,7 @@ def test_a_span_links_to_grafana_where_compose_puts_it():
     assert link["key"] == semconv.ACTION_NAME
 
 
-def test_what_redaction_does_not_look_at_are_names_and_numbers_and_never_what_was_read():
+def test_redaction_ignores_only_names_and_numbers_and_never_a_state():
     ignored = set(load("collector", "config.yaml")["processors"]["redaction"]["ignored_keys"])
     read = {
         semconv.CHECK_PRE_STATE,
@@ -291,7 +291,7 @@ def test_an_event_of_a_secret_metric_keeps_every_field_that_quotes_no_state():
         assert {name for name in of_a_check if re.search(pattern, name)} == of_a_check - of_a_span - quoting
 
 
-def test_every_delta_name_in_deploy_and_grafana_is_one_that_deltaspan_sends():
+def test_every_deltaspan_name_in_deploy_and_grafana_is_sent():
     names = {value for name, value in vars(semconv).items() if name.isupper() and isinstance(value, str)}
     prefixes = tuple(value for name, value in vars(semconv).items() if name.endswith("_PREFIX"))
     values = [value for name, value in vars(semconv).items() if name.startswith("METRIC_")]

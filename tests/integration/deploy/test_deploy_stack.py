@@ -87,7 +87,7 @@ def answering():
         server.server_close()
 
 
-def test_without_docker_it_names_what_to_install(stack, tmp_path):
+def test_a_missing_docker_is_reported_with_the_package_to_install(stack, tmp_path):
     done = stack("up", PATH=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (1, "")
@@ -102,7 +102,7 @@ def test_without_docker_it_names_what_to_install(stack, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("docker"), reason="docker is not installed")
-def test_with_docker_and_without_an_engine_it_explains_how_to_start_it(stack):
+def test_a_missing_docker_engine_is_reported_with_the_start_command(stack):
     done = stack("up", **NO_ENGINE)
 
     assert done.returncode == 1

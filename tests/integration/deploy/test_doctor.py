@@ -1,4 +1,4 @@
-"""`deltaspan doctor`: says in words what would keep verdicts from arriving."""
+"""`deltaspan doctor`: the problems that would keep verdicts from arriving."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def collector():
         yield server
 
 
-def test_where_all_is_well_it_says_so_line_by_line(doctor, collector):
+def test_a_healthy_set_up_passes_every_check(doctor, collector):
     status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
 
     assert lines == [
@@ -58,10 +58,10 @@ def test_the_test_span_arrives_over_grpc(doctor):
 
     assert received.span_names == ["deltaspan doctor"]
     assert status == 0
-    assert [line for line in lines if "clock" in line]  # told, or not, by what listens beside it on 4318
+    assert [line for line in lines if "clock" in line]  # its verdict depends on what listens on 4318
 
 
-def test_an_endpoint_where_nothing_listens_is_wrong(doctor):
+def test_an_endpoint_without_a_listener_is_an_error(doctor):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{held.getsockname()[1]}"
@@ -107,7 +107,7 @@ def test_each_of_two_signals_that_a_server_does_not_take_over_grpc_says_so(docto
     assert status == 1
 
 
-def test_a_server_that_asks_who_is_there_is_wrong_and_the_headers_are_not_shown(doctor, collector):
+def test_a_server_that_requires_credentials_is_an_error_without_the_headers(doctor, collector):
     collector.statuses.update({"/v1/traces": 401, "/v1/metrics": 401, "/v1/logs": 401})
     status, lines = doctor(
         OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, OTEL_EXPORTER_OTLP_HEADERS="authorization=s3cret"
@@ -170,7 +170,7 @@ def test_the_wrong_protocol_for_a_port_is_wrong(doctor, collector):
         ({"OTEL_TRACES_EXPORTER": "zipkin"}, "✗ OTEL_TRACES_EXPORTER='zipkin' needs an exporter"),
     ],
 )  # fmt: skip
-def test_a_setting_that_loses_something_is_said(doctor, collector, environment, said):
+def test_a_setting_that_loses_data_is_reported(doctor, collector, environment, said):
     status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, **environment)
 
     assert [line for line in lines if line.startswith(said)]
@@ -187,7 +187,7 @@ def test_a_setting_that_loses_something_is_said(doctor, collector, environment, 
         ("nowhere", "✗ OTEL_PROPAGATORS=nowhere cannot be loaded: "),
     ],
 )
-def test_propagators_that_leave_the_tag_at_home_are_wrong(propagators, said):
+def test_propagators_without_baggage_are_an_error(propagators, said):
     # In a process of its own: they are chosen once, when OpenTelemetry is imported.
     done = subprocess.run(
         [sys.executable, "-m", "deltaspan.cli", "doctor"],
@@ -213,7 +213,7 @@ def test_a_name_that_could_be_none_is_not_known(doctor, host):
     assert status == 1
 
 
-def test_a_port_that_is_none_is_not_taken_for_another(doctor):
+def test_an_invalid_port_is_not_replaced_by_a_default(doctor):
     _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:0")
 
     assert any("OTEL_EXPORTER_OTLP_ENDPOINT is not a URL" in line for line in lines)
@@ -264,7 +264,7 @@ def test_a_server_that_is_not_an_otlp_receiver_is_wrong(doctor, collector, kind,
 
 
 @pytest.mark.parametrize(("kind", "body"), [("", b""), ("application/json", b'{"partialSuccess":{}}')])
-def test_an_answer_that_is_nearly_one_of_otlp_is_a_note(doctor, collector, kind, body):
+def test_an_answer_that_is_nearly_otlp_is_a_note(doctor, collector, kind, body):
     collector.kind, collector.body = kind, body
     status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint)
 
@@ -273,7 +273,7 @@ def test_an_answer_that_is_nearly_one_of_otlp_is_a_note(doctor, collector, kind,
     assert status == 0
 
 
-def test_spans_that_a_collector_rejects_are_wrong_in_its_own_words(doctor, collector):
+def test_rejected_spans_are_an_error_in_the_words_of_the_collector(doctor, collector):
     answer = ExportTraceServiceResponse()
     answer.partial_success.rejected_spans = 1
     answer.partial_success.error_message = "over quota\nof s3cret"
@@ -292,7 +292,7 @@ def test_spans_that_a_collector_rejects_are_wrong_in_its_own_words(doctor, colle
     assert status == 1
 
 
-def test_a_warning_of_a_collector_that_rejects_nothing_is_a_note(doctor, collector):
+def test_a_warning_of_a_collector_without_rejections_is_a_note(doctor, collector):
     answer = ExportTraceServiceResponse()
     answer.partial_success.error_message = "near the quota"
     collector.body = answer.SerializeToString()
@@ -335,7 +335,7 @@ def test_traces_that_are_not_found_are_not_sent_to_another_protocol(doctor, coll
 
 
 @pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
-def test_https_to_a_port_without_tls_is_wrong_and_told_apart(doctor, protocol):
+def test_https_to_a_port_without_tls_is_an_error_of_its_own(doctor, protocol):
     with (grpc_receiver if protocol == "grpc" else http_receiver)() as (endpoint, _):
         secure = endpoint.replace("http", "https")
         status, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=secure, OTEL_EXPORTER_OTLP_PROTOCOL=protocol)
@@ -348,9 +348,7 @@ def test_https_to_a_port_without_tls_is_wrong_and_told_apart(doctor, protocol):
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_certificate_that_is_not_trusted_is_wrong_and_not_taken_for_no_tls(
-    doctor, collector, tmp_path, version
-):
+def test_an_untrusted_certificate_is_an_error_distinct_from_missing_tls(doctor, collector, tmp_path, version):
     files = ["-keyout", tmp_path / "key", "-out", tmp_path / "certificate"]
     options = ["-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1"]
     subprocess.run(["openssl", "req", "-x509", *options, *files], check=True, capture_output=True)  # noqa: S607  # wherever it is
@@ -366,7 +364,7 @@ def test_a_certificate_that_is_not_trusted_is_wrong_and_not_taken_for_no_tls(
     assert "set OTEL_EXPORTER_OTLP_CERTIFICATE to the authority's file" in line
 
 
-def test_a_name_and_port_for_grpc_that_are_said_to_be_insecure_are_taken_so(doctor):
+def test_an_insecure_grpc_endpoint_without_a_scheme_is_accepted(doctor):
     with grpc_receiver() as (endpoint, received):
         status, lines = doctor(
             OTEL_EXPORTER_OTLP_ENDPOINT=endpoint.removeprefix("http://"),
@@ -379,7 +377,7 @@ def test_a_name_and_port_for_grpc_that_are_said_to_be_insecure_are_taken_so(doct
     assert status == 0
 
 
-def test_the_sample_in_the_documentation_is_what_the_doctor_says(doctor, collector, monkeypatch):
+def test_the_sample_output_in_the_documentation_is_current(doctor, collector, monkeypatch):
     # As for one who installed without the extra.
     monkeypatch.setitem(sys.modules, "opentelemetry.processor.baggage", None)
     _, lines = doctor(OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, OTEL_SERVICE_NAME="")

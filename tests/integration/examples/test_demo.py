@@ -1,4 +1,4 @@
-"""The demo, run as a newcomer runs it: what it prints, what it writes, and that it cannot be stuck."""
+"""The demo in a fresh process: its output, its files and its time limits."""
 
 import gzip
 import json
@@ -130,7 +130,7 @@ def attributes(thing):
     }
 
 
-def test_exits_with_status_0_and_complains_of_nothing(demo):
+def test_exits_with_status_0_and_without_warnings(demo):
     assert (demo.returncode, demo.stderr) == (0, "")
 
 
@@ -148,7 +148,7 @@ def test_exits_with_status_0_and_complains_of_nothing(demo):
         "delta   ✗ FAIL  Bo's clone_tagged_flow: expected active_flows to change by 1, but it changed by 0",
     ],
 )
-def test_prints_what_the_delta_says(demo, line):
+def test_prints_the_verdict_of_each_scene(demo, line):
     assert f"\n{line}" in demo.stdout
 
 
@@ -243,7 +243,7 @@ def test_counts_its_checks_by_outcome(metrics):
     assert counted == {"pass": 10, "fail": 5, "inconclusive": 3}
 
 
-def test_the_service_is_the_demo_unless_the_environment_says_otherwise(demo, folder, tmp_path):
+def test_the_service_name_is_that_of_the_demo_or_of_the_environment(demo, folder, tmp_path):
     run_demo(tmp_path, OTEL_SERVICE_NAME="mine")
     found = [
         attributes(read_lines(place / "demo-output" / "spans.jsonl")[0]["resourceSpans"][0]["resource"])
@@ -255,7 +255,9 @@ def test_the_service_is_the_demo_unless_the_environment_says_otherwise(demo, fol
 @pytest.mark.parametrize(
     "refused", [(), ("/v1/metrics", "/v1/logs")], ids=["takes all", "takes traces, as Jaeger"]
 )
-def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_what_failed(tmp_path, collector, refused):
+def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_failed_actions(
+    tmp_path, collector, refused
+):
     collector.refused = refused
     demo = run_demo(
         tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, DELTASPAN_JAEGER_URL="http://jaeger.test/"
@@ -273,7 +275,7 @@ def test_sends_everything_to_an_endpoint_and_links_to_the_traces_of_what_failed(
     assert not (tmp_path / "demo-output").exists()
 
 
-def test_an_endpoint_that_is_not_there_neither_breaks_nor_stops_it(tmp_path):
+def test_an_unreachable_endpoint_neither_breaks_nor_stops_the_demo(tmp_path):
     began = time.monotonic()
     demo = run_demo(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1")
     assert time.monotonic() - began < 60
@@ -288,7 +290,7 @@ def test_says_so_when_deltaspan_is_disabled(tmp_path):
     assert "deltaspan is disabled (DELTASPAN_ENABLED): there is nothing to show" in demo.stderr
 
 
-def test_exits_with_status_1_and_a_sentence_when_a_verdict_is_not_what_it_should_be(tmp_path):
+def test_exits_with_status_1_and_a_sentence_if_a_verdict_is_unexpected(tmp_path):
     # A tool that is honest after all: the scene that should catch it does not.
     changed = tmp_path / "demo"
     changed.mkdir()

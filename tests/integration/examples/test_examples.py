@@ -1,4 +1,4 @@
-"""The examples: the honest agent is believed, and each lie is named."""
+"""The examples: an honest agent passes, and each false claim fails by name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def orders():
     return by_agent("orders", "ordered")
 
 
-def test_the_honest_agent_is_believed_beside_what_others_write(orders):
+def test_the_honest_agent_passes_while_others_write(orders):
     assert orders["honest"] == (
         "pass: orders added row 4 and kept other rows, as expected; 1 added by this run, 1 by others"
     )
@@ -92,7 +92,7 @@ def data():
     return agents
 
 
-def test_a_naive_look_believes_all_of_them(data):
+def test_a_naive_check_accepts_every_agent(data):
     assert len(data) == 4
     assert all(lines[0].endswith("(a naive look: done)") for lines in data.values())
 
@@ -109,7 +109,7 @@ def test_files_without_rows_are_caught(data):
     ]
 
 
-def test_rows_that_were_dropped_are_caught_though_the_claim_is_true(data):
+def test_dropped_rows_fail_even_if_the_claim_is_true(data):
     assert data["tidy"][1:] == [
         "deltas: fail",
         "expected cents to change by 486000, but it changed by 489600 (4000 → 493600)",
@@ -139,7 +139,7 @@ def test_an_agent_that_orders_twice_is_caught(infrastructure):
     assert infrastructure["repeating"] == "fail: expected servers to change by 1, but it changed by 2 (3 → 5)"
 
 
-def test_an_agent_that_opens_the_firewall_is_caught_by_what_it_did_not_mention(infrastructure):
+def test_an_agent_that_silently_opens_the_firewall_fails(infrastructure):
     assert infrastructure["careless"].startswith(
         "fail: expected firewall to stay unchanged, but it added 'open/0'"
     )
@@ -171,21 +171,21 @@ def printed():
         ("I have closed ticket 101.", "it also removed 'notes/1', 'notes/2', which lie outside"),
     ],
 )
-def test_what_was_claimed_and_not_done_is_caught(printed, said, caught):
+def test_a_claim_without_the_matching_change_fails(printed, said, caught):
     (call,) = [call for call in printed.split("\n\n") if said in call]
 
     assert any(line.startswith("fail ") and caught in line for line in call.splitlines())
 
 
 @pytest.mark.services
-def test_what_was_done_as_it_was_said_passes(printed):
+def test_a_claim_with_the_matching_change_passes(printed):
     honest = [call for call in printed.split("\n\n") if "order 10" in call or "ticket 100" in call]
 
     assert len(honest) == 2
     assert not any("fail" in call or "inconclusive" in call for call in honest)
 
 
-# How support is used ----------------------------------------------------------------------------------------
+# Usage of support -------------------------------------------------------------------------------------------
 
 USAGE = "usage: examples/support [-h] url"
 
@@ -202,14 +202,14 @@ def run_support(*arguments):
         (["sqlite:///desk.sqlite"], "needs PostgreSQL: a URL that begins with postgresql+psycopg://"),
     ],
 )
-def test_without_a_database_that_it_can_use_it_says_what_to_give(arguments, said):
+def test_support_without_a_postgresql_url_is_refused_with_its_usage(arguments, said):
     done = run_support(*arguments)
 
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, USAGE)
     assert said in done.stderr
 
 
-def test_its_help_has_a_url_to_copy():
+def test_the_help_of_support_has_a_url_to_copy():
     done = run_support("--help")
 
     assert done.returncode == 0
@@ -229,7 +229,7 @@ def recipe():
     return namespace["bounded"]
 
 
-def test_it_ends_after_its_last_attempt(recipe):
+def test_the_retry_recipe_ends_after_its_last_attempt(recipe):
     calls, prompts = [], []
 
     @expects(change("flows", lambda: 0).by(1), on_failure="raise")
@@ -242,7 +242,7 @@ def test_it_ends_after_its_last_attempt(recipe):
     assert (len(calls), len(prompts)) == (3, 2)
 
 
-def test_it_never_repeats_what_is_inconclusive(recipe):
+def test_an_inconclusive_action_is_never_retried(recipe):
     calls, reads = [], iter([0])
 
     @expects(change("flows", lambda: next(reads)).by(1), on_inconclusive="raise")
@@ -255,7 +255,7 @@ def test_it_never_repeats_what_is_inconclusive(recipe):
     assert len(calls) == 1
 
 
-def test_it_never_repeats_a_failure_beside_a_check_without_a_verdict(recipe):
+def test_a_failure_beside_an_inconclusive_check_is_never_retried(recipe):
     calls, reads = [], iter([0])
 
     @expects(change("flows", lambda: 0).by(1), change("users", lambda: next(reads)).by(1), on_failure="raise")
@@ -289,7 +289,7 @@ def _unchanged_sdk(monkeypatch):
 
 @pytest.mark.usefixtures("_unchanged_sdk")
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_python_example_runs_after_those_above_it_and_prints_what_is_shown(document, capsys):
+def test_every_python_example_of_a_page_runs_and_prints_the_output_shown(document, capsys):
     namespace = {"__name__": "document"}
     printed = ""
 
@@ -301,7 +301,7 @@ def test_every_python_example_runs_after_those_above_it_and_prints_what_is_shown
             assert printed == text
 
 
-def test_the_readme_shows_code_and_what_it_prints():
+def test_the_readme_shows_code_and_its_output():
     assert {"python", "text", "sh"} <= {language for language, _ in blocks(README)}
 
 

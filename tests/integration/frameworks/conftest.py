@@ -1,4 +1,4 @@
-"""What every test of a framework needs: a state to act on, and a decorator that claims to change it.
+"""Fixtures for framework tests: a state to act on, and a decorator that claims a change.
 
 No model is called. In each module our decorator stands below the framework's: the tool must look as the bare
 function's does, and calling it the framework's public way must run the window.

@@ -62,6 +62,6 @@ async def test_a_call_of_the_async_tool_is_verified(verified, flows):
 
 
 @pytest.mark.parametrize(("tool", "line"), [(sync_tool, "beta_tool"), (async_tool, "beta_async_tool")])
-def test_it_is_refused_above_the_tool(tool, line, bare, flows):
+def test_expects_above_the_tool_is_refused(tool, line, bare, flows):
     with pytest.raises(TypeError, match=rf"@{line}\n    @expects"):
         expects(observe("flows", flows.count))(tool(bare, flows))

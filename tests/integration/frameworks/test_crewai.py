@@ -52,6 +52,6 @@ def test_a_call_of_a_copied_tool_is_verified(verified, flows):
     assert [report.outcome for report in reports] == ["pass"]
 
 
-def test_it_is_refused_above_the_tool(bare, flows):
+def test_expects_above_the_tool_is_refused(bare, flows):
     with pytest.raises(TypeError, match=r"@tool\n    @expects"):
         expects(observe("flows", flows.count))(tool_of(bare, flows))

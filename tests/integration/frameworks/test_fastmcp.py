@@ -64,7 +64,7 @@ async def test_a_call_by_a_client_is_verified(verified, flows):
     assert [report.outcome for report in reports] == ["pass"]
 
 
-async def test_it_is_refused_above_the_tool(bare, flows):
+async def test_expects_above_the_tool_is_refused(bare, flows):
     (tool,) = await sync_server(bare, flows).list_tools()
 
     with pytest.raises(TypeError, match=r"@mcp.tool\n    @expects"):
@@ -72,7 +72,7 @@ async def test_it_is_refused_above_the_tool(bare, flows):
 
 
 @pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
-def test_it_is_refused_above_a_decorator_that_returns_the_function_itself(kind, flows):
+def test_expects_above_a_decorator_that_returns_the_function_is_refused(kind, flows):
     server = fastmcp.FastMCP("flows")
     decorate = {"tool": server.tool, "prompt": server.prompt, "resource": server.resource("a://{name}")}[kind]
     with pytest.raises(TypeError, match=rf"registered 'create'[^@]*@mcp\.{kind}(\(\.\.\.\))?\n    @expects"):

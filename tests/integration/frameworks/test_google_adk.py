@@ -1,4 +1,4 @@
-"""google-adk: `FunctionTool(...)` around what `@expects` decorated."""
+"""google-adk: `FunctionTool(...)` around a function decorated with `@expects`."""
 
 import pytest
 
@@ -53,7 +53,7 @@ async def test_a_call_of_the_tool_is_verified(action, verified, flows):
     assert [report.outcome for report in reports] == ["pass"]
 
 
-def test_it_is_refused_above_the_tool(bare, flows):
+def test_expects_above_the_tool_is_refused(bare, flows):
     with pytest.raises(
         TypeError, match=r"@FunctionTool\(\.\.\.\) around the decorated function\n    @expects"
     ):

@@ -66,6 +66,6 @@ async def test_an_async_call_of_the_tool_is_verified(tool, verified, flows):
     assert [report.outcome for report in reports] == ["pass"]
 
 
-def test_it_is_refused_above_the_tool(bare, flows):
+def test_expects_above_the_tool_is_refused(bare, flows):
     with pytest.raises(TypeError, match=r"@tool\n    @expects"):
         expects(observe("flows", flows.count))(sync_tool(bare, flows))

@@ -1,4 +1,4 @@
-"""llama-index-core: `FunctionTool.from_defaults` around what `@expects` decorated."""
+"""llama-index-core: `FunctionTool.from_defaults` around a function decorated with `@expects`."""
 
 import pytest
 
@@ -67,6 +67,6 @@ async def test_an_async_call_of_the_tool_is_verified(make, action, verified, flo
     assert [report.outcome for report in reports] == ["pass"]
 
 
-def test_it_is_refused_above_the_tool(bare, flows):
+def test_expects_above_the_tool_is_refused(bare, flows):
     with pytest.raises(TypeError, match=r"@FunctionTool.from_defaults\(\.\.\.\)"):
         expects(observe("flows", flows.count))(made(sync_action(bare, flows)))

@@ -60,7 +60,7 @@ async def test_a_call_of_the_tool_is_verified(server, verified, flows):
     assert [report.outcome for report in reports] == ["pass"]
 
 
-async def test_it_is_refused_above_the_tool(bare, flows):
+async def test_expects_above_the_tool_is_refused(bare, flows):
     (tool,) = await sync_server(bare, flows).list_tools()
 
     with pytest.raises(TypeError, match=r"@mcp.tool\(\)\n    @expects"):
@@ -68,7 +68,7 @@ async def test_it_is_refused_above_the_tool(bare, flows):
 
 
 @pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
-def test_it_is_refused_above_a_decorator_that_returns_the_function_itself(kind, flows):
+def test_expects_above_a_decorator_that_returns_the_function_is_refused(kind, flows):
     server = MCPServer("flows")
     decorators = {"tool": server.tool(), "prompt": server.prompt(), "resource": server.resource("a://{name}")}
     decorate = decorators[kind]

@@ -66,7 +66,7 @@ async def test_a_call_of_the_tool_is_verified(tool, verified, flows):
     assert [report.outcome for report in reports] == ["pass"]
 
 
-def test_it_is_refused_above_the_tool(bare, flows):
+def test_expects_above_the_tool_is_refused(bare, flows):
     with pytest.raises(TypeError, match=r"@function_tool\n    @expects"):
         expects(observe("flows", flows.count))(sync_tool(bare, flows))
 

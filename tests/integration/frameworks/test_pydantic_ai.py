@@ -1,4 +1,4 @@
-"""pydantic-ai: `@agent.tool` or `Tool(...)` around what `@expects` decorated."""
+"""pydantic-ai: `@agent.tool` or `Tool(...)` around a function decorated with `@expects`."""
 
 import pytest
 
@@ -63,13 +63,13 @@ async def test_a_call_of_the_tool_is_verified(action, verified, flows):
     assert [report.outcome for report in reports] == ["pass"]
 
 
-def test_it_is_refused_above_the_tool(bare, flows):
+def test_expects_above_the_tool_is_refused(bare, flows):
     with pytest.raises(TypeError, match=r"@Tool\(\.\.\.\) around the decorated function\n    @expects"):
         expects(observe("flows", flows.count))(pydantic_ai.Tool(sync_action(bare, flows)))
 
 
 @pytest.mark.parametrize("kind", ["tool_plain", "toolset", "output_validator"])
-def test_it_is_refused_above_a_decorator_that_returns_the_function_itself(kind, flows):
+def test_expects_above_a_decorator_that_returns_the_function_is_refused(kind, flows):
     agent, toolset = pydantic_ai.Agent(TestModel()), pydantic_ai.FunctionToolset()
     decorate = {
         "tool_plain": agent.tool_plain,

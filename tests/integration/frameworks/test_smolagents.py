@@ -59,6 +59,6 @@ def test_a_call_of_the_tool_is_verified(verified, flows):
     assert [report.outcome for report in reports] == ["pass"]
 
 
-def test_it_is_refused_above_the_tool(flows):
+def test_expects_above_the_tool_is_refused(flows):
     with pytest.raises(TypeError, match=r"@tool\n    @expects"):
         expects(observe("flows", flows.count))(without(flows))

@@ -70,7 +70,7 @@ def test_writers_that_take_the_advisory_lock_do_not_contend(connect, advisory, c
     assert rows == [(number,) for number in range(10)]
 
 
-def test_a_writer_that_holds_the_lock_elsewhere_is_waited_for(connect, advisory, count):
+def test_a_check_waits_for_a_writer_that_holds_the_lock(connect, advisory, count):
     held, let_go = threading.Event(), threading.Event()
 
     def another():
@@ -145,7 +145,7 @@ def test_the_lock_is_given_back_when_the_action_raises(advisory, count):
         pass
 
 
-def test_a_server_that_is_gone_leaves_the_check_without_a_verdict(address):
+def test_an_unreachable_lock_server_makes_the_check_inconclusive(address):
     import psycopg  # noqa: PLC0415  # likewise
 
     gone = (

@@ -78,7 +78,7 @@ for _ in range(20):
 """
 
 
-def test_processes_that_take_the_lock_see_their_own_delta_only(client, port):
+def test_processes_that_take_the_lock_see_only_their_own_delta(client, port):
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(port)], stderr=subprocess.PIPE, text=True)
         for _ in range(3)
@@ -159,7 +159,7 @@ async def test_a_task_that_is_cancelled_releases_an_async_lock_over_the_network(
     assert (held, client.exists("rows-lock")) == (1, 0)
 
 
-def test_a_lock_that_another_holds_for_too_long_leaves_the_check_without_a_verdict(client):
+def test_a_lock_held_too_long_by_another_makes_the_check_inconclusive(client):
     client.set("rows-lock", "another's")
     lock = client.lock("rows-lock", timeout=30, blocking_timeout=0.05, sleep=0.01)
     with collect_reports() as reports:
@@ -194,7 +194,7 @@ def test_a_nested_action_does_not_wait_for_the_lock_of_its_caller(client):
     assert [report.outcome for report in reports] == ["pass", "pass"]
 
 
-def test_how_long_the_lock_was_waited_for_is_reported(client):
+def test_the_wait_for_the_lock_is_reported(client):
     lock = client.lock("rows-lock", timeout=30, sleep=0.002)
     client.set("rows-lock", "another's")
     threading.Timer(0.05, client.delete, ["rows-lock"]).start()

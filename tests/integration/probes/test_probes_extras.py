@@ -66,7 +66,7 @@ except TypeError as error:
 """
 
 
-def test_sql_needs_greenlet_only_for_what_is_awaited():
+def test_sql_probes_need_greenlet_only_for_async_sources():
     *states, refused = printed(SQL_WITHOUT).splitlines()
 
     assert states == ["2"] * 5

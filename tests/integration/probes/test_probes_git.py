@@ -22,7 +22,7 @@ def repo(tmp_path):
 # Commits ---------------------------------------------------------------------------------------------------
 
 
-def test_a_branch_without_commits_has_none(repo):
+def test_a_branch_without_commits_is_read_as_empty(repo):
     path = repo.path
 
     assert [git.commits(path)(), git.history(path)(), git.log(path)(), git.files(path)()] == [
@@ -53,7 +53,7 @@ def test_a_merge_brings_in_the_commits_of_its_branch(repo):
     assert git.history(repo.path, "main..feature")() == set()
 
 
-def test_a_detached_head_is_read_where_it_stands(repo):
+def test_a_detached_head_is_read_at_its_commit(repo):
     first, _ = repo.commit(), repo.commit()
     repo("checkout", "--quiet", first)
 
@@ -111,7 +111,7 @@ def test_the_first_commit_of_all_passes(repo):
     assert judged(repo, repo.commit) == "pass"
 
 
-def test_an_amended_commit_fails_though_the_number_is_the_same(repo):
+def test_an_amended_commit_fails_even_if_the_count_is_the_same(repo):
     repo.commit()
 
     assert judged(repo, lambda: repo("commit", "--amend", "--allow-empty", "-m", "Otherwise")) == "fail"
@@ -211,7 +211,7 @@ def test_a_path_that_is_not_utf_8_is_reported_whole(repo, recorded):
     assert "caf\\udce9" in str(recorded.spans[-1].attributes["deltaspan.post_state.files"])
 
 
-# What is scoped ---------------------------------------------------------------------------------------------
+# Scopes -----------------------------------------------------------------------------------------------------
 
 
 def test_a_probe_reads_the_repository_and_the_branch_that_the_action_is_given(repo):
@@ -258,7 +258,7 @@ def push(clone, *options):
     clone("push", "--quiet", *options, "origin", "main")
 
 
-def test_a_commit_that_was_pushed_is_there(clone):
+def test_a_pushed_commit_passes(clone):
     assert pushing(clone, lambda: push(clone)).outcome == "pass"
 
 
@@ -270,7 +270,7 @@ def test_a_commit_that_was_not_pushed_is_not(clone):
     assert pushing(clone, pretend).outcome == "fail"
 
 
-def test_a_forced_push_fails_naming_what_it_removed(clone):
+def test_a_forced_push_fails_and_names_the_removed_commit(clone):
     def force():
         clone("commit", "--quiet", "--amend", "--allow-empty", "-m", "Otherwise")
         clone("push", "--quiet", "--force", "origin", "main")
@@ -282,7 +282,7 @@ def test_a_forced_push_fails_naming_what_it_removed(clone):
     assert f"but it also removed '{lost}', which was not declared" in report.explanation
 
 
-def test_what_somebody_else_pushed_is_inconclusive_where_it_was_not_fetched(clone, origin, tmp_path):
+def test_a_push_by_somebody_else_is_inconclusive_if_it_was_not_fetched(clone, origin, tmp_path):
     def elsewhere():
         origin("clone", "--quiet", ".", str(tmp_path / "other"))
         push(Repository(tmp_path / "other"))
@@ -307,7 +307,7 @@ def test_branches_and_tags_of_a_remote_name_commits(clone, origin):
     assert git.tags(clone.path, remote="origin")() == {"light": commit, "v1": commit}
 
 
-def test_an_empty_remote_has_none(clone, tmp_path):
+def test_an_empty_remote_has_no_branches(clone, tmp_path):
     empty = Repository(tmp_path / "empty.git", "--bare")
 
     assert git.branches(clone.path, remote=str(empty.path))() == {}

@@ -38,7 +38,7 @@ def script(path, text):
     return path
 
 
-# Nothing runs, nothing is written ---------------------------------------------------------------------------
+# No program runs and no file is written ---------------------------------------------------------------------
 
 
 def test_no_program_of_the_repository_runs(repo, tmp_path):
@@ -85,7 +85,7 @@ def test_nothing_is_written(repo):
     assert contents() == before
 
 
-# Nothing leads elsewhere ------------------------------------------------------------------------------------
+# No read of another repository ------------------------------------------------------------------------------
 
 
 def test_the_environment_of_a_hook_does_not_lead_to_its_repository(repo, tmp_path, monkeypatch):
@@ -112,7 +112,7 @@ def test_a_repository_above_is_not_read_in_its_place(repo):
         assert "not a git repository" in said(probe)
 
 
-def test_a_repository_above_is_not_read_either_where_its_path_holds_what_separates_paths(tmp_path):
+def test_a_parent_repository_is_not_read_even_if_its_path_contains_a_colon(tmp_path):
     above = Repository(tmp_path / "run 15:35" / "repo")
     above.commit(a="1")
     (above.path / "below").mkdir()
@@ -122,7 +122,7 @@ def test_a_repository_above_is_not_read_either_where_its_path_holds_what_separat
     assert git.commits(above.path)() == 1
 
 
-def test_a_working_tree_that_a_configuration_puts_elsewhere_is_not_read(repo, tmp_path):
+def test_a_working_tree_configured_elsewhere_is_not_read(repo, tmp_path):
     repo.write("a", "2")
     other = Repository(tmp_path / "other")
     other.write("a", "1")
@@ -131,7 +131,7 @@ def test_a_working_tree_that_a_configuration_puts_elsewhere_is_not_read(repo, tm
     assert said(git.status(repo.path)).endswith(f"puts the working tree in {other.path}; name that folder")
 
 
-def test_a_replaced_commit_does_not_hide_the_one_that_is_there(repo):
+def test_replacements_and_grafts_do_not_hide_a_commit(repo):
     commit = repo("rev-parse", "HEAD")
     last = repo.commit(a="2")
     before = (git.files(repo.path)(), git.history(repo.path)())
@@ -143,7 +143,7 @@ def test_a_replaced_commit_does_not_hide_the_one_that_is_there(repo):
 
 
 @pytest.mark.parametrize("ref", ["--all", "-n1", "--output=written", "--"])
-def test_a_reference_that_looks_like_an_option_is_none(repo, ref, monkeypatch):
+def test_a_reference_that_looks_like_an_option_is_an_error(repo, ref, monkeypatch):
     monkeypatch.chdir(repo.path)
     for probe in (git.commits(".", ref), git.history(".", ref), git.log(".", ref), git.files(".", ref)):
         assert "could not be read: GitError: " in said(probe)
@@ -157,7 +157,7 @@ def test_a_repository_whose_name_looks_like_an_option_is_a_folder(repo, tmp_path
     assert git.commits("--version")() == 1
 
 
-# What is said -----------------------------------------------------------------------------------------------
+# Error texts ------------------------------------------------------------------------------------------------
 
 
 def test_a_missing_folder_reference_or_repository_is_reported_in_gits_words(repo, tmp_path):
@@ -169,7 +169,7 @@ def test_a_missing_folder_reference_or_repository_is_reported_in_gits_words(repo
         git.status("")
 
 
-def test_a_broken_branch_is_not_taken_for_one_without_commits(repo):
+def test_a_broken_branch_is_not_read_as_empty(repo):
     (repo.path / ".git" / "refs" / "heads" / "main").write_text("broken\n")
 
     for probe in probes(repo.path):
@@ -185,7 +185,7 @@ def test_a_repository_of_another_owner_is_rejected_as_git_refuses_it(repo, monke
     assert "dubious ownership" in said(git.commits(repo.path))
 
 
-def test_without_git_it_says_what_to_install(repo, tmp_path, monkeypatch):
+def test_a_missing_git_is_reported_with_advice(repo, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert said(git.commits(repo.path)).endswith(
@@ -193,7 +193,7 @@ def test_without_git_it_says_what_to_install(repo, tmp_path, monkeypatch):
     )
 
 
-def test_what_is_too_large_names_what_is_cheaper(repo, monkeypatch):
+def test_a_state_that_is_too_large_names_a_cheaper_probe(repo, monkeypatch):
     repo.commit(b="2")
     monkeypatch.setattr(_command, "MAX_RECORDS", 1)
 
@@ -204,7 +204,7 @@ def test_what_is_too_large_names_what_is_cheaper(repo, monkeypatch):
     assert git.commits(repo.path)() == 2
 
 
-def test_a_git_that_does_not_end_is_stopped_with_what_it_started(repo, tmp_path, monkeypatch):
+def test_a_git_process_that_hangs_is_stopped_with_its_children(repo, tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
     script(folder / "git", "sleep 600 & sleep 600")
@@ -214,7 +214,7 @@ def test_a_git_that_does_not_end_is_stopped_with_what_it_started(repo, tmp_path,
     assert said(git.commits(repo.path)).endswith("git did not end within 0.2 seconds and was stopped")
 
 
-def test_an_answer_that_breaks_off_is_none(repo, tmp_path, monkeypatch):
+def test_an_incomplete_output_of_git_is_an_error(repo, tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
     script(folder / "git", "printf 'one\\ntw'")
@@ -237,14 +237,14 @@ def test_no_password_of_a_remote_is_shown(repo):
         assert "unable to access" in text
 
 
-def test_a_check_on_what_cannot_be_read_is_inconclusive(tmp_path):
+def test_a_check_on_an_unreadable_repository_is_inconclusive(tmp_path):
     with window("fix", change("commits", git.commits(tmp_path)).by(1)) as w:
         pass
 
     assert (w.report["commits"].outcome, w.report["commits"].reason) == ("inconclusive", "baseline_failed")
 
 
-def test_a_wrong_definition_is_rejected_where_it_is_written():
+def test_an_invalid_definition_is_rejected_at_once():
     with pytest.raises(DefinitionTypeError, match=r"a path is a str or a pathlib\.Path, not 3"):
         git.commits(3)
     with pytest.raises(DefinitionValueError, match="to write a brace, double it"):
@@ -281,7 +281,7 @@ def test_a_hostile_reference_reads_no_other_commits(repo, make, ref):
     assert not (repo.path / "x").exists()
 
 
-def test_no_subject_of_a_log_is_shown_unless_it_is_asked_for(repo):
+def test_subjects_of_a_log_are_shown_only_on_request(repo):
     mine = tagged(git.log(repo.path), key="id", tag="causal_tag")
     with window(
         "act", change("x", git.log(repo.path)), change("z", mine), change("y", git.log(repo.path)).showing()

@@ -28,7 +28,7 @@ def test_a_clean_tree_has_no_entry(repo):
     assert state(repo) == {}
 
 
-def test_what_is_not_staged_is_reported_plainly(repo):
+def test_unstaged_changes_are_reported_without_a_prefix(repo):
     repo.write("a", "other")
     (repo.path / "b").unlink()
     repo.write("new/deep/file")
@@ -42,7 +42,7 @@ def test_what_is_not_staged_is_reported_plainly(repo):
     }
 
 
-def test_what_is_staged_says_so_and_what_came_after(repo):
+def test_staged_changes_are_marked_and_followed_by_later_changes(repo):
     repo.write("a", "other")
     repo.write("c")
     repo("add", "a", "c")
@@ -57,7 +57,7 @@ def test_what_is_staged_says_so_and_what_came_after(repo):
     }
 
 
-def test_of_a_renamed_file_both_paths_are_reported(repo):
+def test_both_paths_of_a_renamed_file_are_reported(repo):
     repo("mv", "a", "z")
 
     assert state(repo) == {"z": "staged: renamed from a", "a": "staged: renamed to z"}
@@ -96,7 +96,7 @@ def test_a_conflict_says_whose_it_is(repo):
     assert state(repo) == {"a": "in conflict: both modified", "b": "in conflict: deleted by us"}
 
 
-def test_a_submodule_tells_what_happened_in_it(repo, tmp_path):
+def test_a_submodule_reports_its_commits_and_changes(repo, tmp_path):
     library = Repository(tmp_path / "library")
     library.commit(a="1")
     repo("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.path), "library")
@@ -111,7 +111,7 @@ def test_a_submodule_tells_what_happened_in_it(repo, tmp_path):
     assert state(repo) == {"library": "modified (new commits, modified content, untracked content)"}
 
 
-def test_what_the_repository_ignores_is_not_seen_and_what_the_user_ignores_is(repo, tmp_path):
+def test_gitignore_of_the_repository_applies_and_excludes_of_the_user_do_not(repo, tmp_path):
     repo.commit(**{".gitignore": "*.o\n"})
     ignored = tmp_path / "ignored"
     ignored.write_text("*.py\n")
@@ -152,7 +152,7 @@ def test_no_setting_hides_a_file_whose_time_was_set_back(repo, name, value):
         ("alias.status", "log"),
     ],
 )
-def test_no_setting_changes_what_is_said(repo, name, value):
+def test_no_git_setting_changes_the_status(repo, name, value):
     repo("mv", "a", "z")
     repo.write("ü")
     before = state(repo)

@@ -49,7 +49,7 @@ def read(request, port):
     return (lambda *args, **values: asyncio.run(awaited(*args, **values))) if is_async else waited
 
 
-def test_every_type_is_read_as_what_it_is(client, read):
+def test_every_redis_type_is_read_as_its_python_counterpart(client, read):
     client.set("a:text", "hallo ü")
     client.set("a:empty", "")
     client.hset("a:hash", mapping={"name": "Ann", "age": 3})
@@ -72,7 +72,7 @@ def test_every_type_is_read_as_what_it_is(client, read):
     }
 
 
-def test_what_is_long_or_no_text_is_reported_by_its_size_and_digest(client, read):
+def test_long_and_binary_values_are_reported_by_size_and_digest(client, read):
     client.set("long", "x" * 257)
     client.hset("picture", "png", b"\xff\xfe")
     before = read(probes.values, "*")
@@ -123,7 +123,7 @@ def test_a_field_scopes_the_read_and_is_matched_literally(client, read):
     assert read(probes.length, "cart:{tenant}:1", tenant="a*") == 1
 
 
-def test_reading_changes_neither_a_key_nor_how_long_it_lives(client, read):
+def test_a_read_changes_neither_a_key_nor_its_expiry(client, read):
     client.set("a", 1, px=3_600_000)
     ends = client.execute_command("PEXPIRETIME", "a")
     dump = client.dump("a")
@@ -133,7 +133,7 @@ def test_reading_changes_neither_a_key_nor_how_long_it_lives(client, read):
     assert (client.execute_command("PEXPIRETIME", "a"), client.dump("a")) == (ends, dump)
 
 
-def test_keys_that_come_and_go_during_the_read_are_no_error(client, monkeypatch):
+def test_keys_that_disappear_during_the_read_are_not_an_error(client, monkeypatch):
     client.mset({f"n:{number}": number for number in range(10)})
     pipeline = redis.Redis.pipeline
     dropped = iter(("n:1", "n:2", "n:3"))
@@ -148,7 +148,7 @@ def test_keys_that_come_and_go_during_the_read_are_no_error(client, monkeypatch)
     assert set(probes.values(client, "n:*")()) == {f"n:{number}" for number in (0, 4, 5, 6, 7, 8, 9)}
 
 
-def test_what_is_there_throughout_is_reported_once_whatever_others_write(client, port):
+def test_stable_keys_are_reported_once_during_concurrent_writes(client, port):
     stable = {f"stable:{number}" for number in range(3000)}
     client.mset(dict.fromkeys(stable, 1))
     done = threading.Event()
@@ -239,7 +239,7 @@ async def test_an_async_action_is_checked_with_a_client_of_either_kind(client, p
     assert outcomes(reports) == ["pass"] * 8
 
 
-def test_what_the_action_changed_besides_is_reported_by_key(client):
+def test_an_undeclared_change_of_the_action_is_reported_by_key(client):
     client.mset({"stock:ham": 3, "stock:egg": 5})
     with window("sell", change("stock", probes.values(client, "stock:*")).only("stock:ham")) as w:
         client.mset({"stock:ham": 2, "stock:egg": 4})
@@ -249,13 +249,13 @@ def test_what_the_action_changed_besides_is_reported_by_key(client):
 
 
 @pytest.mark.parametrize("tenant", ["*", "?", "[a-z]", "\\", "a*", "acme:*", "^a", "{tenant}", "-"])
-def test_a_hostile_argument_matches_its_own_keys_alone(client, read, tenant):
+def test_a_hostile_argument_matches_only_its_own_keys(client, read, tenant):
     client.mset({f"cart:{tenant}:1": 1, "cart:acme:1": 1, "cart:a:2": 1, "cart:other:1": 1})
 
     assert read(probes.keys, "cart:{tenant}:*", tenant=tenant) == {f"cart:{tenant}:1"}
 
 
-def test_no_value_of_a_key_is_shown_unless_it_is_asked_for(client):
+def test_values_of_a_key_are_shown_only_on_request(client):
     client.hset("cart:1", mapping={"name": "canary-before"})
     probe = probes.values(client, "cart:*")
     with window("act", change("x", probe), change("y", probe).showing()) as w:

@@ -49,7 +49,7 @@ def said_async(make, **options):
     return str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_reported(port):
+def test_an_unreachable_server_is_reported(port):
     nobody = redis.Redis(HOST, free_port())
 
     assert said(probes.size(nobody)).startswith(
@@ -85,7 +85,7 @@ def test_a_password_that_the_server_repeats_is_hidden(client):
 
 
 @pytest.mark.parametrize("password", [PASSWORD, "x" * 300])
-def test_a_password_is_hidden_though_the_server_repeats_but_its_beginning(tmp_path_factory, password):
+def test_a_password_is_hidden_even_if_the_server_repeats_only_its_beginning(tmp_path_factory, password):
     provider = redis.UsernamePasswordCredentialProvider("ann", password)
     with redis_server(tmp_path_factory, "--rename-command", "HELLO", "") as port:  # as before Redis 6
         for given in ({"password": password}, {"credential_provider": provider}):
@@ -129,7 +129,7 @@ def test_a_key_that_changes_its_type_during_the_read_is_reported(client, monkeyp
     )
 
 
-def test_what_is_too_much_names_what_is_cheaper(client, monkeypatch):
+def test_a_state_that_is_too_large_names_a_cheaper_probe(client, monkeypatch):
     client.mset({"a": 1, "b": 2})
     client.rpush("list", *range(3))
     monkeypatch.setattr(_values, "MAX_VALUES", 4)
@@ -145,7 +145,7 @@ def test_what_is_too_much_names_what_is_cheaper(client, monkeypatch):
     assert probes.size(client)() == 3
 
 
-def test_a_wrong_definition_is_rejected_where_it_is_written(client):
+def test_an_invalid_definition_is_rejected_at_once(client):
     for other in (None, "redis://host", client.pipeline()):
         with pytest.raises(
             DefinitionTypeError, match=r"redis.count\(\) reads with a redis.Redis or a redis.asyn"

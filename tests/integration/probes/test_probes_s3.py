@@ -134,7 +134,7 @@ def test_the_same_content_in_parts_has_another_etag_and_the_same_digest(client, 
     assert s3.digest(client, bucket, "whole")() == f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def test_text_and_what_is_known_of_an_object(client, bucket):
+def test_text_and_head_of_an_object_are_read(client, bucket):
     client.put_object(
         Bucket=bucket, Key="a", Body="grün".encode(), ContentType="text/plain", Metadata={"causal-tag": "1-2"}
     )
@@ -148,7 +148,7 @@ def test_text_and_what_is_known_of_an_object(client, bucket):
     }
 
 
-def test_a_missing_object_is_a_state_where_that_is_said(client, bucket):
+def test_a_missing_object_is_a_state_with_missing_ok(client, bucket):
     for make in (s3.head, s3.text, s3.digest):
         assert make(client, bucket, "none", missing_ok=True)() is None
         assert "when calling the " in said(make(client, bucket, "none"))
@@ -163,7 +163,7 @@ def test_a_missing_bucket_is_never_a_state(client):
         assert text.endswith(": The specified bucket does not exist")
 
 
-def test_a_deleted_object_of_a_bucket_with_versions_is_not_there(client, bucket):
+def test_a_deleted_object_of_a_versioned_bucket_is_missing(client, bucket):
     client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
     put(client, bucket, a=b"1")
     put(client, bucket, a=b"22")
@@ -218,7 +218,7 @@ async def test_an_async_action_is_checked(client, bucket):
     assert outcomes(reports) == ["pass"] * 3
 
 
-def test_what_the_action_wrote_besides_is_reported_by_key(client, bucket):
+def test_an_undeclared_change_of_the_action_is_reported_by_key(client, bucket):
     put(client, bucket, ham=b"1", egg=b"1")
     with window("fix", change("objects", s3.objects(client, bucket)).only("ham")) as w:
         put(client, bucket, ham=b"2", egg=b"22")
@@ -227,10 +227,10 @@ def test_what_the_action_wrote_besides_is_reported_by_key(client, bucket):
     assert "egg" in w.report["objects"].explanation
 
 
-# What is said -----------------------------------------------------------------------------------------------
+# Error texts ------------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_not_there_is_reported_without_a_password():
+def test_an_unreachable_server_is_reported_without_a_password():
     nobody = connected(free_port(), host=f"ann:{PASSWORD}@{HOST}")
     probe = s3.count(nobody, "reports")
     with window("load", change("reports", probe).by(1)) as w:
@@ -244,7 +244,7 @@ def test_a_server_that_is_not_there_is_reported_without_a_password():
     assert PASSWORD not in text
 
 
-def test_what_the_user_may_not_do_is_reported_in_the_words_of_s3(client, bucket):
+def test_a_denied_request_is_reported_in_the_words_of_s3(client, bucket):
     put(client, bucket, a=b"1")
     client.put_bucket_policy(
         Bucket=bucket,
@@ -258,7 +258,7 @@ def test_what_the_user_may_not_do_is_reported_in_the_words_of_s3(client, bucket)
         assert text.endswith(": Forbidden")
 
 
-def test_what_answers_but_is_not_s3_is_never_an_empty_bucket():
+def test_a_server_that_is_not_s3_is_never_read_as_an_empty_bucket():
     for body in (b"", b"<html><body>please log in</body></html>"):
         with answering(body) as port:
             client = connected(port)
@@ -289,7 +289,7 @@ def test_credentials_outside_of_headers_are_not_shown(port):
         assert SECRET not in text
 
 
-def test_what_is_too_much_names_what_is_cheaper(client, bucket, monkeypatch):
+def test_a_state_that_is_too_large_names_a_cheaper_probe(client, bucket, monkeypatch):
     put(client, bucket, a=b"\xff", b=b"1234")
     monkeypatch.setattr(s3, "_MAX_OBJECTS", 1)
     monkeypatch.setattr(s3, "_MAX_TEXT_BYTES", 3)
@@ -303,7 +303,7 @@ def test_what_is_too_much_names_what_is_cheaper(client, bucket, monkeypatch):
     assert said(s3.text(client, bucket, "a")).endswith("it is not text in UTF-8: read its `digest`")
 
 
-def test_a_wrong_definition_is_rejected_where_it_is_written(client, bucket):
+def test_an_invalid_definition_is_rejected_at_once(client, bucket):
     for other in (None, boto3.client("sts", region_name="us-east-1"), boto3.session.Session()):
         with pytest.raises(DefinitionTypeError, match=r"s3.count\(\) reads with a boto3.client\('s3'\), not"):
             s3.count(other, bucket)
@@ -316,7 +316,7 @@ def test_a_wrong_definition_is_rejected_where_it_is_written(client, bucket):
 @pytest.mark.parametrize(
     "tenant", ["*", "%", "a", "acme/..", "{tenant}", "a?prefix=", "&", "\\", "?list-type=2"]
 )
-def test_a_hostile_argument_lists_its_own_objects_alone(client, bucket, tenant):
+def test_a_hostile_argument_lists_only_its_own_objects(client, bucket, tenant):
     put(client, bucket, **{f"{tenant}/1": b"1", "acme/1": b"1", "ab/1": b"1", "other/1": b"1"})
 
     assert list(s3.objects(client, bucket, "{tenant}/")(tenant=tenant)) == [f"{tenant}/1"]
@@ -331,7 +331,7 @@ def test_an_argument_that_would_name_the_whole_bucket_has_no_state(client, bucke
         s3.count(client, bucket, "{tenant}/")(tenant=tenant)
 
 
-def test_no_text_of_an_object_is_shown_unless_it_is_asked_for(client, bucket):
+def test_the_text_of_an_object_is_shown_only_on_request(client, bucket):
     put(client, bucket, note=b"canary-before")
     probe = s3.text(client, bucket, "note")
     with window("act", change("x", probe), change("y", probe).showing()) as w:

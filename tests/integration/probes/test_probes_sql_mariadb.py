@@ -108,7 +108,7 @@ def test_records_and_databases_over_a_function_that_opens_connections(engine, co
         ("UPDATE prices SET old = 0 WHERE id = 3", {"modified": ["prices/3"]}),
     ],
 )
-def test_whatever_is_done_to_a_table_shows(engine, statement, damage):
+def test_every_change_of_a_table_is_detected(engine, statement, damage):
     with window("act", unchanged("db", sql.database(engine))) as w:
         run(engine, statement)
     delta = w.report["db"].actual_delta or {}
@@ -116,7 +116,7 @@ def test_whatever_is_done_to_a_table_shows(engine, statement, damage):
     assert {kind: sorted(map(str, changes)) for kind, changes in delta.items() if changes} == damage
 
 
-def test_everything_is_of_one_moment(engine, monkeypatch):
+def test_all_tables_are_read_at_one_moment(engine, monkeypatch):
     collect_rows = _digests.collect_rows
 
     def interrupted(*args, **options):
@@ -142,7 +142,7 @@ def test_uncommitted_work_is_seen_inside_only(engine):
 
 
 @pytest.mark.parametrize("probe", [sql.rows, sql.records])
-def test_where_everybody_sees_what_is_not_committed_it_is_not_taken_for_done(engine, address, probe):
+def test_uncommitted_rows_are_not_counted_under_read_uncommitted_isolation(engine, address, probe):
     dirty = create_engine(
         "mysql+pymysql://root@{}:{}/shop".format(*address), isolation_level="READ UNCOMMITTED"
     )
@@ -156,7 +156,7 @@ def test_where_everybody_sees_what_is_not_committed_it_is_not_taken_for_done(eng
     assert (w.report["order"].outcome, isolation) == ("pass", "READ-UNCOMMITTED")
 
 
-def test_inside_a_connection_of_pymysql_nothing_is_begun_or_ended(connect):
+def test_a_read_inside_a_pymysql_connection_neither_begins_nor_ends_a_transaction(connect):
     with connect() as connection, connection.cursor() as cursor:
         assert sql.rows(connection, "flows", where="tenant LIKE 'a%'")() == 2
         assert connection.server_status & 1 == 0

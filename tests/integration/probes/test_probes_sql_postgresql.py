@@ -129,7 +129,7 @@ def test_values_are_plain_and_freeze(engine):
     assert (str(row["price"]), str(row["key"])[-1], row["data"]["a"]) == ("1.50", "7", (1, None))
 
 
-def test_casts_literals_and_percent_signs_stay_what_they_are(engine):
+def test_casts_literals_and_percent_signs_are_kept_unchanged(engine):
     where = "tenant = :tenant::text AND id % 2 = 1 AND 'not :x' <> tenant AND tenant LIKE 'a%'"
 
     assert sql.rows(engine, "flows", where=where)(tenant="acme") == 1
@@ -152,7 +152,7 @@ def test_the_tag_of_the_run_attributes(engine):
     assert found == [("pass", "causal_tag")] * 2
 
 
-def test_uncommitted_work_is_not_taken_for_done(engine):
+def test_uncommitted_rows_are_not_counted(engine):
     with Session(engine) as session:
         with window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
             session.execute(text("INSERT INTO flows (tenant) VALUES ('new')"))
@@ -162,7 +162,7 @@ def test_uncommitted_work_is_not_taken_for_done(engine):
 
 
 @pytest.mark.parametrize("options", [{}, {"isolation_level": "AUTOCOMMIT"}])
-def test_nothing_can_be_written_and_the_connection_comes_back_as_it_was(engine, options):
+def test_a_probe_cannot_write_and_restores_the_connection(engine, options):
     engine = engine.execution_options(**options)
     refused = said(sql.query(engine, "DELETE FROM flows RETURNING id"))
     sql.database(engine)()
@@ -173,7 +173,7 @@ def test_nothing_can_be_written_and_the_connection_comes_back_as_it_was(engine, 
         assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
 
 
-# Inside the caller's --------------------------------------------------------------------------------------
+# Inside the caller's transaction --------------------------------------------------------------------------
 
 
 def test_a_read_that_fails_inside_a_session_does_not_end_its_transaction(engine):
@@ -185,7 +185,7 @@ def test_a_read_that_fails_inside_a_session_does_not_end_its_transaction(engine)
     assert sql.rows(engine, "flows")() == 4
 
 
-def test_what_follows_a_read_is_not_within_a_savepoint_of_the_probe(engine):
+def test_statements_after_a_read_are_not_inside_a_savepoint_of_the_probe(engine):
     with engine.begin() as connection:
         connection.execute(text("UPDATE flows SET tenant = 'new' WHERE id = 1"))
         sql.rows(connection, "flows")()
@@ -205,7 +205,7 @@ def test_rows_that_the_caller_is_streaming_are_left_to_it(engine):
         assert len(numbers.all()) == 4999
 
 
-def test_outside_of_a_transaction_a_session_is_read_without_a_savepoint(engine):
+def test_a_session_outside_a_transaction_is_read_without_a_savepoint(engine):
     auto = engine.execution_options(isolation_level="AUTOCOMMIT")
     with Session(auto) as session, session.begin():
         session.execute(text("INSERT INTO flows (tenant) VALUES ('new')"))
@@ -214,7 +214,7 @@ def test_outside_of_a_transaction_a_session_is_read_without_a_savepoint(engine):
 
 
 @pytest.mark.parametrize("factory", ["tuple_row", "dict_row"])
-def test_inside_a_connection_of_psycopg(engine, port, factory):
+def test_a_psycopg_connection_is_read_inside_its_transaction(engine, port, factory):
     import psycopg  # noqa: PLC0415  # installed for these tests alone
     from psycopg import rows  # noqa: PLC0415  # likewise
 
@@ -302,7 +302,7 @@ def test_the_state_is_a_digest_by_table_and_key(engine):
         ("SET TimeZone = 'Asia/Tokyo'; SET bytea_output = 'escape'; UPDATE things SET price = price", {}),
     ],
 )
-def test_whatever_is_done_to_a_table_shows_and_nothing_else(engine, statement, damage):
+def test_only_changes_of_the_data_or_the_schema_are_detected(engine, statement, damage):
     auto = engine.execution_options(isolation_level="AUTOCOMMIT")
     with window("act", unchanged("db", sql.database(engine))) as w, auto.connect() as connection:
         connection.exec_driver_sql(statement.replace("%", "%%"))
@@ -312,7 +312,7 @@ def test_whatever_is_done_to_a_table_shows_and_nothing_else(engine, statement, d
     assert {kind: sorted(map(str, changes)) for kind, changes in delta.items() if changes} == damage
 
 
-def test_a_column_that_comes_anew_with_another_default_shows(engine):
+def test_a_column_recreated_with_another_default_is_detected(engine):
     probe = sql.database(engine)
     run(engine, "ALTER TABLE flows ADD x int DEFAULT 1")
     with window("act", unchanged("db", probe)) as w:
@@ -321,7 +321,7 @@ def test_a_column_that_comes_anew_with_another_default_shows(engine):
     assert len(w.report["db"].actual_delta["modified"]) == 3
 
 
-def test_what_is_truncated_twice_in_one_transaction_shows(engine):
+def test_a_second_truncate_in_one_transaction_is_detected(engine):
     with Session(engine) as session, session.begin():
         session.execute(text("TRUNCATE log"))
         session.execute(text("INSERT INTO log VALUES ('x')"))
@@ -364,7 +364,7 @@ def test_a_table_that_did_not_change_is_not_read_again(engine, statements):
     ]
 
 
-def test_everything_is_of_one_moment(engine, monkeypatch):
+def test_all_tables_are_read_at_one_moment(engine, monkeypatch):
     rows_of = _postgresql._rows
 
     def interrupted(*args):
@@ -385,21 +385,21 @@ def test_more_rows_than_the_limit_name_the_largest_table_before_any_is_read(engi
     assert not [s for s in statements if "md5(deltaspan_row" in s]
 
 
-def test_a_schema_is_named_and_must_be_there(engine):
+def test_a_schema_can_be_named_and_must_exist(engine):
     run(engine, 'CREATE SCHEMA "o\'ther"; CREATE TABLE "o\'ther".flows (id int PRIMARY KEY)')
 
     assert sql.database(engine, schema="o'ther")() == {"flows": {"(columns)": "id integer"}}
     assert said(sql.database(engine, schema="nope")) == "there is no schema 'nope'"
 
 
-def test_a_connection_of_no_schema_has_no_empty_one(engine, url):
+def test_a_connection_without_a_schema_is_not_read_as_an_empty_one(engine, url):
     other = create_engine(f"{url}?options=-csearch_path%3Dnope")
 
     assert said(sql.database(other)).startswith("the connection has no schema")
     other.dispose()
 
 
-# What cannot be read --------------------------------------------------------------------------------------
+# Read errors ----------------------------------------------------------------------------------------------
 
 
 def test_permission_is_denied_in_the_databases_words(engine, url):
@@ -410,7 +410,7 @@ def test_permission_is_denied_in_the_databases_words(engine, url):
     other.dispose()
 
 
-def test_a_server_that_is_not_there_makes_the_check_inconclusive_and_no_password_leaves(recorded):
+def test_an_unreachable_server_is_inconclusive_and_reveals_no_password(recorded):
     engine = create_engine(f"postgresql+psycopg://ann:s3cr%2Ft@{HOST}:1/shop?connect_timeout=5")
     with window("act", change("flows", sql.rows(engine, "flows")).by(1)) as w:
         pass
@@ -426,7 +426,7 @@ def test_a_server_that_is_not_there_makes_the_check_inconclusive_and_no_password
     "dsn",
     ["host=localhost password=my s3cret", f"postgresql://ann:pw@s3cret@{HOST}:1/shop", "password='s3cret"],
 )
-def test_what_a_driver_misreads_of_a_dsn_is_hidden(dsn):
+def test_a_part_of_a_dsn_that_the_driver_misreads_is_hidden(dsn):
     import psycopg  # noqa: PLC0415  # installed for these tests alone
 
     assert said(sql.rows(lambda: psycopg.connect(dsn), "flows"))
@@ -444,7 +444,7 @@ PERSONAL = [
 
 @pytest.mark.parametrize("who", PERSONAL)
 @pytest.mark.parametrize("kind", ["int", "date", "json"])
-def test_what_a_database_quotes_of_a_parameter_is_hidden(engine, who, kind):
+def test_a_parameter_value_in_a_database_error_is_hidden(engine, who, kind):
     words = said(sql.scalar(engine, f"SELECT CAST(:who AS {kind})"), who=who)
 
     assert f"invalid input syntax for type {kind}" in words
@@ -453,14 +453,14 @@ def test_what_a_database_quotes_of_a_parameter_is_hidden(engine, who, kind):
 
 @pytest.mark.parametrize("who", PERSONAL)
 @pytest.mark.parametrize("value", [":who", "CAST(:who AS text)"])
-async def test_what_asyncpg_quotes_of_a_parameter_is_hidden(later, who, value):
+async def test_a_parameter_value_in_an_asyncpg_error_is_hidden(later, who, value):
     with pytest.raises(ProbeError, match="invalid input") as caught:
         await sql.scalar(later, f"SELECT CAST({value} AS int)")(who=who)
 
     assert not re.search("zoe|xxx|Hara|example", str(caught.value))
 
 
-# Awaited --------------------------------------------------------------------------------------------------
+# Async sources --------------------------------------------------------------------------------------------
 
 
 async def test_an_async_engine_reads_the_same(later, engine):
@@ -501,7 +501,7 @@ def test_an_engine_of_one_connection_for_all_is_rejected():
         sql.rows(engine, "flows")
 
 
-# What is told apart, and whose transaction is read ----
+# Comparison of values, and transactions ----
 
 
 @pytest.mark.parametrize(
@@ -513,7 +513,7 @@ def test_an_engine_of_one_connection_for_all_is_rejected():
         ("at", "'2026-11-30 12:00+01'", "'2026-11-30 11:00+00'"),
     ],
 )
-def test_what_the_driver_returns_alike_is_alike_in_records_as_is_documented(engine, column, before, after):
+def test_values_that_the_driver_returns_as_equal_are_equal_in_records(engine, column, before, after):
     run(engine, f"UPDATE things SET {column} = {before}")  # noqa: S608
     records = sql.records(engine, "things", columns=[column])
     with window(

@@ -37,7 +37,7 @@ def stop(process):
 # Environment ------------------------------------------------------------------------------------------------
 
 
-def test_no_value_of_the_environment_is_reported_that_nobody_asked_for(monkeypatch):
+def test_only_requested_values_of_the_environment_are_reported(monkeypatch):
     monkeypatch.setenv("API_KEY", "s3cret")
     monkeypatch.setenv("MODE", "test")
 
@@ -48,7 +48,7 @@ def test_no_value_of_the_environment_is_reported_that_nobody_asked_for(monkeypat
     assert "s3cret" not in str(system.environment(digests=True)())
 
 
-def test_a_changed_value_is_seen_by_its_digest_alone(monkeypatch):
+def test_a_changed_value_is_detected_only_by_its_digest(monkeypatch):
     monkeypatch.setenv("API_KEY", "s3cret")
     with window(
         "rotate",
@@ -77,7 +77,7 @@ def test_a_value_that_is_not_text_has_a_digest(monkeypatch):
 
 
 @pytest.mark.parametrize("values", ["PATH", [3]])
-def test_what_is_not_a_list_of_names_is_rejected(values):
+def test_a_value_that_is_not_a_list_of_names_is_rejected(values):
     with pytest.raises(DefinitionTypeError, match="takes a list of names"):
         system.environment(values)
 
@@ -124,7 +124,7 @@ def test_the_children_of_a_child_are_found_too():
         stop(process)
 
 
-def test_a_process_stays_the_same_when_the_clock_of_the_system_is_set(monkeypatch):
+def test_a_process_keeps_its_identity_if_the_system_clock_is_set(monkeypatch):
     process = started(sys.executable, "-c", WAIT)
     try:
         probe = system.processes()
@@ -277,7 +277,7 @@ def test_an_interpreter_with_a_wrong_field_is_rejected():
         system.packages("{venv.path}")
 
 
-def test_without_psutil_it_says_which_extra_installs_it():
+def test_a_missing_psutil_is_reported_with_its_extra():
     script = "import sys; sys.modules['psutil'] = None; import deltaspan.probes.system"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 

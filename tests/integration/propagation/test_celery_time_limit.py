@@ -28,7 +28,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    """What the tasks saw, all of them in one process of one worker."""
+    """Values recorded by the tasks, which run in one process of one worker."""
     import redis  # noqa: PLC0415  # installed for these tests alone
 
     number = free_port()

@@ -28,7 +28,7 @@ def redis_url(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["by hand", "by OpenTelemetry"])
 def seen(request, redis_url, tmp_path_factory):
-    """What the tasks saw, of one worker for all tests and for each way to carry the tag."""
+    """Values recorded by the tasks, from one worker and for each way to carry the tag."""
     way = {"TRACED": "yes"} if request.param == "by OpenTelemetry" else {}
     url = redis_url + str(len(way))
     environ = {**os.environ, **way, "PYTHONPATH": str(TESTS), "REDIS_URL": url}
@@ -57,7 +57,7 @@ def test_an_action_in_a_task_is_the_child_of_the_action_that_called_it(seen, how
     assert tag not in (parent, root)
 
 
-def test_outside_any_action_a_task_stamps_for_its_caller(seen):
+def test_a_task_outside_any_action_stamps_for_its_caller(seen):
     assert seen["called"]["outside"] == seen["tags"]
 
 
@@ -65,7 +65,7 @@ def test_a_task_called_by_an_action_in_a_task_is_of_the_same_root(seen):
     assert seen["below"]["action"][1:] == [seen["by"][0], seen["tags"][1]]
 
 
-def test_a_task_called_outside_any_action_starts_anew(seen):
+def test_a_task_called_outside_any_action_starts_a_new_root(seen):
     tag, parent, root = seen["nobody"]["action"]
 
     assert (seen["nobody"]["outside"], parent, root) == ([None, None], None, tag)

@@ -81,7 +81,7 @@ def test_an_action_of_the_server_is_the_child_of_the_action_that_called_it(url, 
 
 @BOTH
 @pytest.mark.usefixtures("traced")
-def test_outside_any_action_the_server_stamps_for_its_caller(url, get):
+def test_a_server_outside_any_action_stamps_for_its_caller(url, get):
     seen, inner, outer = in_action_of_action(lambda: get(f"{url}/traced"))
 
     assert seen["outside"] == [inner.causal_tag, outer.causal_tag]
@@ -109,7 +109,7 @@ def test_a_call_outside_any_action_carries_nothing(url, get):
 
 
 @BOTH
-def test_by_hand_headers_go_with_the_call_and_are_adopted(url, get):
+def test_manual_headers_are_sent_with_the_call_and_adopted(url, get):
     seen, inner, outer = in_action_of_action(lambda: get(f"{url}/by-hand", headers=causal_headers()))
 
     assert seen["action"][1:] == [inner.causal_tag, outer.causal_tag]
@@ -120,7 +120,7 @@ def test_by_hand_headers_go_with_the_call_and_are_adopted(url, get):
 @pytest.mark.parametrize(
     "tag", [TAG.upper(), "00000000-0000-0000-0000-000000000000", "%27%3B%20drop", TAG + "0", ""]
 )
-def test_a_tag_of_a_stranger_that_is_no_canonical_uuid_counts_for_nothing(url, path, tag):
+def test_an_inbound_tag_that_is_not_a_canonical_uuid_is_ignored(url, path, tag):
     headers = {"baggage": f"deltaspan.causal_tag.id={tag},deltaspan.causal_tag.root_id={TAG}"}
     seen = by_httpx(f"{url}/{path}", headers=headers)
 
@@ -129,7 +129,7 @@ def test_a_tag_of_a_stranger_that_is_no_canonical_uuid_counts_for_nothing(url, p
 
 @BOTH
 @pytest.mark.usefixtures("traced")
-def test_switched_off_nothing_leaves(url, get, environ):
+def test_no_tag_is_sent_if_propagation_is_off(url, get, environ):
     environ(DELTASPAN_PROPAGATE="off")
     seen, _, _ = in_action_of_action(lambda: get(f"{url}/traced"))
 
@@ -175,7 +175,7 @@ async def test_an_async_client_keeps_the_tag_too(url, trusting):
 
 
 @BOTH
-def test_what_is_done_after_a_stranger_was_called_has_its_tag(url, get, trusting):
+def test_a_request_after_one_to_an_untrusted_host_carries_the_tag(url, get, trusting):
     trusting("127.0.0.1")
 
     def call():
@@ -191,7 +191,7 @@ def redirected(get, url):
     return in_action_of_action(lambda: get(f"{url}/redirect?to={stranger}"))[0]
 
 
-def test_a_redirect_to_a_stranger_takes_no_tag_along_with_httpx(url, trusting):
+def test_a_redirect_to_an_untrusted_host_carries_no_tag_with_httpx(url, trusting):
     trusting("127.0.0.1")
 
     assert redirected(by_httpx, url)["baggage"] is None

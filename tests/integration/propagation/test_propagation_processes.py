@@ -69,7 +69,7 @@ def test_the_subprocess_of_a_subprocess_has_the_first_action_as_root():
     assert grandchild[2:] == [child[1], own]
 
 
-def test_a_subprocess_started_outside_any_action_starts_anew():
+def test_a_subprocess_started_outside_any_action_starts_a_new_root():
     [[outside, tag, parent, root]] = run()
 
     assert (outside, parent, root) == ("None", "None", tag)
@@ -79,7 +79,7 @@ def test_a_subprocess_started_outside_any_action_starts_anew():
 
 
 def work():
-    """Do something as an action; return what is current around it, and its parent and root."""
+    """Run an action, and return the tag around it, its parent and its root."""
     with collect_reports() as reports:
         expects(NOTHING)(lambda: None)()
     return current_causal_tag(), reports[0].parent_tag, reports[0].root_tag
@@ -114,7 +114,7 @@ def test_each_piece_of_work_belongs_to_the_action_whose_headers_came_with_it(poo
 @pytest.mark.skipif("fork" not in METHODS, reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_worker_forked_in_an_action_keeps_its_tag_unless_work_brings_another():
-    """Which is why headers go with each piece of work, not with the start of the pool."""
+    """Headers therefore go with each piece of work, not with the start of the pool."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as processes:
 
         @expects(NOTHING)

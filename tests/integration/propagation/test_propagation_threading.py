@@ -1,4 +1,4 @@
-"""OpenTelemetry's instrumentation of threads carries the tag into threads that know nothing of contexts.
+"""OpenTelemetry's threading instrumentation carries the tag into threads without a context.
 
 Run by `make services PYTHON=python3.10 VENV=build/py3.10`: from Python 3.11 on, other packages that we test
 with ask for a newer OpenTelemetry than its releases pin.

@@ -1,4 +1,4 @@
-"""Commits say which action made them: real git writes the trailers and reads them."""
+"""Causal tags in commit trailers, written and read by a real git."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ def test_the_message_keeps_its_subject_and_body(git):
     assert git("log", "-1", "--format=%s/%b").startswith("Change it/Because.\n\nCausal-Tag: ")
 
 
-def test_outside_any_action_a_commit_carries_nothing(git, tmp_path):
+def test_a_commit_outside_any_action_has_no_trailer(git, tmp_path):
     commit(git)
 
     assert (causal_tag_of("HEAD", tmp_path), git("log", "-1", "--format=%B")) == (None, "Change it")
 
 
-def test_of_an_amended_commit_the_last_tag_counts(git, tmp_path):
+def test_the_last_tag_of_an_amended_commit_counts(git, tmp_path):
     act(lambda: commit(git))
     tag = act(lambda: git("commit", "--amend", "--allow-empty", "--no-edit", *trailer_arguments()))
 
     assert causal_tag_of("HEAD", tmp_path) == tag
 
 
-def test_a_trailer_that_is_no_canonical_uuid_counts_for_nothing(git, tmp_path):
+def test_a_trailer_that_is_not_a_canonical_uuid_is_ignored(git, tmp_path):
     git("commit", "--allow-empty", "-m", "Change it", "--trailer", "Causal-Tag: me")
 
     assert causal_tag_of("HEAD", tmp_path) is None
 
 
-def test_a_name_that_looks_like_an_option_is_no_option(git, tmp_path):
+def test_a_revision_that_looks_like_an_option_is_not_passed_as_one(git, tmp_path):
     commit(git)
 
     with pytest.raises(subprocess.CalledProcessError):
@@ -78,7 +78,7 @@ def trailers(git):
 
 
 @pytest.mark.parametrize("how", [("-m", "Change it"), ("--edit", "-m", "Change it", "-m", "Because.")])
-def test_the_hook_stamps_what_a_shell_commits_in_an_action(hooked, how):
+def test_the_hook_stamps_commits_of_a_shell_inside_an_action(hooked, how):
     seen = []
 
     def shell():
@@ -116,7 +116,7 @@ def test_the_hook_reads_a_tag_without_its_properties(hooked, property_):
     assert trailers(hooked) == [f"Causal-Tag: {TAG}"]
 
 
-def test_of_two_tags_in_the_environment_the_hook_takes_the_last_as_baggage_does(hooked):
+def test_the_hook_uses_the_last_of_two_tags_as_baggage_does(hooked):
     other = TAG.replace("3", "4")
     pairs = f"deltaspan.causal_tag.id={other},deltaspan.causal_tag.id={TAG}"
     hooked("commit", "--allow-empty", "-m", "Change it", BAGGAGE=pairs)
@@ -167,7 +167,7 @@ MESSAGES = {
 
 @pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)
 @pytest.mark.parametrize("way", WAYS)
-def test_the_stamp_is_found_whatever_the_message_says(git, tmp_path, way, message):
+def test_the_stamp_is_found_in_any_commit_message(git, tmp_path, way, message):
     assert way(git, tmp_path, message) == causal_tag_of("HEAD", tmp_path)
 
 
@@ -180,7 +180,7 @@ def test_nothing_of_the_message_is_lost(git, tmp_path, message):
 
 
 @pytest.mark.parametrize("message", ["Change it", MESSAGES["a mention"], MESSAGES["a mention above"]])
-def test_a_commit_outside_any_action_has_no_stamp_even_where_its_text_mentions_one(git, tmp_path, message):
+def test_a_commit_outside_any_action_has_no_stamp_even_if_its_text_mentions_one(git, tmp_path, message):
     commit(git, message)
 
     assert causal_tag_of("HEAD", tmp_path) is None
@@ -211,7 +211,7 @@ def configure(git, settings):
         git("config", name, value)
 
 
-# Where C begins a comment, git keeps what it adds above a forged pair, which it takes for one.
+# If comments begin with C, git keeps added trailers above a forged pair, which it reads as a comment.
 CASES = [
     (name, message)
     for name in CONFIGURED
@@ -221,7 +221,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "message"), CASES)
-def test_the_hook_stamps_however_git_is_configured(git, tmp_path, name, message):
+def test_the_hook_stamps_under_any_git_configuration(git, tmp_path, name, message):
     configure(git, CONFIGURED[name])
 
     assert by_hook(git, tmp_path, MESSAGES[message]) == causal_tag_of("HEAD", tmp_path)
@@ -229,7 +229,7 @@ def test_the_hook_stamps_however_git_is_configured(git, tmp_path, name, message)
 
 @pytest.mark.parametrize("settings", CONFIGURED.values(), ids=CONFIGURED)
 @pytest.mark.parametrize("way", [by_arguments, by_hook])
-def test_a_stamp_is_read_however_git_is_configured_afterwards(git, tmp_path, way, settings):
+def test_a_stamp_is_read_under_any_later_git_configuration(git, tmp_path, way, settings):
     tag = way(git, tmp_path, "Ändere es\n\nBody\n---\nmore")
     configure(git, settings)
 
@@ -274,7 +274,7 @@ def test_trailers_of_others_keep_the_separators_that_are_configured(git, tmp_pat
 
 
 @pytest.mark.parametrize("raw", [b"Change it \xff\xfe\n", b"\xff\xfe\n\nCausal-Tag: \xff\n", b""])
-def test_a_message_that_is_no_text_is_no_error(git, tmp_path, raw):
+def test_a_binary_commit_message_is_not_an_error(git, tmp_path, raw):
     file = tmp_path / "message"
     file.write_bytes(raw)
     tree = git("write-tree")

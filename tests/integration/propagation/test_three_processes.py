@@ -84,7 +84,7 @@ def test_the_act_and_the_verdict_are_children_of_the_half_that_captured(told):
     ]
 
 
-def test_both_halves_have_one_tag_and_the_act_is_its_child(told):
+def test_both_halves_of_the_window_share_a_tag_and_the_action_is_its_child(told):
     captured, acted, verified = (told.spans[name]["attributes"] for name in PROCESSES)
     tag = captured["deltaspan.causal_tag.id"]
 
@@ -92,7 +92,7 @@ def test_both_halves_have_one_tag_and_the_act_is_its_child(told):
     assert (acted["deltaspan.causal_tag.parent_id"], acted["deltaspan.causal_tag.root_id"]) == (tag, tag)
 
 
-def test_there_is_one_verdict_on_the_window(told):
+def test_the_window_has_exactly_one_verdict(told):
     captured, _, verified = (told.spans[name]["attributes"] for name in PROCESSES)
 
     assert ("deltaspan.action.outcome" in captured, captured["deltaspan.window.handed_over"]) == (False, True)
@@ -105,12 +105,12 @@ def test_an_honest_worker_passes(honest):
     assert honest.report["checks"][0]["explanation"] == "orders changed by 2, as expected (1 → 3)"
 
 
-def test_a_lying_worker_fails_by_what_it_said_itself(lying):
+def test_a_lying_worker_fails_by_its_own_report(lying):
     assert lying.report["outcome"] == "fail"
     assert lying.report["checks"][0]["explanation"] == (
         "expected orders to change by 2, but it changed by 0 (1 → 1)"
     )
 
 
-def test_what_was_made_is_stamped_with_the_tag_of_the_act(honest):
+def test_created_rows_are_stamped_with_the_tag_of_the_worker(honest):
     assert honest.tags == [None, *[honest.spans["worker"]["attributes"]["deltaspan.causal_tag.id"]] * 2]

@@ -97,7 +97,7 @@ def test_a_probe_that_exits_afterwards_does_not_replace_the_exception_of_the_act
     ],
     ids=["hook", "redaction", "predicate", "expected value"],
 )
-def test_nothing_else_of_ours_takes_the_action_along_when_it_exits(arrange, error):
+def test_an_exit_in_any_other_hook_does_not_end_the_action(arrange, error):
     options = arrange(raising(error))
     check = options.pop("check")
 
@@ -109,7 +109,7 @@ def test_a_keyboard_interrupt_in_a_probe_is_the_users():
         expects(observe("rows", raising(KeyboardInterrupt())))(lambda: None)()
 
 
-def test_a_probe_that_reaches_its_own_action_runs_it_bare():
+def test_a_probe_that_calls_its_own_action_runs_it_without_checks():
     calls = []
 
     @expects(unchanged("rows", lambda: count()))
@@ -131,14 +131,14 @@ def test_a_logging_handler_that_raises_breaks_no_action(monkeypatch):
 
 
 @pytest.mark.parametrize("argument", [Hostile(), frozenset(), {1: Hostile()}, Odd(), Odd])
-def test_an_argument_that_scopes_may_be_anything(argument):
+def test_a_scope_argument_may_be_any_object(argument):
     action = expects(change("rows", lambda thing: 1))(lambda thing: "done")
 
     assert [action(argument), action(argument)] == ["done", "done"]
 
 
 @pytest.mark.parametrize("result", [Odd(), Odd, Hostile()], ids=["instance", "class", "hostile"])
-def test_a_result_may_be_anything(result):
+def test_a_result_may_be_any_object(result):
     assert expects(observe("rows", lambda: 1))(lambda: result)() is result
 
 
@@ -252,7 +252,7 @@ class BrokenFuture:
         return None
 
 
-def test_a_future_that_cannot_be_watched_comes_back_as_it_is():
+def test_a_future_that_cannot_be_watched_is_returned_unchanged():
     future = BrokenFuture()
 
     with collect_reports() as reports:
@@ -298,7 +298,7 @@ def test_a_loop_that_is_closed_before_a_verdict_leaves_no_scope_open():
     assert [report["rows"].reason for report in reports] == ["abandoned"]
 
 
-def test_without_a_thread_to_be_had_a_deferred_verdict_is_reached_all_the_same(monkeypatch):
+def test_a_deferred_verdict_is_reached_even_if_no_thread_can_start(monkeypatch):
     def no_thread(self):
         raise RuntimeError("can't start new thread")
 
@@ -310,7 +310,7 @@ def test_without_a_thread_to_be_had_a_deferred_verdict_is_reached_all_the_same(m
     assert [report.outcome for report in reports] == ["observed"]
 
 
-def test_a_lock_that_excludes_nobody_proves_nothing():
+def test_a_lock_that_excludes_no_writer_does_not_prevent_contention():
     rows = []
     check = change("rows", lambda: len(rows)).by(1)
     lazy = Window("lazy", check.exclusively(threading.Lock()))

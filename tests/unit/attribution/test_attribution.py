@@ -34,7 +34,7 @@ def one_more(rows):
 LOCK = threading.RLock()
 
 
-# States of no tags -----------------------------------------------------------------------------------------
+# States without tags ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ LOCK = threading.RLock()
         (lambda read: change("rows", lambda causal_tag: read()).by(1), "causal_tag"),
     ],
 )
-def test_a_change_that_is_judged_is_this_actions_however_that_is_known(rows, say, attribution):
+def test_a_judged_change_is_credited_to_this_action_for_every_attribution(rows, say, attribution):
     report = judged(say(lambda: len(rows)), one_more(rows), args={"table": "a"})
 
     assert (report.outcome, report.attribution, report.origin) == ("pass", attribution, "this_action")
@@ -61,19 +61,19 @@ def test_an_unchanged_that_changed_is_this_actions(rows):
 
 
 @pytest.mark.parametrize("word", [change, unchanged, observe])
-def test_where_nothing_changed_there_is_nobody_to_name(rows, word):
+def test_an_unchanged_state_has_no_origin(rows, word):
     assert judged(word("rows", lambda: len(rows)), lambda: None).origin is None
 
 
-def test_a_state_that_was_not_read_names_nobody():
+def test_a_state_that_was_not_read_has_no_origin():
     assert judged(change("rows", lambda: 1 / 0), lambda: None).origin is None
 
 
-def test_a_skipped_check_names_nobody(rows):
+def test_a_skipped_check_has_no_origin(rows):
     assert judged(change("rows", lambda: len(rows)).sampled(0), one_more(rows)).origin is None
 
 
-def test_a_contended_change_is_nobodys():
+def test_a_contended_change_has_an_unknown_origin():
     overlap = Overlap()
     check = change("rows", overlap.read)
     reports = together(
@@ -86,7 +86,7 @@ def test_a_contended_change_is_nobodys():
     ] * 2
 
 
-def test_contention_that_is_ignored_leaves_the_change_to_the_action():
+def test_a_change_under_ignored_contention_is_credited_to_the_action():
     overlap = Overlap()
     check = change("rows", overlap.read).by(2)
     reports = together(
@@ -123,14 +123,14 @@ def test_the_trace_of_an_action_that_raised_is_credited_only_under_a_lock(rows, 
     assert (reports[0]["rows"].reason, reports[0]["rows"].origin) == ("action_failed", origin)
 
 
-def test_states_that_cannot_be_compared_as_asked_credit_nobody():
+def test_incomparable_states_have_an_unknown_origin():
     states = iter([1, "two"])
     report = judged(change("rows", lambda: next(states)).by(1).exclusively(LOCK), lambda: None)
 
     assert (report.reason, report.origin) == ("incomparable", "unknown")
 
 
-def test_a_change_since_a_stale_baseline_is_nobodys(rows):
+def test_a_change_since_a_stale_baseline_has_an_unknown_origin(rows):
     check = change("rows", lambda causal_tag: len(rows))
     opened = window("w", check)
     opened.capture_baseline()
@@ -141,7 +141,7 @@ def test_a_change_since_a_stale_baseline_is_nobodys(rows):
     assert (report.reason, report.origin) == ("stale_baseline", "unknown")
 
 
-def test_a_handed_over_window_names_who_made_the_change(rows):
+def test_a_change_in_a_handed_over_window_has_an_origin(rows):
     check = change("rows", lambda: len(rows)).by(1)
     opened = window("w", check)
     opened.capture_baseline()
@@ -171,7 +171,7 @@ def test_the_tags_of_added_rows_tell_the_origin(tags, outcome, origin):
     assert (report.outcome, report.origin) == (outcome, origin)
 
 
-def test_an_unchanged_table_of_mine_in_which_others_wrote_is_a_pass_by_another_action():
+def test_unchanged_own_rows_beside_writes_of_others_have_origin_another_action():
     table = Table()
     rows = unchanged("rows", tagged(table.tags.items, key=0, tag=1))
     report = judged(rows, lambda: table.add(8, tag="theirs"))
@@ -179,14 +179,14 @@ def test_an_unchanged_table_of_mine_in_which_others_wrote_is_a_pass_by_another_a
     assert (report.outcome, report.origin) == ("pass", "another_action")
 
 
-def test_rows_of_mine_in_a_verdict_that_rests_on_unsigned_ones_are_of_unknown_origin():
+def test_own_rows_in_a_verdict_based_on_untagged_ones_have_an_unknown_origin():
     table = Table()
     report = table.judged(lambda check: check.adding(7), lambda: (table.add(7), table.add(8, tag=None)))
 
     assert (report.reason, report.origin) == ("contended", "unknown")
 
 
-# Where it is told ------------------------------------------------------------------------------------------
+# Attribution in reports ------------------------------------------------------------------------------------
 
 
 def test_an_origin_is_in_to_dict_beside_the_attribution_and_in_the_text(rows):
@@ -198,7 +198,7 @@ def test_an_origin_is_in_to_dict_beside_the_attribution_and_in_the_text(rows):
     assert "origin: this_action" in str(report).splitlines()
 
 
-def test_without_a_change_to_dict_says_none_and_the_text_nothing(rows):
+def test_an_unchanged_check_has_no_origin_in_dict_and_text(rows):
     report = judged(change("rows", lambda: len(rows)).by(1), lambda: None)
 
     assert report.to_dict()["origin"] is None
@@ -229,7 +229,7 @@ def test_an_origin_is_on_the_event_and_on_the_counter(recorded, rows):
     assert counted == ["this_action"]
 
 
-def test_without_a_change_event_and_counter_have_no_origin(recorded, rows):
+def test_event_and_counter_of_an_unchanged_check_have_no_origin(recorded, rows):
     judged(change("rows", lambda: len(rows)).by(1), lambda: None)
     counted = [point.attributes for point in recorded.points("deltaspan.checks") if point.value]
 
@@ -271,7 +271,7 @@ def test_the_strongest_attribution_is_chosen():
     assert chosen == ["causal_tag"] * 4 + ["exclusive"] * 2 + ["scoped", "window"]
 
 
-# Writers that nobody excludes ---------------------------------------------------------------------------
+# Writers that are not excluded --------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -290,7 +290,7 @@ def adding(check):
     return add
 
 
-def test_a_pass_by_window_says_who_else_could_have_written_and_the_cure(said):
+def test_a_pass_attributed_by_window_warns_of_other_writers_with_advice(said):
     adding(lambda rows: change("rows", lambda: len(rows)).by(1))()
 
     [message] = said()
@@ -302,7 +302,7 @@ def test_a_pass_by_window_says_who_else_could_have_written_and_the_cure(said):
     )
 
 
-def test_it_is_said_once_for_each_metric(said):
+def test_the_warning_is_given_once_for_each_metric(said):
     for name in ("rows", "flows"):
         act = adding(lambda rows, name=name: change(name, lambda tenant: len(rows)).by(1))
         act()
@@ -321,7 +321,7 @@ def test_it_is_said_once_for_each_metric(said):
     ],
     ids=["failed", "unchanged", "by causal tag", "by lock"],
 )
-def test_nothing_is_said_where_no_change_was_credited_for_want_of_others(check, said):
+def test_no_warning_is_given_without_a_change_credited_by_window(check, said):
     adding(check)()
 
     assert said() == []

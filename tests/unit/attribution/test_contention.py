@@ -30,7 +30,7 @@ def test_two_overlapping_changes_of_one_scope_are_contended(overlap):
     ] * 2
 
 
-def test_the_explanation_names_the_rival_its_tag_how_long_and_the_three_cures(overlap):
+def test_the_explanation_names_the_other_window_its_tag_the_overlap_and_the_three_remedies(overlap):
     check = change("rows", overlap.read).by(1)
     left, right = together(
         expects(check, name="left")(overlap.act), expects(check, name="right")(overlap.act)
@@ -74,7 +74,7 @@ def test_a_writer_that_came_and_went_inside_a_window_is_its_rival(overlap):
     assert [report["rows"].reason for report in reports] == ["contended", "contended"]
 
 
-def test_windows_one_after_the_other_do_not_contend(overlap):
+def test_consecutive_windows_do_not_contend(overlap):
     act = expects(change("rows", overlap.read).by(1))(lambda: setattr(overlap, "count", overlap.count + 1))
     with collect_reports() as reports:
         act()
@@ -129,7 +129,7 @@ def test_collections_contend_because_they_may_overlap(overlap, left, right):
     assert [report["rows"].reason for report in reports] == ["contended", "contended"]
 
 
-def test_self_alone_is_no_scope(overlap):
+def test_a_self_parameter_alone_is_not_a_scope(overlap):
     class Agent:
         @expects(change("rows", lambda self: overlap.count))
         def act(self):
@@ -171,7 +171,7 @@ async def test_a_failed_probe_is_the_reason_rather_than_contention():
 # Runs that are no rivals --------------------------------------------------------------------------------
 
 
-def test_an_ancestor_is_no_rival(overlap):
+def test_an_ancestor_does_not_contend(overlap):
     check = change("rows", overlap.read)
 
     def add():
@@ -183,7 +183,7 @@ def test_an_ancestor_is_no_rival(overlap):
     assert [(report.action, report.outcome) for report in reports] == [("inner", "pass"), ("outer", "pass")]
 
 
-def test_an_ancestor_in_another_thread_is_no_rival_when_the_context_was_carried_over(overlap):
+def test_an_ancestor_in_another_thread_does_not_contend_if_the_context_was_copied(overlap):
     check = change("rows", overlap.read)
 
     def add():
@@ -226,7 +226,7 @@ def test_observations_and_changes_do_not_contend(overlap):
     assert [report.outcome for report in reports] == ["observed", "pass"]
 
 
-def test_an_unchanged_state_is_unchanged_although_someone_could_have_written(overlap):
+def test_an_unchanged_state_passes_even_if_another_run_could_have_written(overlap):
     reports = together(
         expects(unchanged("rows", overlap.read))(overlap.act),
         expects(change("rows", overlap.read).by(0))(overlap.act),
@@ -335,7 +335,7 @@ async def test_a_state_that_stayed_passes_beside_other_runs():
     assert [report.outcome for report in reports] == ["pass"] * 3
 
 
-async def test_a_run_that_was_alone_is_held_to_its_claim():
+async def test_a_run_without_overlap_is_judged_by_its_claim():
     [report] = await place_orders("culprit")
 
     assert (report.outcome, report["users"].outcome) == ("fail", "fail")

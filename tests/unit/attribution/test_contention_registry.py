@@ -62,7 +62,7 @@ def test_an_argument_that_hashes_by_value_and_is_changed_by_the_action_leaves_no
     assert open_windows() == {}
 
 
-def test_an_argument_that_changes_its_hash_in_the_action_contends_all_the_same():
+def test_an_argument_that_changes_its_hash_during_the_action_still_contends():
     @dataclass(unsafe_hash=True)
     class Order:
         items: int = 0

@@ -65,7 +65,7 @@ def test_the_order_of_the_names_does_not_matter(overlap):
     assert reasons(lambda: left("acme", "p"), lambda: right("acme", "p")) == ["contended", "contended"]
 
 
-def test_scopes_that_differ_in_one_of_two_values_are_apart(overlap):
+def test_scopes_that_differ_in_one_of_two_values_do_not_contend(overlap):
     act = by_tenant_and_project(overlap)
 
     assert reasons(lambda: act("acme", "p"), lambda: act("acme", "q")) == [None, None]
@@ -155,7 +155,7 @@ def test_folders_beside_each_other_are_apart(overlap, left, right):
     assert reasons(lambda: act(left), lambda: act(right)) == [None, None]
 
 
-def test_a_folder_contends_with_one_below_it_whatever_its_other_arguments_are_written_like(overlap):
+def test_a_folder_contends_with_one_below_it_if_its_other_arguments_are_equal_as_text(overlap):
     act = by_tenant_and_project(overlap)
 
     assert reasons(lambda: act("7", "/srv/a"), lambda: act(7, Path("/srv/a/b"))) == ["contended"] * 2
@@ -225,7 +225,7 @@ def test_an_argument_whose_method_raises_contends_with_every_window_of_its_metri
         ) in report["flows"].explanation
 
 
-def test_two_arguments_whose_methods_raise_contend_whatever_other_arguments_are(overlap):
+def test_two_arguments_whose_methods_raise_contend_even_if_other_arguments_differ(overlap):
     act = by_tenant_and_project(overlap)
 
     assert reasons(lambda: act("acme", Broken()), lambda: act("other", Broken())) == ["contended"] * 2
@@ -247,7 +247,7 @@ def test_two_arguments_that_do_not_tell_their_place_contend(overlap):
     assert reasons(lambda: act(Opaque()), lambda: act(Opaque())) == ["contended", "contended"]
 
 
-def test_a_value_that_differs_keeps_windows_apart_though_another_does_not_tell_its_place(overlap):
+def test_a_different_value_prevents_contention_even_if_another_place_is_unknown(overlap):
     act = by_tenant_and_project(overlap)
 
     assert reasons(lambda: act("acme", Opaque()), lambda: act("other", Opaque())) == [None, None]
@@ -297,7 +297,7 @@ class Leaving:
 
 
 @pytest.mark.parametrize("argument", [Mute(), Leaving()], ids=["class", "equality"])
-def test_an_action_runs_although_its_argument_raises_when_it_is_asked_for_its_place(argument):
+def test_an_action_runs_even_if_computing_the_place_of_its_argument_raises(argument):
     rows, reports = [], []
 
     @expects(change("rows", lambda client: len(rows)).by(1), on_report=reports.append)
@@ -316,7 +316,7 @@ def outcomes(reports):
     return {report.outcome for report in reports}
 
 
-def test_deferred_calls_one_after_another_do_not_contend():
+def test_consecutive_deferred_calls_do_not_contend():
     rows = []
     act = expects(change("rows", lambda: len(rows)).by(1), deferred=True)(lambda: rows.append(1))
     with collect_reports() as reports:
@@ -327,7 +327,7 @@ def test_deferred_calls_one_after_another_do_not_contend():
     assert (len(reports), outcomes(reports)) == (200, {"pass"})
 
 
-async def test_deferred_async_calls_one_after_another_do_not_contend():
+async def test_consecutive_deferred_async_calls_do_not_contend():
     rows, done, reports = [], asyncio.Event(), []
 
     async def read():
@@ -379,7 +379,7 @@ def test_a_later_read_is_contended_if_another_run_wrote_since():
     }
 
 
-def test_a_state_that_must_hold_still_notes_who_came_later():
+def test_a_state_that_must_stay_unchanged_contends_with_a_later_window():
     rows, changed = [], threading.Event()
 
     def read():

@@ -102,7 +102,7 @@ def test_a_file_lock_keeps_writers_apart(tmp_path):
     assert [report.outcome for report in reports] == ["pass"] * 8
 
 
-def test_how_long_the_lock_was_waited_for_is_reported(recorded):
+def test_the_wait_for_the_lock_is_reported(recorded):
     @contextlib.contextmanager
     def slow():
         time.sleep(0.3)
@@ -186,7 +186,7 @@ def test_a_window_that_is_nested_under_the_holder_does_not_take_it_again():
     assert not lock.locked()
 
 
-def test_a_computed_lock_that_is_made_anew_is_not_taken_again_for_equal_arguments(tmp_path):
+def test_a_recomputed_lock_is_not_taken_again_for_equal_arguments(tmp_path):
     check = (
         change("rows", lambda: 0).by(0).exclusively(lambda tenant: FileLock(tmp_path / tenant, timeout=0.05))
     )
@@ -217,7 +217,7 @@ def test_siblings_under_one_holder_contend_since_they_share_its_lock():
     assert report.outcome == "pass"
 
 
-def test_a_lock_that_raises_leaves_the_check_without_a_verdict_and_the_action_runs():
+def test_a_lock_that_raises_makes_the_check_inconclusive_and_the_action_runs():
     lock = Noted(enter=TimeoutError("held by another"))
     ran = []
     report = run(
@@ -233,7 +233,7 @@ def test_a_lock_that_raises_leaves_the_check_without_a_verdict_and_the_action_ru
     assert lock.events == ["entered"]
 
 
-def test_a_lock_that_cannot_be_computed_leaves_the_check_without_a_verdict():
+def test_a_lock_that_cannot_be_computed_makes_the_check_inconclusive():
     locks = {}
     report = run(
         expects(change("rows", lambda: 0).exclusively(lambda tenant: locks[tenant]))(lambda tenant: None),
@@ -319,7 +319,7 @@ def test_a_computed_lock_is_not_taken_again_for_an_argument_of_the_same_place(tm
 # Release ------------------------------------------------------------------------------------------------
 
 
-def test_a_lock_that_cannot_be_released_is_told_and_breaks_nothing(caplog):
+def test_a_lock_that_cannot_be_released_is_logged_and_breaks_nothing(caplog):
     first, second = Noted(), Noted(leave=RuntimeError("no longer owned"))
     checks = [
         change("a", lambda: 0).by(0).exclusively(first),
@@ -361,7 +361,7 @@ def test_the_lock_is_released_when_a_probe_is_interrupted(read):
     assert not lock.locked()
 
 
-def test_every_lock_is_released_though_one_release_is_interrupted():
+def test_every_lock_is_released_even_if_one_release_is_interrupted():
     first = threading.Lock()
     checks = [
         change("a", lambda: 0).exclusively(first),
@@ -441,7 +441,7 @@ def test_a_generator_may_end_on_another_thread_than_took_its_rlock():
     assert taken
 
 
-def test_a_window_by_hand_may_be_verified_on_another_thread_than_took_its_rlock(tmp_path):
+def test_a_manual_window_may_be_verified_on_another_thread_than_its_rlock(tmp_path):
     rlock, file = threading.RLock(), FileLock(tmp_path / "rows.lock")
     opened = window(
         "load",
@@ -459,7 +459,7 @@ def test_a_window_by_hand_may_be_verified_on_another_thread_than_took_its_rlock(
     assert report.outcome == "pass"
 
 
-def test_a_lock_that_raises_in_a_window_by_hand_leaves_the_check_without_a_verdict():
+def test_a_lock_that_raises_in_a_manual_window_makes_the_check_inconclusive():
     opened = window("load", change("a", lambda: 0).exclusively(Noted(enter=TimeoutError("held"))))
     opened.capture_baseline()
 

@@ -67,7 +67,7 @@ async def test_a_computed_async_lock_is_awaited():
     assert await run_together(adding(lambda: lock, rows), 4) == ["pass"] * 4
 
 
-async def test_the_event_loop_goes_on_while_a_blocking_lock_is_waited_for():
+async def test_the_event_loop_runs_while_an_action_waits_for_a_blocking_lock():
     lock, rows = threading.Lock(), []
     lock.acquire()
     released_anyway = threading.Timer(60, lock.release)
@@ -102,7 +102,7 @@ async def test_a_thousand_windows_on_one_blocking_lock_take_a_thread_each_in_tur
     assert most[0] <= 10  # some have done their work, and are about to end
 
 
-async def test_windows_that_compute_a_lock_anew_wait_without_a_thread_each(tmp_path):
+async def test_windows_that_recompute_a_lock_do_not_each_need_a_thread(tmp_path):
     rows, most, before = [], [0], lock_threads_alive()
 
     @expects(change("rows", lambda: len(rows)).by(1).exclusively(lambda: FileLock(tmp_path / "rows.lock")))
@@ -141,7 +141,7 @@ async def test_a_block_window_takes_an_async_lock():
     assert (held, lock.locked(), opened.report.outcome) == (True, False, "pass")
 
 
-async def test_nothing_is_kept_of_a_lock_that_nobody_waits_for(tmp_path):
+async def test_no_thread_is_kept_for_a_lock_without_waiters(tmp_path):
     await run_together(adding(lambda: FileLock(tmp_path / "rows.lock"), []), 3)
     gc.collect()
 
@@ -188,7 +188,7 @@ async def test_the_lock_is_released_when_the_action_raises(make, error):
 
 
 @pytest.mark.parametrize("make", [asyncio.Lock, threading.Lock])
-async def test_a_task_that_is_cancelled_while_it_waits_for_the_lock_ends_and_leaves_the_lock_to_others(make):
+async def test_a_task_cancelled_while_it_waits_for_a_lock_ends_without_taking_it(make):
     lock, rows = make(), []
     if make is asyncio.Lock:
         await lock.acquire()
@@ -206,7 +206,7 @@ async def test_a_task_that_is_cancelled_while_it_waits_for_the_lock_ends_and_lea
     assert not lock.locked()
 
 
-async def test_waits_that_are_given_up_leave_one_thread_behind_not_one_each():
+async def test_abandoned_waits_leave_one_thread_in_total():
     lock, rows = threading.Lock(), []
     lock.acquire()
     act = adding(lock, rows)
@@ -264,7 +264,7 @@ async def test_a_task_that_is_cancelled_in_its_probe_releases_the_lock():
     assert (held, lock.locked()) == ([True], False)
 
 
-async def test_a_lock_that_raises_leaves_the_check_without_a_verdict_and_the_action_runs():
+async def test_a_lock_that_raises_makes_the_check_inconclusive_and_the_action_runs():
     class Broken:
         def __enter__(self):
             raise OSError("gone")
@@ -280,7 +280,7 @@ async def test_a_lock_that_raises_leaves_the_check_without_a_verdict_and_the_act
     assert reports[0]["rows"].explanation == "rows: its lock could not be taken: OSError: gone"
 
 
-async def test_a_lock_that_cannot_be_released_is_told_and_breaks_nothing(caplog):
+async def test_a_lock_that_cannot_be_released_is_logged_and_breaks_nothing(caplog):
     class Expired:
         def __enter__(self):
             pass
@@ -335,7 +335,7 @@ async def test_a_coroutine_that_is_closed_releases_the_lock(make):
     assert (held, lock.locked()) == (True, False)
 
 
-def test_without_asyncio_a_blocking_lock_is_taken_where_the_action_runs():
+def test_a_blocking_lock_without_asyncio_is_taken_on_the_thread_of_the_action():
     lock = threading.Lock()
     held = []
 

@@ -1,4 +1,4 @@
-"""Arguments that may name one place have one text; others are apart; some may name any place, or several."""
+"""Places named by arguments: equal, different, unknown or several."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def test_texts_keep_their_case_for_locks():
 
 
 @pytest.mark.parametrize(("left", "right"), [*SAME, *SAME_TO_SOME])
-def test_arguments_that_may_name_one_place_are_not_apart(left, right):
+def test_arguments_that_may_name_one_place_overlap(left, right):
     assert any(isinstance(place_of(each), Doubt) for each in (left, right)) or (
         place_of(left) == place_of(right)
     )
@@ -372,7 +372,7 @@ ANY = [
 
 
 @pytest.mark.parametrize("argument", ANY, ids=lambda argument: type(argument).__name__)
-def test_an_argument_that_has_nothing_but_its_identity_may_be_any_place(argument):
+def test_an_argument_with_only_an_identity_may_be_any_place(argument):
     assert place_of(argument) == Doubt("cannot be told and may be any; name an id or a path")
     assert text_of(argument) is None
 
@@ -380,21 +380,21 @@ def test_an_argument_that_has_nothing_but_its_identity_may_be_any_place(argument
 @pytest.mark.parametrize(
     "argument", [[object()], {"client": object()}, Order(object()), circle(), [0] * 200_000]
 )
-def test_a_collection_that_cannot_be_told_has_no_text(argument):
+def test_a_collection_with_an_unknown_place_has_no_text(argument):
     assert text_of(argument) is None
 
 
 @pytest.mark.parametrize(
     "names", [["__eq__"], ["__hash__"], ["__str__"], ["__eq__", "__hash__", "__str__"]], ids=str
 )
-def test_an_argument_whose_methods_raise_may_be_any_place_whatever_else_is_known(names):
+def test_an_argument_whose_methods_raise_may_be_any_place(names):
     assert text_of(raising(*names)) is None
     assert place_of(raising(*names)) == Doubt(
         "cannot be told and may be any, because a method of it raised RuntimeError", is_broken=True
     )
 
 
-def test_a_working_directory_that_is_gone_leaves_paths_as_they_are(tmp_path, monkeypatch):
+def test_relative_paths_in_a_deleted_working_directory_have_an_unknown_place(tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -421,7 +421,7 @@ def test_an_argument_whose_path_exits_has_no_text():
     assert place_of(type("Leaving", (), {"__fspath__": leave})()).is_broken
 
 
-def test_an_interrupt_of_an_argument_s_method_goes_on():
+def test_an_interrupt_in_a_method_of_an_argument_reaches_the_caller():
     with pytest.raises(KeyboardInterrupt):
         place_of(raising("__str__", error=KeyboardInterrupt))
 

@@ -71,7 +71,7 @@ def test_a_lie_is_not_covered_by_rows_of_others(table):
     )
 
 
-def test_nothing_mine_and_something_untagged_asks_whether_the_stamp_ran(table):
+def test_untagged_rows_without_own_rows_give_advice_about_the_stamp(table):
     with window("w", change("rows", table.probe).by(1)) as w:
         table.add("b", tag=None)
 
@@ -83,7 +83,7 @@ def test_nothing_mine_and_something_untagged_asks_whether_the_stamp_ran(table):
     )
 
 
-def test_all_three_are_told_when_rows_are_named():
+def test_own_other_and_untagged_rows_are_all_reported_if_rows_are_named():
     table = Table(old="theirs")
     with window("w", change("rows", table.probe).adding("a").allowing_others()) as w:
         table.add("a")
@@ -101,7 +101,7 @@ def test_all_three_are_told_when_rows_are_named():
     )
 
 
-def test_an_empty_text_is_no_tag(table):
+def test_an_empty_string_is_not_a_tag(table):
     with window("w", change("rows", table.probe)) as w:
         table.add("a", tag="")
 
@@ -119,7 +119,7 @@ def test_a_tag_in_upper_case_is_the_same_tag(table):
 
 
 @pytest.mark.parametrize("before", [None, "theirs"])
-def test_a_row_whose_tag_becomes_mine_is_modified_and_mine(before):
+def test_a_row_that_receives_the_tag_of_this_run_is_modified_and_own(before):
     table = Table(a=before)
     with window("w", change("rows", table.probe).modifying("a")) as w:
         table.sign("a")
@@ -128,7 +128,7 @@ def test_a_row_whose_tag_becomes_mine_is_modified_and_mine(before):
     assert w.report["rows"].actual_delta == {**EMPTY, "modified": {"a": (before, w.report.causal_tag)}}
 
 
-def test_a_row_that_is_signed_anew_is_not_one_more():
+def test_a_row_that_is_tagged_again_is_not_an_added_row():
     table = Table(a="theirs")
     with window("w", change("rows", table.probe).by(0)) as w:
         table.sign("a")
@@ -164,7 +164,7 @@ def test_a_row_whose_tag_was_taken_away_is_untagged():
     assert w.report["rows"].untagged == {**EMPTY, "modified": {"a": ("theirs", None)}}
 
 
-def test_a_removed_row_that_was_not_mine_is_untagged():
+def test_a_removed_row_of_another_run_is_untagged():
     table = Table(a="theirs")
     with window("w", observe("rows", table.probe)) as w:
         table.remove("a")
@@ -177,7 +177,7 @@ def test_a_removed_row_that_was_not_mine_is_untagged():
     )
 
 
-def test_a_row_that_an_ancestor_made_is_not_mine(table):
+def test_a_row_of_an_ancestor_is_not_own(table):
     with window("outer", change("all", table.probe).by(0)):
         table.add("a")
         with window("nested", change("rows", table.probe).by(-1)) as nested:
@@ -220,7 +220,7 @@ def test_changes_within_a_row_are_not_looked_at(table):
         lambda check: check.by(2).timeout(60),
     ],
 )
-def test_every_word_is_held_against_own_rows(table, say):
+def test_every_word_is_judged_on_own_rows(table, say):
     with window("w", say(change("rows", table.probe))) as w:
         table.add("a")
         table.add("b")
@@ -239,7 +239,7 @@ def test_ignored_rows_are_left_out_of_a_computed_number(table):
     assert w.report["rows"].passed
 
 
-def test_amounts_by_key_are_for_numbers_and_tags_are_none(table):
+def test_amounts_by_key_on_tagged_rows_are_incomparable(table):
     with window("w", change("rows", table.probe).by({"a": 1})) as w:
         table.add("a")
 
@@ -291,7 +291,7 @@ def test_unchanged_passes_if_untagged_rows_are_ignored():
     assert w.report["rows"].outcome == "pass"
 
 
-def test_unchanged_is_judged_as_it_is_where_contention_is_ignored():
+def test_unchanged_is_judged_if_contention_is_ignored():
     table = Table(a="theirs")
     with window("w", unchanged("rows", table.probe), on_contention="ignore") as w:
         table.remove("a")
@@ -299,7 +299,7 @@ def test_unchanged_is_judged_as_it_is_where_contention_is_ignored():
     assert w.report["rows"].outcome == "pass"
 
 
-def test_an_action_that_raises_is_held_to_its_own_rows(table):
+def test_an_action_that_raises_is_judged_on_its_own_rows(table):
     w = window("w", change("rows", table.probe).by(1).or_unchanged_on_error())
     with suppress(KeyError), w:
         table.add("b", tag="theirs")
@@ -320,7 +320,7 @@ def test_an_action_that_raises_tells_the_changes_of_each_run(table):
     )
 
 
-def test_observe_claims_nothing_and_tells_all_three(table):
+def test_observe_claims_nothing_and_reports_own_other_and_untagged_rows(table):
     with window("w", observe("rows", table.probe)) as w:
         table.add("a")
         table.add("b", tag="theirs")
@@ -384,7 +384,7 @@ def attributed(request, shared_table):
     )
 
 
-def test_without_a_tag_both_are_contended(shared_table):
+def test_overlapping_checks_without_a_tag_are_both_contended(shared_table):
     found = shared_table.together(change("rows", shared_table.count).by(1), 1, 1)
 
     assert [check.reason for check in found] == ["contended"] * 2
@@ -403,7 +403,7 @@ def test_unchanged_is_judged_on_its_own(shared_table, attributed):
     assert [check.outcome for check in found] == ["pass", "fail"]
 
 
-def test_observe_records_its_own(shared_table, attributed):
+def test_observe_records_own_rows(shared_table, attributed):
     found = shared_table.together(observe("rows", attributed), 1, 2)
 
     assert [check.outcome for check in found] == ["observed"] * 2
@@ -419,8 +419,8 @@ def test_a_lock_beside_it_does_not_hide_the_better_attribution(attributed):
     assert reports[0]["rows"].attribution == "causal_tag"
 
 
-def test_one_that_is_not_attributed_still_sees_the_writer_that_is(shared_table):
-    """That one action can be told apart does not tell what the other did."""
+def test_an_unattributed_check_contends_with_an_attributed_writer(shared_table):
+    """An attributed action does not reveal the changes of an unattributed one."""
     reports = []
     signed = expects(change("rows", tagged(shared_table.list_rows, key="id", tag="tag")).by(0), name="signed")
     unsigned = expects(change("rows", shared_table.count).by(0), on_report=reports.append)

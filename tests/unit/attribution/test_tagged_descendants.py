@@ -51,7 +51,7 @@ def table():
 
 @pytest.fixture
 def nested(table):
-    """An action within an action within whatever calls it, each of which adds a row."""
+    """An action within an action within the caller, each of which adds a row."""
 
     @expects(observe("n", lambda: 0))
     def inner():
@@ -101,7 +101,7 @@ def test_a_run_that_adopts_the_headers_of_a_window_descends_from_it(table, neste
 
 
 def test_a_run_that_another_process_called_is_known_by_the_root(table, nested):
-    """Of the process between there is no trace here but the tag that it gave on."""
+    """The process between them is known here only by the tag that it passed on."""
     with window("w", table.check().by(2)) as w:
         root = current_causal_tag()
         headers = {"baggage": f"deltaspan.causal_tag.id={ELSEWHERE},deltaspan.causal_tag.root_id={root}"}
@@ -120,7 +120,7 @@ def test_a_run_of_another_process_is_known_by_the_root_that_its_rows_carry(table
     assert w.report["rows"].passed
 
 
-def test_a_run_of_another_process_without_the_root_is_anothers(table):
+def test_a_row_of_another_process_without_the_root_belongs_to_others(table):
     with window("w", table.check().by(1)) as w:
         table.add(tag=ELSEWHERE)
     assert (w.report["rows"].outcome, w.report["rows"].others) == ("fail", 1)
@@ -140,7 +140,7 @@ async def test_tasks_that_descend_from_a_run_are_its_own(table):
 # Tracked runs ----------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_kept_of_runs_that_no_check_on_rows_asks_about(nested):
+def test_no_run_is_tracked_without_a_check_on_tagged_rows(nested):
     with window("w", change("n", lambda: 0)):
         nested()
         assert not tracked_runs()
@@ -161,7 +161,7 @@ def test_descendants_that_the_inner_window_tracks_are_kept_for_the_outer_one(tab
     assert not tracked_runs()
 
 
-def test_nothing_is_kept_of_a_run_whose_baseline_was_interrupted(table):
+def test_no_run_is_tracked_after_an_interrupted_baseline(table):
     def interrupted():
         raise KeyboardInterrupt
 
@@ -171,7 +171,7 @@ def test_nothing_is_kept_of_a_run_whose_baseline_was_interrupted(table):
     assert not tracked_runs()
 
 
-def test_nothing_is_kept_of_a_window_that_nobody_verified(table, nested):
+def test_no_run_is_tracked_for_a_window_that_was_never_verified(table, nested):
     w = window("w", table.check())
     with collect_reports() as reports:
         w.capture_baseline()
@@ -183,7 +183,7 @@ def test_nothing_is_kept_of_a_window_that_nobody_verified(table, nested):
     assert reports is not None
 
 
-def test_nothing_is_kept_of_a_run_that_was_sampled_out(table):
+def test_no_run_is_tracked_if_it_was_sampled_out(table):
     with window("w", table.check().sampled(0)) as w:
         assert not tracked_runs()
     assert w.report["rows"].outcome == "skipped"
@@ -191,7 +191,7 @@ def test_nothing_is_kept_of_a_run_that_was_sampled_out(table):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_child_begins_with_nothing(table):
+def test_a_forked_child_tracks_no_runs(table):
     with window("w", table.check()):
         child = os.fork()
         if not child:
@@ -248,8 +248,8 @@ def test_a_baseline_that_is_not_of_tagged_rows_has_no_verdict(table):
     )
 
 
-def test_a_descendant_that_is_no_tag_is_refused(table):
-    from deltaspan._engine._handoff_format import sign, verify_and_load  # noqa: PLC0415  # to make what nobody else would
+def test_a_descendant_that_is_not_a_tag_is_refused(table):
+    from deltaspan._engine._handoff_format import sign, verify_and_load  # noqa: PLC0415  # to forge a document
 
     here = window("w", table.check().by(1))
     here.capture_baseline()
@@ -354,7 +354,7 @@ def test_a_number_passes_on_known_rows_and_tells_the_rest(rooted_table):
     )
 
 
-def test_a_claim_that_nothing_else_changes_has_no_verdict(rooted_table):
+def test_a_claim_of_no_other_change_is_inconclusive(rooted_table):
     def act():
         rooted_table.add()
         worker(rooted_table)
@@ -372,7 +372,7 @@ def test_a_row_that_such_a_process_took_over_is_in_doubt_too(rooted_table):
     assert came_to(nested_check(change("rows", rooted_table.probe).modifying(0), act)) == CONTENDED
 
 
-def test_a_row_of_another_outermost_run_is_anothers(rooted_table):
+def test_a_row_of_another_outermost_run_belongs_to_others(rooted_table):
     check = nested_check(
         change("rows", rooted_table.probe).by(1), lambda: rooted_table.add(tag=ELSEWHERE, root=ELSEWHERE)
     )
@@ -380,7 +380,7 @@ def test_a_row_of_another_outermost_run_is_anothers(rooted_table):
     assert (check.outcome, len(rooted_table.rows), check.others) == ("fail", 1, 1)
 
 
-def test_to_the_outermost_run_it_is_its_own(rooted_table):
+def test_a_row_of_a_descendant_belongs_to_the_outermost_run(rooted_table):
     with window("w", change("rows", rooted_table.probe).by(1)) as w:
         worker(rooted_table)
 
@@ -403,7 +403,7 @@ def test_a_run_that_came_back_through_an_unknown_process_is_in_doubt(rooted_tabl
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("within", [True, False], ids=["nested", "outermost"])
-def test_an_action_of_a_forked_child_is_known_by_the_root_alone(rooted_table, within):
+def test_an_action_of_a_forked_child_is_recognized_only_by_the_root(rooted_table, within):
     def act():
         read, write = os.pipe()
         child = os.fork()
@@ -429,7 +429,7 @@ def test_an_action_of_a_forked_child_is_known_by_the_root_alone(rooted_table, wi
 # A run of this process -------------------------------------------------------------------------------------
 
 
-def test_a_row_of_the_caller_is_anothers(rooted_table):
+def test_a_row_of_the_caller_belongs_to_others(rooted_table):
     check = change("rows", rooted_table.probe).by(0)
     with window("outermost", observe("n", lambda: 0)) as outermost, window("w", check) as w:
         rooted_table.add(tag=outermost.causal_tag)
@@ -437,8 +437,8 @@ def test_a_row_of_the_caller_is_anothers(rooted_table):
     assert (w.report["rows"].outcome, w.report["rows"].others) == ("pass", 1)
 
 
-def test_a_row_of_a_run_beside_it_is_anothers(rooted_table):
-    """Which began while the window was open, in another thread, with headers."""
+def test_a_row_of_a_concurrent_run_belongs_to_others(rooted_table):
+    """The other run began in another thread while the window was open, with headers."""
     reports = []
 
     @expects(observe("n", lambda: 0))
@@ -458,7 +458,7 @@ def test_a_row_of_a_run_beside_it_is_anothers(rooted_table):
     assert (reports[0].outcome, reports[0].others) == ("fail", 1)
 
 
-def test_each_of_many_writers_below_one_run_is_told_from_the_others(rooted_table):
+def test_each_of_many_writers_below_one_run_is_distinguished_from_the_others(rooted_table):
     barrier = threading.Barrier(8)
     found = {}
 
@@ -483,7 +483,7 @@ def test_each_of_many_writers_below_one_run_is_told_from_the_others(rooted_table
     }
 
 
-def test_a_run_below_one_that_is_known_to_be_beside_it_is_beside_it_too():
+def test_a_run_below_a_concurrent_run_is_concurrent_too():
     kin = DescendantTracker("me", root="root", above=["caller", "root"])
     kin.use_parents({"sibling": "caller", "its child": "sibling", "astray": "unknown"})
 
@@ -492,14 +492,14 @@ def test_a_run_below_one_that_is_known_to_be_beside_it_is_beside_it_too():
     assert kin.is_ours("me", "root") is True
 
 
-def test_a_run_below_it_that_was_not_yet_noted_is_its_own():
+def test_a_descendant_that_was_not_yet_tracked_is_own():
     kin = DescendantTracker("me", root="root", above=["root"])
     kin.use_parents({"my child": "me", "its child": "my child"})
 
     assert kin.is_ours("its child", "root") is True
 
 
-def test_a_circle_is_nobodys():
+def test_a_cycle_of_parents_has_no_known_owner():
     kin = DescendantTracker("me", root="root")
     kin.use_parents({"one": "two", "two": "one"})
 

@@ -13,7 +13,7 @@ def table():
     return Table()
 
 
-# A pass beside what nobody signed --------------------------------------------------------------------------
+# A pass beside untagged rows -------------------------------------------------------------------------------
 
 EXCLUSIVE = {
     "adding": lambda check: check.adding(9),
@@ -51,7 +51,7 @@ def adding_one_with(table, collateral):
 
 @pytest.mark.parametrize("collateral", COLLATERAL.values(), ids=COLLATERAL)
 @pytest.mark.parametrize("say", EXCLUSIVE.values(), ids=EXCLUSIVE)
-def test_a_claim_that_nothing_else_changes_has_no_verdict(table, say, collateral):
+def test_a_claim_of_no_other_change_is_inconclusive(table, say, collateral):
     assert came_to(table.judged(say, adding_one_with(table, collateral))) == CONTENDED
 
 
@@ -79,7 +79,7 @@ def test_an_untagged_row_may_be_the_declared_one(table):
     assert table.judged(lambda check: check.only(1, 9), act).passed
 
 
-def test_any_row_that_nobody_signed_may_be_one_of_any(table):
+def test_an_untagged_row_may_satisfy_an_expectation_of_any_member(table):
     act = adding_one_with(table, COLLATERAL["added"])
 
     assert table.judged(lambda check: check.adding(), act).passed
@@ -110,7 +110,7 @@ def test_a_pass_in_doubt_names_the_other_change_and_the_cure(table):
     )
 
 
-def test_beside_only_it_says_to_name_it(table):
+def test_an_untagged_change_outside_only_gives_advice_to_name_it(table):
     check = table.judged(lambda check: check.only(9), adding_one_with(table, COLLATERAL["removed"]))
 
     assert "name it in .only(...) where others may do so" in check.explanation
@@ -124,13 +124,13 @@ def test_a_pass_of_a_number_tells_the_removed_rows(table):
     )
 
 
-def test_where_contention_is_ignored_it_is_judged_as_it_is(table):
+def test_an_untagged_change_is_judged_if_contention_is_ignored(table):
     act = adding_one_with(table, COLLATERAL["removed"])
 
     assert table.judged(lambda check: check.adding(9), act, on_contention="ignore").passed
 
 
-# A fail because of what is gone ----------------------------------------------------------------------------
+# A fail because of removed rows ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_where_contention_is_ignored_it_is_judged_as_it_is(table):
     ],
 )
 @pytest.mark.parametrize("meanwhile", [(), (2,)], ids=["alone", "others too"])
-def test_a_removal_that_this_action_may_have_made_is_no_fail(table, say, meanwhile):
+def test_a_removal_that_this_action_may_have_made_is_contended(table, say, meanwhile):
     assert came_to(table.judged(say, lambda: table.remove(1, *meanwhile))) == CONTENDED
 
 
@@ -174,7 +174,7 @@ def test_a_claim_that_no_removal_would_make_true_is_a_fail(table, say):
     assert table.judged(say, lambda: table.remove(1)).outcome == "fail"
 
 
-def test_a_row_put_in_the_place_of_another_is_no_fail(table):
+def test_a_replaced_row_is_contended(table):
     def act():
         table.remove(1)
         table.add(9)
@@ -182,7 +182,7 @@ def test_a_row_put_in_the_place_of_another_is_no_fail(table):
     assert came_to(table.judged(lambda check: check.by(0), act)) == CONTENDED
 
 
-def test_an_own_row_that_was_not_declared_is_a_fail_beside_any_removal(table):
+def test_an_undeclared_own_row_fails_beside_any_removal(table):
     def act():
         table.remove(1)
         table.add(9)
@@ -190,7 +190,7 @@ def test_an_own_row_that_was_not_declared_is_a_fail_beside_any_removal(table):
     assert table.judged(lambda check: check.removing(1), act).outcome == "fail"
 
 
-def test_a_row_without_a_tag_could_have_carried_one_so_that_is_a_fail(table):
+def test_a_declared_row_without_a_tag_fails(table):
     check = table.judged(lambda check: check.adding(9), lambda: table.add(9, tag=None))
 
     assert check.outcome == "fail"
@@ -214,7 +214,7 @@ def test_a_row_marked_as_deleted_says_by_whom(table):
     assert table.judged(lambda check: check.modifying(1), lambda: table.add(1)).passed
 
 
-def test_both_kinds_of_untagged_changes_are_told(table):
+def test_both_kinds_of_untagged_changes_are_reported(table):
     def act():
         table.remove(1)
         table.add(9, tag=None)
@@ -229,7 +229,7 @@ def test_both_kinds_of_untagged_changes_are_told(table):
 # The end of the state -----------------------------------------------------------------------------------
 
 
-def test_an_end_that_others_had_a_part_in_proves_nothing(table):
+def test_an_end_state_that_others_contributed_to_is_inconclusive(table):
     def act():
         table.add(8, tag="another")
 
@@ -244,7 +244,7 @@ def test_an_end_that_others_had_a_part_in_proves_nothing(table):
     )
 
 
-def test_an_end_that_others_spoiled_is_no_fail(table):
+def test_an_end_state_changed_by_others_is_contended(table):
     def act():
         table.add(9)
         table.add(8, tag="another")
@@ -255,7 +255,7 @@ def test_an_end_that_others_spoiled_is_no_fail(table):
     assert came_to(table.judged(say, act)) == CONTENDED
 
 
-def test_an_end_that_this_action_may_have_made_by_removing_is_no_fail(table):
+def test_an_end_state_that_this_action_may_have_reached_by_removing_is_contended(table):
     def act():
         table.remove(1)
         table.add(8, tag="another")
@@ -272,14 +272,14 @@ def test_an_end_that_this_action_cannot_have_made_is_a_fail(table):
     assert table.judged(lambda check: check.to("nothing of the kind"), lambda: act()).outcome == "fail"
 
 
-def test_an_end_is_judged_where_nobody_else_writes(table):
+def test_an_end_state_is_judged_without_other_writers(table):
     def say(check):
         return check.to(lambda causal_tag: {**BEFORE, 9: causal_tag})
 
     assert table.judged(say, lambda: table.add(9)).passed
 
 
-def test_an_end_is_judged_where_contention_is_ignored(table):
+def test_an_end_state_is_judged_if_contention_is_ignored(table):
     def act():
         table.add(9)
         table.add(8, tag="another")
@@ -319,7 +319,7 @@ def rows():
 
 
 @pytest.mark.parametrize("write", WAYS.values(), ids=WAYS)
-def test_a_tag_is_known_however_it_is_written(rows, write):
+def test_a_tag_is_recognized_in_every_spelling(rows, write):
     with window("load", change("rows", tagged(lambda: rows, key="id", tag="tag")).by(1)) as opened:
         rows.append({"id": 2, "tag": write(current_causal_tag())})
 
@@ -336,7 +336,7 @@ def test_a_tag_is_known_however_it_is_written(rows, write):
     ],
     ids=["by", "by_at_most", "by_between", "by_at_least"],
 )
-def test_that_nothing_came_is_no_verdict_where_something_came_unsigned(rows, expect):
+def test_an_untagged_row_makes_a_claim_of_no_addition_contended(rows, expect):
     with window("load", expect(change("rows", tagged(lambda: rows, key="id", tag="tag")))) as opened:
         rows.append({"id": 2, "tag": None})
 

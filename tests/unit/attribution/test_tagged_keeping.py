@@ -41,7 +41,7 @@ STAMP = "did the stamp run? What this run writes must carry its causal tag"
 
 
 class Orders:
-    """Two rows of other runs and one of nobody, and what an action does to them."""
+    """Two rows of other runs and one without a tag, and changes of them by an action."""
 
     def __init__(self):
         self.rows = {1: ["ink", "theirs"], 2: ["pen", "theirs"], 3: ["wax", None]}
@@ -177,7 +177,7 @@ def test_a_change_that_no_tag_credits_is_credited_by_the_window(orders):
     ],
 )
 @pytest.mark.parametrize("harm", [Orders.remove, Orders.overwrite, Orders.sign])
-def test_every_word_about_its_own_rows_is_joined_with_the_keeping_of_others(orders, say, harm):
+def test_every_word_about_own_rows_combines_with_keeping_others(orders, say, harm):
     assert orders.judged(say, lambda table: table.add(9)).outcome == "pass"
     assert Orders().judged(say, lambda table: (table.add(9), harm(table, 1))).outcome == "fail"
 
@@ -196,7 +196,7 @@ def test_a_row_of_another_may_be_taken_over_if_that_is_declared(orders):
     assert (check.outcome, check.attribution) == ("pass", "causal_tag")
 
 
-def test_a_declared_change_without_the_stamp_is_no_pass(orders):
+def test_a_declared_change_without_a_tag_fails(orders):
     check = orders.judged(lambda c: c.modifying(1), lambda table: table.overwrite(1))
 
     assert check.outcome == "fail"
@@ -252,7 +252,7 @@ def beside_another(table, act, say=one_added, **options):
         thread.join()
 
 
-def test_beside_another_window_an_unsigned_change_has_no_verdict_and_names_it(orders):
+def test_an_untagged_change_beside_another_window_is_contended_and_names_it(orders):
     check, tag = beside_another(orders, lambda table: (table.add(9), table.remove(1)))
 
     said = (
@@ -262,26 +262,26 @@ def test_beside_another_window_an_unsigned_change_has_no_verdict_and_names_it(or
     assert f"{said}{tag})" in check.explanation
 
 
-def test_beside_another_window_the_rows_of_both_are_told_apart(orders):
+def test_rows_of_two_overlapping_windows_are_distinguished(orders):
     check, _ = beside_another(orders, lambda table: table.add(9))
 
     assert (check.outcome, check.attribution) == ("pass", "causal_tag")
 
 
 @pytest.mark.parametrize("act", [lambda table: table.remove(1), lambda table: (table.add(9), table.sign(1))])
-def test_beside_another_window_a_wrong_change_of_this_run_still_fails(orders, act):
+def test_a_wrong_change_of_this_run_beside_another_window_still_fails(orders, act):
     check, _ = beside_another(orders, act)
 
     assert check.outcome == "fail"
 
 
-def test_beside_another_window_a_declared_removal_has_no_verdict(orders):
+def test_a_declared_removal_beside_another_window_is_contended(orders):
     check, _ = beside_another(orders, lambda table: table.remove(1), lambda c: c.removing(1))
 
     assert (check.outcome, check.reason) == ("inconclusive", "contended")
 
 
-def test_where_contention_is_ignored_it_is_judged_all_the_same(orders):
+def test_a_check_that_ignores_contention_is_judged(orders):
     act = lambda table: (table.add(9), table.remove(1))  # noqa: E731
 
     check, _ = beside_another(orders, act, on_contention="ignore")
@@ -336,7 +336,7 @@ def test_an_overwritten_item_of_any_kind_is_noticed(kind, before, after):
     )
 
 
-def test_rows_that_are_made_anew_with_equal_items_are_the_same():
+def test_rows_recreated_with_equal_items_are_unchanged():
     rows = [{"id": 1, "tag": "theirs", "item": {"a": {1, 2}, "b": [1]}}]
     probe = tagged(lambda: rows, key="id", tag="tag")
 
@@ -346,7 +346,7 @@ def test_rows_that_are_made_anew_with_equal_items_are_the_same():
     assert w.report["rows"].passed
 
 
-def test_a_row_that_cannot_be_compared_leaves_no_verdict():
+def test_a_row_that_cannot_be_compared_makes_the_check_inconclusive():
     probe = tagged(lambda: [{"id": 1, "tag": None, "item": threading.Lock()}], key="id", tag="tag")
 
     with window("w", change("rows", probe).by(0).keeping_others()) as w:
@@ -480,7 +480,7 @@ def test_async_rows_are_kept(orders):
 
 
 @pytest.mark.parametrize(("key", "outcome"), [(None, "pass"), (1, "fail")])
-def test_it_goes_from_one_process_to_another(orders, key, outcome):
+def test_keeping_others_is_handed_over_with_its_window(orders, key, outcome):
     check = change("orders", orders.probe).adding(count=1).keeping_others()
     here = Window("w", check)
     here.capture_baseline()
@@ -496,7 +496,7 @@ def test_it_goes_from_one_process_to_another(orders, key, outcome):
 # Words ------------------------------------------------------------------------------------------------------
 
 
-def test_it_reads_as_source(orders):
+def test_keeping_others_is_shown_as_source_in_repr(orders):
     probe = tagged(list, key="id", tag="tag")
 
     assert repr(change("orders", probe).adding(count=1).keeping_others()) == (
@@ -536,7 +536,7 @@ def test_a_contradicting_word_is_refused(orders, say, why):
         say(change("orders", orders.probe))
 
 
-def test_it_may_be_said_before_the_other_words(orders):
+def test_keeping_others_may_precede_the_other_words(orders):
     check = change("orders", orders.probe).keeping_others().adding(count=1)
 
     with window("w", check) as w:
@@ -547,7 +547,7 @@ def test_it_may_be_said_before_the_other_words(orders):
 
 
 @pytest.mark.parametrize(("harm", "outcome"), [(False, "pass"), (True, "inconclusive")])
-def test_an_action_that_raised_left_no_trace_or_there_is_no_verdict(orders, harm, outcome):
+def test_an_action_that_raised_gets_a_verdict_only_if_others_rows_are_unchanged(orders, harm, outcome):
     check = change("orders", orders.probe).adding(count=1).keeping_others().or_unchanged_on_error()
 
     @expects(check)
@@ -595,7 +595,7 @@ def test_span_event_and_feedback_say_the_same_sentence(orders, recorded):
     assert explanation in reports[0].feedback()
 
 
-def test_the_event_tells_untagged_rows_though_the_window_credits_them(orders, recorded):
+def test_the_event_reports_untagged_rows_even_if_the_window_credits_them(orders, recorded):
     orders.judged(one_added, lambda table: (table.add(9), table.remove(1)))
 
     attributes = recorded.event.attributes

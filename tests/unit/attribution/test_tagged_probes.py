@@ -23,7 +23,7 @@ def list_rows():
     return []
 
 
-def test_it_needs_the_parameters_of_the_probe():
+def test_a_tagged_probe_has_the_parameters_of_its_probe():
     def list_orders(tenant, /, status="new", *, causal_tag=None):
         return []
 
@@ -126,7 +126,7 @@ def as_root(row):
     return row["root"]
 
 
-def test_it_pickles_where_the_probe_does():
+def test_a_tagged_probe_can_be_pickled_if_its_probe_can():
     assert pickle.loads(pickle.dumps(tagged(list_rows, key="id", tag="tag")))() == {}  # noqa: S301  # our own
 
 
@@ -276,7 +276,7 @@ def verdict(rows, before=(), **options):
         (3, "no 'id', which key= names (it is of type int)"),
     ],
 )
-def test_a_row_that_lacks_a_named_column_leaves_no_verdict(row, sentence):
+def test_a_row_that_lacks_a_named_column_makes_the_check_inconclusive(row, sentence):
     check = verdict([row])
 
     assert (check.outcome, check.reason) == ("inconclusive", "probe_failed")
@@ -298,7 +298,7 @@ def test_a_root_that_is_missing_is_named():
     assert "has no 'root_tag', which root= names (it has ['id', 'causal_tag'])" in check.explanation
 
 
-def test_a_baseline_that_lacks_it_is_told_so():
+def test_a_baseline_row_without_the_column_is_an_error():
     check = verdict([], before=[{"id": 1}])
 
     assert check.reason == "baseline_failed"
@@ -312,7 +312,7 @@ def test_a_row_with_many_columns_is_shown_in_part():
     assert "more" in check.explanation
 
 
-def test_the_table_is_named_where_the_probe_tells_it():
+def test_the_table_is_named_if_the_probe_provides_it():
     class Reader:
         table = "public.orders"
 
@@ -325,7 +325,7 @@ def test_the_table_is_named_where_the_probe_tells_it():
     assert "a row of public.orders has no 'causal_tag', which tag= names" in w.report["rows"].explanation
 
 
-def test_a_key_that_two_rows_share_leaves_no_verdict():
+def test_a_key_shared_by_two_rows_makes_the_check_inconclusive():
     check = verdict([{"id": 1, "causal_tag": None}, {"id": 1, "causal_tag": TAG}])
 
     assert (check.outcome, check.reason) == ("inconclusive", "incomparable")
@@ -335,7 +335,7 @@ def test_a_key_that_two_rows_share_leaves_no_verdict():
     )
 
 
-def test_a_key_that_does_not_hash_leaves_no_verdict():
+def test_an_unhashable_key_makes_the_check_inconclusive():
     check = verdict([{"id": [1], "causal_tag": None}])
 
     assert check.reason == "incomparable"
@@ -347,7 +347,7 @@ def test_a_key_that_does_not_hash_leaves_no_verdict():
 @pytest.mark.parametrize(
     ("rows", "kind"), [({1: TAG}, "dict"), (3, "int"), ("rows", "str"), (None, "NoneType")]
 )
-def test_an_object_that_is_not_an_iterable_of_rows_leaves_no_verdict(rows, kind):
+def test_an_object_that_is_not_an_iterable_of_rows_makes_the_check_inconclusive(rows, kind):
     check = verdict(rows)
 
     assert check.reason == "probe_failed"
@@ -396,7 +396,7 @@ class Cursor:
     [iter([]), iter([(1, None)]), (row for row in [(1, None)]), map(tuple, []), Cursor()],
     ids=["of nothing", "of a list", "generator", "map", "cursor"],
 )
-def test_the_same_iterator_twice_is_no_state(rows):
+def test_the_same_iterator_twice_is_incomparable(rows):
     check = came_to(lambda: rows)
 
     assert (check.outcome, check.reason) == ("inconclusive", "incomparable")
@@ -407,7 +407,7 @@ def test_the_same_iterator_twice_is_no_state(rows):
     )
 
 
-def test_a_cursor_that_was_run_once_is_no_state():
+def test_a_cursor_that_is_read_twice_is_incomparable():
     connection = sqlite3.connect(":memory:")
     cursor = connection.execute("SELECT 1, NULL")
     check = came_to(lambda: cursor)
@@ -416,7 +416,7 @@ def test_a_cursor_that_was_run_once_is_no_state():
     assert check.reason == "incomparable"
 
 
-def test_a_generator_at_its_end_is_no_state():
+def test_an_exhausted_generator_is_incomparable():
     rows = (row for row in [(1, None)])
     list(rows)
 
@@ -426,7 +426,7 @@ def test_a_generator_at_its_end_is_no_state():
     assert "before the action" in check.explanation
 
 
-async def test_nor_is_one_that_was_awaited():
+async def test_an_awaited_iterator_that_is_read_twice_is_incomparable():
     rows = iter([])
 
     async def read():
@@ -451,13 +451,13 @@ def test_a_fresh_generator_each_time_is_a_state():
 
 
 @pytest.mark.parametrize("fresh", [iter, lambda rows: map(tuple, rows), lambda rows: (row for row in rows)])
-def test_any_fresh_iterator_is_a_state_however_often(fresh):
+def test_a_fresh_iterator_is_a_state_at_every_read(fresh):
     by_tag = by_position(lambda: fresh([(1, None)]))
 
     assert [by_tag() for _ in range(100)] == [{1: None}] * 100
 
 
-def test_a_cursor_that_is_made_anew_each_time_is_a_state():
+def test_a_cursor_created_at_each_read_is_a_state():
     connection = sqlite3.connect(":memory:")
     check = came_to(lambda: connection.execute("SELECT 1, NULL"))
     connection.close()
@@ -465,7 +465,7 @@ def test_a_cursor_that_is_made_anew_each_time_is_a_state():
     assert check.passed
 
 
-def test_fresh_iterators_are_told_apart_in_many_threads():
+def test_fresh_iterators_are_distinguished_in_many_threads():
     by_tag = by_position(lambda: (row for row in [(1, None)]))
     found = []
 

@@ -1,4 +1,4 @@
-"""Parts of a tagged delta, and the reports that tell them."""
+"""Parts of a tagged delta, and their reports."""
 
 import copy
 import json
@@ -35,14 +35,14 @@ def named(check):
     return check.adding(1).allowing_others()
 
 
-def test_rows_that_are_counted_are_told_as_numbers():
+def test_counted_rows_are_reported_as_numbers():
     found = run(counted)["rows"].to_dict()
 
     assert (found["expected_delta"], found["actual_delta"]) == (1, 1)
     assert (found["others"], found["untagged"]) == (1, 1)
 
 
-def test_rows_that_are_named_are_told_by_key():
+def test_named_rows_are_reported_by_key():
     report = run(named)
     found = report["rows"].to_dict()
 
@@ -97,7 +97,7 @@ def test_a_report_that_crossed_a_process_tells_the_same(say, again):
     assert again(report).to_dict() == report.to_dict()
 
 
-def test_the_feedback_asks_an_agent_whether_the_stamp_ran():
+def test_the_feedback_advises_an_agent_to_check_the_stamp():
     rows = []
     with window("w", change("rows", tagged(lambda: rows, key="id", tag="tag")).by(1)) as w:
         rows.append({"id": 1, "tag": None})
@@ -182,7 +182,7 @@ def test_a_redacted_check_that_has_no_verdict_shows_none_either():
     assert "secret" not in f"{check}{check.to_dict()}"
 
 
-def test_a_redaction_may_show_how_many_rows_there_are():
+def test_a_redaction_may_show_the_number_of_rows():
     report = run(lambda check: counted(check).redacted(len))
 
     assert (report["rows"].pre_state, report["rows"].post_state) == (0, 3)
@@ -218,7 +218,7 @@ def merged(parts, kind):
 
 
 @given(states | rooted, states | rooted)
-def test_mine_others_and_untagged_are_the_whole_delta_and_share_nothing(pre, post):
+def test_own_other_and_untagged_parts_are_disjoint_and_make_the_whole_delta(pre, post):
     whole = difference(MappingProxyType(pre), MappingProxyType(post))
     parts = split(whole, ME, counted=False)
     assert isinstance(parts, TaggedDelta)
@@ -243,7 +243,7 @@ def test_the_tally_counts_each_entry_once(pre, post):
 
 
 @given(states, states)
-def test_nothing_that_changed_by_me_is_with_others(pre, post):
+def test_no_own_change_is_among_those_of_others(pre, post):
     delta = divided(pre, post)
 
     assert not {"me", "my child"} & {*delta.others.added.values(), *delta.untagged.added.values()}
@@ -291,7 +291,7 @@ def test_the_root_counts_for_nothing_where_the_run_is_not_the_outermost():
     assert nested.is_ours("me", "another") is True
 
 
-def test_a_delta_of_other_states_stays_as_it_is():
+def test_a_delta_of_untagged_states_is_not_split():
     delta = difference(3, 5)
 
     assert split(delta, ME, counted=True) is delta
@@ -365,7 +365,7 @@ def parts(delta):
 
 
 @given(checks, rows_by_key, rows_by_key)
-def test_it_finds_the_part_that_would_make_it_true_if_there_is_one(check, pre, post):
+def test_a_part_that_would_satisfy_the_movement_is_found_if_one_exists(check, pre, post):
     both = MappingProxyType(pre), MappingProxyType(post)
     delta = split(difference(*both), OF_CHILD, counted=False)
     movement = check._expectation.movement

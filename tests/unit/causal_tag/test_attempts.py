@@ -1,4 +1,4 @@
-"""Retries of one action are told apart: its runs below one parent run are numbered from 1."""
+"""Retries of an action are distinguished: its runs below one parent are numbered from 1."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -73,7 +73,7 @@ def test_windows_count_by_their_name():
     assert attempts(calls) == [("load", 1), ("load", 2), ("save", 1), ("task", 1)]
 
 
-def test_below_an_adopted_tag_they_are_numbered_too():
+def test_attempts_below_an_adopted_tag_are_numbered_too():
     def calls():
         with adopt({"baggage": f"deltaspan.causal_tag.id={TAG}"}):
             act()

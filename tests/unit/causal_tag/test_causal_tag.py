@@ -39,7 +39,7 @@ def report_of(action):
     return reports_of(action)[-1]
 
 
-def test_there_is_no_tag_outside_an_action():
+def test_no_tag_is_current_outside_an_action():
     assert current_causal_tag() is None
 
 
@@ -93,7 +93,7 @@ def test_the_tag_and_the_root_are_in_baggage_inside():
     assert entries == {"deltaspan.causal_tag.id": own, "deltaspan.causal_tag.root_id": own}
 
 
-def test_other_baggage_stays():
+def test_other_baggage_is_kept():
     token = context.attach(baggage.set_baggage("tenant", "acme"))
     try:
 
@@ -335,7 +335,7 @@ def test_a_tag_is_not_a_tuple():
         iter(TAG_VALUE)
 
 
-def test_the_repr_of_a_tag_shows_its_ids_alone():
+def test_the_repr_of_a_tag_shows_only_its_ids():
     assert (
         repr(TAG_VALUE)
         == f"CausalTag(id={TAG_VALUE.id!r}, root_id={TAG_VALUE.root_id!r}, parent_id={TAG_VALUE.parent_id!r})"
@@ -390,7 +390,7 @@ def test_an_inbound_tag_without_root_is_the_root(inbound):
     assert report_of(current_tag).root_tag == INBOUND
 
 
-def test_an_inbound_root_without_tag_counts_for_nothing(inbound):
+def test_an_inbound_root_without_a_tag_is_ignored(inbound):
     inbound(root_id=INBOUND_ROOT)
     report = report_of(current_tag)
 
@@ -404,7 +404,7 @@ def test_an_inbound_tag_never_replaces_the_tag_of_an_action(inbound):
 
 
 @pytest.mark.parametrize("properties", [";a=b", ";a", ";a=%3B", ";a=b;c"])
-def test_properties_behind_an_inbound_tag_are_no_part_of_it(properties):
+def test_baggage_properties_of_an_inbound_tag_are_not_part_of_it(properties):
     pairs = (
         f"deltaspan.causal_tag.id={INBOUND}{properties},"
         f"deltaspan.causal_tag.root_id={INBOUND_ROOT}{properties}"

@@ -53,7 +53,7 @@ def keys_of(header):
     return [pair.partition("=")[0] for pair in header.split(",")]
 
 
-# Giving out -----------------------------------------------------------------------------------------------
+# Outgoing headers -----------------------------------------------------------------------------------------
 
 
 def test_headers_carry_tag_and_trace_of_the_action(recorded):
@@ -76,7 +76,7 @@ def test_headers_are_w3c_with_any_configured_propagator(recorded, monkeypatch):
     assert sorted(act()) == ["baggage", "traceparent"]
 
 
-def test_outside_any_context_there_are_no_headers():
+def test_no_headers_exist_outside_any_context():
     assert causal_headers() == causal_environ() == {}
 
 
@@ -86,7 +86,7 @@ def test_the_environment_has_the_same_in_upper_case():
         assert causal_environ()["TRACESTATE"] == "one=1"
 
 
-def test_other_baggage_goes_along_but_ours_comes_first(caplog):
+def test_other_baggage_is_sent_after_the_causal_tag(caplog):
     current = context.get_current()
     for number in range(200):
         current = baggage.set_baggage(f"key{number}", "value", current)
@@ -120,7 +120,7 @@ def test_a_window_that_is_not_open_has_no_tag_to_hand_out():
         window("load", observe("nothing", lambda: 0)).causal_headers()
 
 
-def test_an_action_under_the_adopted_tag_of_an_open_window_is_no_rival():
+def test_an_action_under_the_adopted_tag_of_a_window_does_not_contend_with_it():
     rows = []
     w = window("load", change("rows", lambda: len(rows)).by(1))
     w.capture_baseline()
@@ -208,7 +208,7 @@ def test_a_child_process_ignores_an_environment_that_is_not_understood():
     ]
 
 
-def test_a_child_process_leaves_its_environment_aside_where_it_has_a_context_of_its_own():
+def test_a_child_process_with_a_context_ignores_its_environment():
     script = f"""
 import deltaspan
 with deltaspan.adopt({{"baggage": "deltaspan.causal_tag.id={ROOT}"}}):
@@ -217,7 +217,7 @@ with deltaspan.adopt({{"baggage": "deltaspan.causal_tag.id={ROOT}"}}):
     assert child(script, BAGGAGE=HEADERS["baggage"]) == [ROOT]
 
 
-# Keeping it in ----------------------------------------------------------------------------------------------
+# Tags that are not sent -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_kept_in_actions_of_this_process_still_nest():
 
 
 @pytest.mark.usefixtures("_kept_in")
-def test_kept_in_an_inbound_tag_is_a_parent_but_goes_no_further():
+def test_an_inbound_tag_is_a_parent_and_is_not_sent_on_if_propagation_is_off():
     with adopt({**HEADERS, "baggage": HEADERS["baggage"] + ",tenant=acme"}):
         headers, report = causal_headers(), reported(act)
 
@@ -265,7 +265,7 @@ def act_with_the_global_propagator():
     return carrier
 
 
-def test_inside_actions_are_children_of_the_adopted_tag(recorded):
+def test_actions_inside_adopt_are_children_of_the_adopted_tag(recorded):
     with adopt(HEADERS):
         tag, report = current_causal_tag(), reported(act)
 
@@ -282,7 +282,7 @@ def test_afterwards_everything_is_as_before():
     assert (current_causal_tag(), trace.get_current_span().get_span_context().is_valid) == (None, False)
 
 
-def test_it_is_restored_after_an_exception_too():
+def test_the_previous_tag_is_restored_after_an_exception_too():
     with pytest.raises(KeyError), adopt(HEADERS):
         raise KeyError
 
@@ -322,7 +322,7 @@ def test_a_span_of_that_trace_that_is_current_stays_current(recorded):
         assert trace.get_current_span() is server
 
 
-async def test_in_async_code_each_task_has_its_own():
+async def test_each_async_task_has_its_own_adopted_tag():
     async def take_up(tag):
         with adopt({"baggage": f"deltaspan.causal_tag.id={tag}"}):
             await asyncio.sleep(0)
@@ -332,7 +332,7 @@ async def test_in_async_code_each_task_has_its_own():
     assert current_causal_tag() is None
 
 
-async def test_an_async_generator_closed_elsewhere_makes_no_noise(caplog):
+async def test_an_async_generator_closed_in_another_context_logs_nothing(caplog):
     async def numbers():
         with adopt(HEADERS):
             yield 1
@@ -353,7 +353,7 @@ PROPERTIES = [";a=b", ";a", " ; a=b;c ", ";", ";a=%3B", "\t;\ta = b"]
 
 
 @pytest.mark.parametrize("properties", PROPERTIES)
-def test_properties_behind_a_tag_are_no_part_of_it(properties):
+def test_baggage_properties_of_a_tag_are_not_part_of_it(properties):
     pairs = f"deltaspan.causal_tag.id={TAG}{properties},deltaspan.causal_tag.root_id={ROOT}{properties}"
     with adopt({"baggage": pairs}):
         tag, report, sent = current_causal_tag(), reported(act), causal_headers()
@@ -440,7 +440,7 @@ def test_the_tag_and_its_root_go_before_foreign_members_that_fill_the_header(cap
 @pytest.mark.parametrize(
     "text", ["x" * 4100, "%78" * 1400, "!" * 1400], ids=["as it is", "longer when read", "longer when sent"]
 )
-def test_a_foreign_member_above_4096_bytes_is_dropped_without_a_word_when_it_is_read(text, caplog):
+def test_a_foreign_member_above_4096_bytes_is_dropped_silently(text, caplog):
     with adopt({"baggage": f"long={text},user=ada"}):
         held = dict(baggage.get_all())
         names = [keys_of(act()["baggage"]) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""A propagator that would leave the causal tag at home is noticed once, with what mends it."""
+"""A warning, given once, for a propagator that does not carry the causal tag."""
 
 import pytest
 from opentelemetry import propagate
@@ -43,7 +43,9 @@ def test_a_propagator_set_in_code_is_mended_in_code(recorded, use, caplog):
     ("names", "mended"),
     [("tracecontext", "tracecontext,baggage"), ("b3", "b3,baggage"), ("none", "tracecontext,baggage")],
 )
-def test_a_propagator_named_in_the_environment_is_mended_there(recorded, use, environ, caplog, names, mended):
+def test_the_warning_names_the_correct_value_of_the_environment_variable(
+    recorded, use, environ, caplog, names, mended
+):
     environ(OTEL_PROPAGATORS=names)
     use()
     act()
@@ -59,7 +61,7 @@ def test_the_line_that_it_names_mends_it(recorded, use, caplog):
     assert caplog.messages == []
 
 
-def test_it_is_said_once(recorded, use, caplog):
+def test_the_warning_is_given_once(recorded, use, caplog):
     use()
     act()
     expects(observe("another", lambda: 0))(lambda: None)()
@@ -67,20 +69,20 @@ def test_it_is_said_once(recorded, use, caplog):
     assert len(caplog.messages) == 1
 
 
-def test_the_default_propagator_is_not_complained_of(recorded, caplog):
+def test_the_default_propagator_causes_no_warning(recorded, caplog):
     act()
 
     assert caplog.messages == []
 
 
-def test_a_propagator_that_carries_baggage_in_another_header_is_not_complained_of(recorded, use, caplog):
+def test_a_propagator_of_baggage_in_another_header_causes_no_warning(recorded, use, caplog):
     use(Elsewhere())
     act()
 
     assert caplog.messages == []
 
 
-def test_who_keeps_tags_here_on_purpose_hears_nothing(recorded, use, environ, caplog):
+def test_propagation_that_is_turned_off_causes_no_warning(recorded, use, environ, caplog):
     environ(DELTASPAN_PROPAGATE="off")
     use()
     act()
@@ -88,7 +90,7 @@ def test_who_keeps_tags_here_on_purpose_hears_nothing(recorded, use, environ, ca
     assert caplog.messages == []
 
 
-def test_without_an_sdk_nobody_looks(use, caplog):
+def test_no_warning_is_given_without_an_sdk(use, caplog):
     use()
     act()
 

@@ -1,4 +1,4 @@
-"""The sentence a user writes: every word, how it reads, and what it refuses to say."""
+"""The words of a check: their repr, their arguments and their refusals."""
 
 from dataclasses import FrozenInstanceError
 from datetime import timedelta
@@ -90,7 +90,7 @@ def test_a_check_cannot_be_changed(check):
         check.metric = "other"
 
 
-def test_a_word_returns_a_new_check_and_leaves_the_old_one_as_it_was():
+def test_a_word_returns_a_new_check_and_leaves_the_old_one_unchanged():
     kept = change("rows", rows)
     refined = kept.by(1)
 
@@ -142,7 +142,7 @@ def test_a_metric_with_other_characters_or_of_another_length_is_refused(make, me
 
 
 @pytest.mark.parametrize("make", [change, unchanged, observe])
-def test_a_metric_that_is_no_text_is_refused(make):
+def test_a_metric_that_is_not_a_string_is_refused(make):
     with pytest.raises(DeltaspanError) as caught:
         make(rows, "rows")
 
@@ -182,7 +182,7 @@ def test_a_second_amount_is_refused_naming_both():
         lambda check: check.decreasing(by=1),
     ],
 )
-def test_no_two_words_may_say_how_far(second):
+def test_two_words_for_the_amount_are_refused(second):
     with pytest.raises(ValueError, match="only one word can say how the state changes"):
         second(CHECK.by_at_least(1))
 
@@ -329,7 +329,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("call", "kind", "text"), REFUSED.values(), ids=REFUSED)
-def test_what_contradicts_itself_is_refused_naming_both(call, kind, text):
+def test_contradictory_modifiers_are_refused_and_both_are_named(call, kind, text):
     with pytest.raises(DeltaspanError) as caught:
         call()
 
@@ -337,7 +337,7 @@ def test_what_contradicts_itself_is_refused_naming_both(call, kind, text):
     assert str(caught.value) == text
 
 
-def test_a_word_for_collections_leaves_the_old_check_as_it_was():
+def test_a_word_for_collections_leaves_the_old_check_unchanged():
     kept = CHECK.adding("a")
     kept.removing("b").allowing_others()
 

@@ -1,4 +1,4 @@
-"""A user's mistake is found when the action is decorated, and the text says what to write instead."""
+"""Mistakes are found when the action is decorated, with advice in the error."""
 
 import functools
 
@@ -30,7 +30,7 @@ def refusal(call, *args, **kwargs):
     return kinds[0], str(caught.value)
 
 
-def test_an_unknown_name_is_refused_with_what_exists_and_the_nearest_match():
+def test_an_unknown_name_is_refused_with_the_known_names_and_the_nearest_match():
     decorate = expects(change("rows", lambda tennant: 3))
 
     assert refusal(decorate, act) == (
@@ -42,7 +42,7 @@ def test_an_unknown_name_is_refused_with_what_exists_and_the_nearest_match():
     )
 
 
-def test_an_unknown_name_without_a_near_one_is_refused_with_what_exists():
+def test_an_unknown_name_without_a_near_match_is_refused_with_the_known_names():
     decorate = expects(change("rows", lambda zzz: 3))
 
     assert refusal(decorate, act) == (
@@ -55,7 +55,7 @@ def test_an_unknown_name_without_a_near_one_is_refused_with_what_exists():
 
 
 @pytest.mark.parametrize("word", ["result", "pre_state"])
-def test_a_probe_may_not_name_what_is_known_only_later(word):
+def test_a_probe_may_not_name_a_value_that_exists_only_after_the_action(word):
     probe = {"result": lambda result: 3, "pre_state": lambda pre_state: 3}[word]
 
     assert refusal(expects(change("rows", probe)), act) == (
@@ -87,7 +87,7 @@ def test_a_window_refuses_a_name_that_its_args_do_not_hold():
     )
 
 
-def test_a_probe_may_not_name_a_word_of_ours_that_the_action_also_has():
+def test_a_probe_may_not_name_a_reserved_word_that_is_also_a_parameter():
     decorate = expects(change("rows", lambda causal_tag: 3))
 
     assert refusal(decorate, lambda causal_tag: None) == (
@@ -107,7 +107,7 @@ def test_a_probe_may_not_name_a_word_of_ours_that_the_action_also_has():
         ("causal_tag", lambda causal_tag: 1, lambda causal_tag: None),
     ],
 )
-def test_an_expected_value_may_not_name_a_word_of_ours_that_the_action_also_has(word, expected, action):
+def test_an_expected_value_may_not_name_a_reserved_word_that_is_also_a_parameter(word, expected, action):
     kind, text = refusal(expects(ROWS.by(expected)), action)
 
     assert kind is ValueError
@@ -200,7 +200,7 @@ def test_a_window_that_was_given_a_check_for_its_name_is_refused():
     assert refusal(window, ROWS) == (ValueError, f"an action needs a name, not {ROWS!r}")
 
 
-def test_forgetting_the_parentheses_is_refused_with_what_to_write():
+def test_a_decorator_without_parentheses_is_refused_with_advice():
     assert refusal(expects, act) == (
         TypeError,
         (
@@ -210,7 +210,7 @@ def test_forgetting_the_parentheses_is_refused_with_what_to_write():
     )
 
 
-def test_something_that_is_no_check_is_refused():
+def test_a_value_that_is_not_a_check_is_refused():
     assert refusal(expects("rows"), act) == (
         TypeError,
         "action 'act' expects checks such as change('flows', count).by(1), not 'rows'",
@@ -247,7 +247,7 @@ def test_a_class_is_refused():
 
 def test_a_tool_object_that_would_never_call_the_action_is_refused_with_the_right_order():
     class Tool:
-        """What a framework's decorator leaves behind."""
+        """The object that a framework's decorator returns."""
 
     assert refusal(expects(ROWS), Tool()) == (
         TypeError,

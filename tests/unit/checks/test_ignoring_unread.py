@@ -1,4 +1,4 @@
-"""What is ignored is not walked: neither copied nor shown, nor a reason to refuse the state."""
+"""Ignored members are neither read nor shown, and cannot make a state incomparable."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _written(value):
     ],
     ids=_written,
 )
-def test_whatever_a_pattern_names_is_not_walked(patterns, state):
+def test_members_that_a_pattern_names_are_not_walked(patterns, state):
     assert judged(unchanged("state", lambda: state)) == ("inconclusive", "incomparable")
     assert judged(unchanged("state", lambda: state).ignoring(*patterns)) == ("pass", None)
 
@@ -109,7 +109,7 @@ def test_whatever_a_pattern_names_is_not_walked(patterns, state):
     ],
     ids=_written,
 )
-def test_what_no_pattern_names_still_refuses_the_state(patterns, state):
+def test_an_unfreezable_member_that_no_pattern_names_is_incomparable(patterns, state):
     check = unchanged("state", lambda: state).ignoring(*patterns)
     assert judged(check) == ("inconclusive", "incomparable")
 
@@ -124,7 +124,7 @@ def test_an_item_of_a_sequence_that_is_ignored_leaves_the_index_of_the_others():
     assert judged(check, act) == ("pass", None)
 
 
-def test_the_states_of_a_report_do_not_show_what_is_ignored():
+def test_the_states_of_a_report_do_not_show_ignored_members():
     doc = {"title": "a", "secret": "s3cr3t"}
     with window("read", unchanged("doc", lambda: doc).ignoring("secret")) as w:
         pass
@@ -132,12 +132,12 @@ def test_the_states_of_a_report_do_not_show_what_is_ignored():
     assert "s3cr3t" not in str(w.report)
 
 
-def test_what_is_ignored_does_not_count_towards_the_limit_of_values():
+def test_ignored_members_do_not_count_towards_the_limit_of_values():
     doc = {"n": 1, "cache": {"cells": list(range(MAX_NODES + 1))}}
     assert judged(unchanged("doc", lambda: doc).ignoring("cache")) == ("pass", None)
 
 
-def test_what_is_ignored_is_never_read():
+def test_ignored_members_are_never_read():
     class Guarded:
         @property
         def __dict__(self):
@@ -178,13 +178,13 @@ def test_a_written_pattern_beside_a_computed_one_is_not_walked():
     assert act() == "seen"
 
 
-def test_an_end_is_compared_without_what_is_ignored():
+def test_an_end_state_is_compared_without_ignored_members():
     rows = [{"id": 1, "seen": 1}]
     check = change("rows", lambda: rows).to([{"id": 1, "seen": 1}, {"id": 2, "seen": 2}]).ignoring("**/seen")
     assert judged(check, lambda: rows.append({"id": 2, "seen": 99})) == ("pass", None)
 
 
-def test_an_async_probe_and_a_limited_one_leave_out_what_is_ignored():
+def test_an_async_probe_and_one_with_a_timeout_leave_out_ignored_members():
     async def read():
         return {"lock": threading.Lock(), "n": 1}
 
@@ -200,7 +200,7 @@ def test_an_async_probe_and_a_limited_one_leave_out_what_is_ignored():
     assert asyncio.run(act()) == 1
 
 
-def test_a_window_that_is_handed_over_leaves_out_what_is_ignored():
+def test_a_window_that_is_handed_over_leaves_out_ignored_members():
     def check():
         return unchanged("doc", lambda: {"lock": threading.Lock(), "n": 1}).ignoring("lock")
 

@@ -1,4 +1,4 @@
-"""Modifiers: said beside the claim, once each, in any order; what an error or a rival makes of a claim."""
+"""Modifiers of a claim: once each, in any order, with errors and with contention."""
 
 import threading
 
@@ -55,7 +55,7 @@ def test_words_of_the_claim_may_follow_modifiers():
         lambda check: check.or_unchanged_on_error().or_unchanged_on_error(),
     ],
 )
-def test_a_modifier_is_said_once(say):
+def test_a_modifier_may_be_set_only_once(say):
     with pytest.raises(DefinitionValueError, match="was already set on"):
         say(change("rows", count_rows))
 
@@ -93,7 +93,7 @@ def test_an_action_that_raised_must_have_left_no_trace(adds, outcome, sentence):
     assert reports[0]["rows"].expected_delta == "no change"
 
 
-def test_an_action_that_did_not_raise_is_judged_as_ever():
+def test_an_action_that_did_not_raise_is_judged_normally():
     rows = []
     with window("add", change("rows", lambda: len(rows)).by(1).or_unchanged_on_error()) as opened:
         rows.append(1)
@@ -101,7 +101,7 @@ def test_an_action_that_did_not_raise_is_judged_as_ever():
     assert opened.report["rows"].explanation == "rows changed by 1, as expected (0 → 1)"
 
 
-def test_what_is_ignored_is_no_trace():
+def test_a_change_of_an_ignored_member_is_not_a_trace_of_a_failed_action():
     doc = {"rows": 1, "seen": 1}
 
     def act():
@@ -116,7 +116,7 @@ def test_what_is_ignored_is_no_trace():
 
 
 @pytest.mark.parametrize("make", [unchanged, observe])
-def test_only_a_change_needs_to_be_told_about_errors(make):
+def test_or_unchanged_on_error_applies_only_to_change(make):
     with pytest.raises(DefinitionValueError, match="it applies only to change"):
         make("rows", count_rows).or_unchanged_on_error()
 
@@ -138,7 +138,7 @@ class Overlap:
         return self.one.verify()["rows"], self.other.verify()["rows"]
 
 
-def test_a_rival_leaves_a_change_without_a_verdict():
+def test_contention_makes_a_change_inconclusive():
     found = Overlap(lambda count: change("rows", count).by(1)).run()
 
     assert [report.reason for report in found] == ["contended", "contended"]
@@ -156,7 +156,7 @@ def test_a_rival_that_is_ignored_does_not_excuse_a_failure():
     assert [report.outcome for report in found] == ["fail", "fail"]
 
 
-def test_one_that_ignores_rivals_is_still_one_to_others():
+def test_a_window_that_ignores_contention_still_contends_with_others():
     rows = []
     check = change("rows", lambda: len(rows)).by(1)
     one, other = window("one", check, on_contention="ignore"), window("other", check)
@@ -185,7 +185,7 @@ def test_actions_may_ignore_rivals_too():
     assert [report.outcome for report in reports] == ["pass", "pass"]
 
 
-def test_no_trace_is_no_matter_of_rivals():
+def test_a_failed_action_without_a_trace_passes_despite_contention():
     rows = []
     check = change("rows", lambda: len(rows)).or_unchanged_on_error()
     other = window("other", check)
@@ -199,7 +199,7 @@ def test_no_trace_is_no_matter_of_rivals():
 
 
 @pytest.mark.parametrize("wrong", ["warn", None, True])
-def test_what_becomes_of_contention_is_one_of_two_words(wrong):
+def test_on_contention_accepts_only_inconclusive_or_ignore(wrong):
     with pytest.raises(DefinitionValueError, match="is not one of inconclusive, ignore"):
         expects(change("rows", count_rows), on_contention=wrong)
     with pytest.raises(DefinitionValueError, match="is not one of inconclusive, ignore"):

@@ -1,4 +1,4 @@
-"""`probe`: says how a probe wants to be read, and leaves it the function that it is."""
+"""`probe`: options for reading a function, which itself stays unchanged."""
 
 import asyncio
 import functools
@@ -12,7 +12,7 @@ from deltaspan.checks._probe import is_blocking
 from deltaspan.exceptions import DefinitionTypeError
 
 
-def test_a_probe_stays_the_function_that_it_is():
+def test_a_probe_remains_the_same_function():
     def count(tenant):
         return len(tenant)
 
@@ -72,12 +72,12 @@ def test_methods_can_be_probes():
     assert [(is_blocking(each), each()) for each in found] == [(True, 1), (True, 2), (True, 3)]
 
 
-def test_what_is_not_callable_is_refused():
+def test_a_value_that_is_not_callable_is_refused():
     with pytest.raises(DefinitionTypeError, match="a probe is a callable that reads a state, not 3"):
         probe(3)
 
 
-def test_what_takes_no_settings_is_refused():
+def test_a_callable_without_attributes_is_refused():
     with pytest.raises(
         DefinitionTypeError,
         match="takes no attributes, so it cannot be configured; wrap it in a function of your own",
@@ -171,7 +171,7 @@ async def test_a_blocking_probe_that_raises_is_the_reason():
     assert reports[0]["rows"].explanation == "rows: before the action the probe raised OSError: gone"
 
 
-def test_a_name_is_what_a_check_and_a_failed_read_call_the_probe():
+def test_a_name_identifies_the_probe_in_repr_and_in_errors():
     @probe(name="stock in Berlin")
     def read():
         raise ConnectionError("no route")
@@ -187,7 +187,7 @@ def test_a_name_is_what_a_check_and_a_failed_read_call_the_probe():
 
 
 @pytest.mark.parametrize("name", ["", "  ", 3])
-def test_a_name_that_says_nothing_is_refused(name):
+def test_an_empty_name_is_refused(name):
     with pytest.raises(DefinitionTypeError, match="takes a string that is not empty"):
         probe(name=name)(lambda: 3)
 

@@ -1,4 +1,4 @@
-"""`resizing` and `by({key: n})`: how many members more, and by how much each number."""
+"""`resizing` and `by({key: n})`: changes in size, and amounts by key."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -101,7 +101,7 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), OUTCOMES.values(), ids=OUTCOMES)
-def test_the_sentence_says_by_how_much(check, pre, post, sentence):
+def test_the_sentence_shows_the_amount(check, pre, post, sentence):
     outcome, text = verdict(check, pre, post)
 
     expected = "pass" if ", as expected" in sentence else "fail" if sentence.startswith("expected") else None

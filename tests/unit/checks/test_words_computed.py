@@ -52,7 +52,7 @@ COMPUTED = {
 
 
 @pytest.mark.parametrize(("words", "effect", "outcome"), COMPUTED.values(), ids=COMPUTED)
-def test_an_operand_is_computed_from_what_it_names(words, effect, outcome):
+def test_an_operand_is_computed_from_the_values_that_it_names(words, effect, outcome):
     assert judged(words, effect, {"old"}).outcome == outcome
 
 
@@ -68,7 +68,7 @@ def test_amounts_by_key_are_computed_one_by_one_or_all_together():
     )
 
 
-def test_the_sentence_says_what_was_computed():
+def test_the_sentence_shows_the_computed_value():
     assert verdict(lambda c: c.adding(lambda tenant: tenant), add(), set()) == (
         "fail",
         "expected x to change by adding 'acme', but it did not change (set() → set())",
@@ -84,7 +84,7 @@ def test_members_that_cannot_be_computed_leave_the_check_inconclusive():
 # Predicates -----------------------------------------------------------------------------------------------
 
 
-def test_a_predicate_is_asked_with_what_it_names():
+def test_a_predicate_receives_the_values_that_it_names():
     seen = {}
 
     def holds(delta, pre_state, post_state, result, tenant, causal_tag):
@@ -116,7 +116,7 @@ def test_a_predicate_on_a_number_is_given_the_amount():
     assert reports[0]["n"].expected_delta == "an even number of rows"
 
 
-def test_a_predicate_is_asked_once_and_never_when_the_report_is_read():
+def test_a_predicate_is_called_once_and_never_by_the_report():
     asked = []
     report = judged(lambda c: c.satisfying(lambda delta: asked.append(delta.added), "never"), add("a"), set())
 
@@ -126,7 +126,7 @@ def test_a_predicate_is_asked_once_and_never_when_the_report_is_read():
     assert len(asked) == 1
 
 
-def test_a_predicate_alone_decides_whether_the_state_has_to_change():
+def test_only_the_predicate_decides_if_the_state_has_to_change():
     assert judged(lambda c: c.satisfying(lambda post_state: not post_state, "empty"), add(), set()).passed
 
 
@@ -145,7 +145,7 @@ def test_a_predicate_and_an_end_are_both_demanded():
     )
 
 
-def test_a_predicate_that_raises_leaves_the_check_inconclusive():
+def test_a_predicate_that_raises_makes_the_check_inconclusive():
     report = judged(lambda c: c.satisfying(lambda delta: delta.nothing, "anything"), add("a"), set())
 
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
@@ -154,7 +154,7 @@ def test_a_predicate_that_raises_leaves_the_check_inconclusive():
     )
 
 
-def test_a_predicate_that_names_what_does_not_exist_is_refused():
+def test_a_predicate_that_names_an_unknown_value_is_refused():
     with pytest.raises(DeltaspanError) as caught:
         judged(lambda c: c.satisfying(lambda dleta: True, "anything"), add(), set())
 
@@ -164,14 +164,14 @@ def test_a_predicate_that_names_what_does_not_exist_is_refused():
     )
 
 
-def test_a_member_may_not_name_what_only_a_predicate_knows():
+def test_a_computed_member_may_not_name_a_value_reserved_for_predicates():
     with pytest.raises(
         DeltaspanError, match=r"the expected value in \.adding\(\.\.\.\) of .* needs 'post_state'"
     ):
         judged(lambda c: c.adding(lambda post_state: post_state), add(), set())
 
 
-def test_an_action_that_raised_left_no_trace_beside_what_is_ignored():
+def test_a_computed_ignored_member_is_not_a_trace_of_an_action_that_raised():
     state = {"tmp"}
 
     @expects(

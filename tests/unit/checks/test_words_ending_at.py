@@ -1,4 +1,4 @@
-"""`ending_at`: a state that is there afterwards, whether or not the action had to change it."""
+"""`ending_at`: a required end state, even if the action did not have to change it."""
 
 import asyncio
 
@@ -57,7 +57,9 @@ CASES = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "outcome", "sentence"), CASES.values(), ids=CASES)
-def test_the_end_decides_and_the_sentence_says_whether_it_was_there(check, pre, post, outcome, sentence):
+def test_the_end_state_decides_and_the_sentence_says_whether_it_existed_before(
+    check, pre, post, outcome, sentence
+):
     assert verdict(check, pre, post) == (outcome, sentence)
 
 
@@ -80,7 +82,7 @@ TO = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), TO.values(), ids=TO)
-def test_an_end_that_was_there_before_is_said_to_have_been_there(check, pre, post, sentence):
+def test_an_end_state_that_existed_before_is_reported_as_such(check, pre, post, sentence):
     assert verdict(check, pre, post) == ("fail", sentence)
 
 
@@ -93,7 +95,7 @@ def test_an_end_that_was_there_before_is_said_to_have_been_there(check, pre, pos
         (CHANGE.ending_at(lambda result: result), "ending at a computed state"),
     ],
 )
-def test_the_expected_delta_says_where_it_ends(check, words):
+def test_the_expected_delta_shows_the_end_state(check, words):
     assert check.expectation.expected == words
 
 
@@ -131,7 +133,7 @@ COMBINED = {
 
 
 @pytest.mark.parametrize("words", COMBINED.values(), ids=COMBINED)
-def test_it_stands_beside_what_an_unchanged_state_may_satisfy(words):
+def test_ending_at_is_idempotent_beside_words_that_an_unchanged_state_may_satisfy(words):
     assert words(CHANGE).expectation.is_idempotent
 
 
@@ -150,7 +152,7 @@ DEMANDS = {
 
 
 @pytest.mark.parametrize("words", DEMANDS.values(), ids=DEMANDS)
-def test_beside_a_word_that_demands_a_change_it_is_refused_either_way_round(words):
+def test_ending_at_beside_a_word_that_demands_a_change_is_refused_in_either_order(words):
     for make in (lambda: words(CHANGE).ending_at(3), lambda: words(CHANGE.ending_at(3))):
         with pytest.raises(DeltaspanError, match=r"one word demands a change, .* write \.to\(3\) instead of"):
             make()
@@ -177,12 +179,12 @@ def test_a_start_beside_it_is_refused(make):
         make()
 
 
-def test_unchanged_says_that_it_is_no_word_of_it():
+def test_unchanged_refuses_ending_at_with_advice():
     with pytest.raises(AttributeError, match=r"start from change\('x', \.\.\.\)\.ending_at"):
         unchanged("x", dict).ending_at(1)
 
 
-def test_it_is_handed_over_with_its_window():
+def test_ending_at_is_handed_over_with_its_window():
     state = ["open"]
     check = change("status", lambda: state[0]).ending_at("open")
     opened = window("open", check)
@@ -192,7 +194,7 @@ def test_it_is_handed_over_with_its_window():
     assert (report.outcome, report["status"].expected_delta) == ("pass", "ending at 'open'")
 
 
-async def test_it_claims_a_change_so_that_two_that_overlap_are_contended():
+async def test_two_overlapping_checks_with_ending_at_are_contended():
     state = ["new"]
 
     @expects(change("status", lambda: state[0]).ending_at("open"))

@@ -1,4 +1,4 @@
-"""A word passes only if what it claims happened, and nothing beside it; a slip in the words is named."""
+"""A word passes only if its change, and no other, occurred. Mistakes in words are named."""
 
 from copy import copy, deepcopy
 
@@ -48,20 +48,20 @@ COLLATERAL = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), COLLATERAL.values(), ids=COLLATERAL)
-def test_a_key_that_was_not_declared_is_named_however_little_it_changed(check, pre, post, sentence):
+def test_an_undeclared_key_is_named_even_for_a_small_change(check, pre, post, sentence):
     assert verdict(check, pre, post) == ("fail", sentence)
 
 
 @pytest.mark.parametrize(("pre", "post"), [({}, {"a": 1, "b": 0}), ({"b": 0}, {"a": 1})])
-def test_a_declared_key_counts_as_0_where_it_is_not(pre, post):
+def test_a_missing_declared_key_counts_as_0(pre, post):
     assert verdict(CHANGE.by({"a": 1, "b": 0}), pre, post)[0] == "pass"
 
 
-def test_other_keys_that_came_as_0_may_be_allowed():
+def test_other_keys_added_with_0_may_be_allowed():
     assert verdict(CHANGE.by({"a": 1}).allowing_others(), {}, {"a": 1, "b": 0})[0] == "pass"
 
 
-# What is computed, and names nothing ----------------------------------------------------------------------
+# Computed values that name nothing ------------------------------------------------------------------------
 
 
 def run(words, effect, state, created=()):
@@ -98,7 +98,7 @@ def test_members_that_are_computed_as_none_claim_that_nothing_changes(words):
 
 
 @pytest.mark.parametrize("words", [NOTHING["no member"], NOTHING["nowhere"]], ids=["adding", "only"])
-def test_a_list_that_was_reordered_has_changed_though_no_member_was_computed(words):
+def test_a_reordered_list_has_changed_even_if_no_member_was_computed(words):
     assert run(words, list.reverse, [1, 2]).outcome == "fail"
 
 
@@ -112,14 +112,14 @@ def test_amounts_by_key_that_are_computed_as_none_claim_that_nothing_changes():
     )
 
 
-def test_what_is_computed_as_nothing_may_leave_members_out():
+def test_an_amount_computed_as_empty_allows_ignored_members():
     words = lambda c: c.by(lambda result: {}).ignoring("at")  # noqa: E731
 
     assert run(words, lambda state: state.update(at=2), {"a": 1, "at": 1}).outcome == "pass"
     assert run(words, lambda state: state.update(a=2), {"a": 1, "at": 1}).outcome == "fail"
 
 
-def test_nothing_is_left_out_where_patterns_are_computed_as_none():
+def test_no_member_is_ignored_if_patterns_are_computed_as_empty():
     words = lambda c: c.adding("a").ignoring(lambda result: result)  # noqa: E731
 
     assert run(words, lambda state: state.add("a"), set()).outcome == "pass"
@@ -161,7 +161,7 @@ def test_an_amount_that_is_computed_as_0_claims_that_nothing_changes(words, outc
     assert found == outcomes
 
 
-def test_an_amount_that_is_computed_as_negative_leaves_the_check_without_a_verdict():
+def test_a_negative_computed_amount_makes_the_check_inconclusive():
     check = change("n", lambda: 1).increasing(by=lambda result: -1)
 
     with collect_reports() as reports:
@@ -205,7 +205,7 @@ def test_members_computed_as_none_leave_those_that_are_given_or_counted():
     assert not run(lambda c: c.adding(lambda result: result, count=2), add, set()).passed
 
 
-# Text and keys that are none ------------------------------------------------------------------------------
+# Text patterns and keys of other types --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["1", "None", "*", "?", "1*", "**/1", "*/**"])
@@ -217,24 +217,24 @@ def test_text_names_no_top_level_key_of_another_kind(text):
 
 
 @pytest.mark.parametrize("text", ["1", "1*", "?"])
-def test_text_does_not_name_what_lies_below_a_key_of_another_kind(text):
+def test_a_text_pattern_does_not_match_below_a_key_of_another_type(text):
     assert verdict(CHANGE.modifying(text), {1: {"a": 1}}, {1: {"a": 2}})[0] == "fail"
 
 
-def test_two_stars_are_every_key_of_whatever_kind():
+def test_two_stars_match_keys_of_every_type():
     assert verdict(CHANGE.adding("**"), {}, {1: 1, None: 1, "a": 1})[0] == "pass"
 
 
 @pytest.mark.parametrize("text", ["1/a", "*/a", "?/*", "1/**"])
-def test_below_the_top_level_a_key_that_is_no_text_stands_in_a_path_as_it_is_written(text):
+def test_a_key_that_is_not_a_string_is_matched_in_paths_by_its_text(text):
     assert verdict(CHANGE.modifying(text), {1: {"a": 1}}, {1: {"a": 2}})[0] == "pass"
 
 
-def test_an_amount_below_a_key_that_is_no_text_is_named_by_its_path():
+def test_an_amount_below_a_key_that_is_not_a_string_is_named_by_its_path():
     assert verdict(CHANGE.by({"1/a": 1}), {1: {"a": 1}}, {1: {"a": 2}})[0] == "pass"
 
 
-# Slips that are named -------------------------------------------------------------------------------------
+# Mistakes that are named ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("word", ["adding", "removing", "modifying", "only", "ignoring"])
@@ -293,7 +293,7 @@ def test_a_word_of_change_after_another_claim_says_to_start_from_change(check, s
     )
 
 
-def test_any_other_word_is_not_there_as_usual():
+def test_an_unknown_word_is_an_ordinary_attribute_error():
     with pytest.raises(AttributeError, match="'Unchanged' object has no attribute 'bye'"):
         unchanged("x", rows).bye(1)
 
@@ -303,6 +303,6 @@ def test_any_other_word_is_not_there_as_usual():
 @pytest.mark.parametrize(
     "word", sorted(word for word in set(dir(Change)) - set(dir(Check)) if word[0] != "_")
 )
-def test_each_word_of_change_is_explained_where_nothing_is_claimed(word):
+def test_each_word_of_change_on_a_check_without_a_claim_is_refused_with_advice(word):
     with pytest.raises(AttributeError, match=rf"claims nothing: it cannot be followed by \.{word}\("):
         getattr(observe("x", rows), word)

@@ -1,4 +1,4 @@
-"""What a member or a pattern names, in `only`, `ignoring` and on mappings."""
+"""Members matched by names and patterns, in `only`, `ignoring` and on mappings."""
 
 import re
 
@@ -47,7 +47,7 @@ def test_a_member_names_no_other_entry(member, path):
 
 
 @pytest.mark.parametrize("member", ["a", "a*", 7])
-def test_a_top_level_key_names_all_below_it_where_that_is_asked_for(member):
+def test_a_top_level_key_matches_all_below_it_in_deep_mode(member):
     path = Path((7 if member == 7 else "a", "b", "c"))
 
     assert (
@@ -97,11 +97,11 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "outcome"), OUTCOMES.values(), ids=OUTCOMES)
-def test_what_is_ignored_is_left_out_and_only_keeps_within_its_members(check, pre, post, outcome):
+def test_ignoring_leaves_members_out_and_only_limits_changes_to_its_members(check, pre, post, outcome):
     assert verdict(check, pre, post)[0] == outcome
 
 
-def test_the_sentences_name_what_lies_outside_and_what_is_ignored():
+def test_the_sentences_name_members_outside_only_and_ignored_members():
     assert [
         verdict(CHANGE.only("a"), {"a": 1, "b": 1}, {"a": 2}),
         verdict(CHANGE.only("a"), {"a": 1}, {"a": 1, "c": 1, "d": 1}),
@@ -204,12 +204,12 @@ texts = st.text("ab/~01[]-\n", max_size=8)
 @example("a/**", "a")
 @example("[b-a]a", "[b-a]a")
 @example("", "")
-def test_a_pattern_matches_what_its_regular_expression_does(pattern, text):
+def test_a_pattern_matches_the_same_texts_as_its_regular_expression(pattern, text):
     assert Glob(pattern).matches(text) == (re.fullmatch(expression(pattern), text, re.DOTALL) is not None)
 
 
 class Counted(str):
-    """A text that counts what is asked of it."""
+    """A text that counts its operations."""
 
     __slots__ = ("asked",)
 

@@ -1,4 +1,4 @@
-"""`adding`, `removing`, `modifying`: which members must come, go and change, and that nothing else does."""
+"""`adding`, `removing`, `modifying`: the declared changes of members, and no others."""
 
 from __future__ import annotations
 
@@ -180,26 +180,24 @@ INCOMPARABLE = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post"), PASSES.values(), ids=PASSES)
-def test_what_is_declared_and_nothing_else_passes(check, pre, post):
+def test_a_change_that_matches_its_declaration_passes(check, pre, post):
     assert verdict(check, pre, post)[0] == "pass"
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), FAILS.values(), ids=FAILS)
-def test_anything_else_fails_and_names_what_it_was(check, pre, post, sentence):
+def test_any_other_change_fails_and_is_named(check, pre, post, sentence):
     assert verdict(check, pre, post) == ("fail", sentence)
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), INCOMPARABLE.values(), ids=INCOMPARABLE)
-def test_states_that_the_word_does_not_fit_are_inconclusive_and_the_sentence_names_the_one_that_does(
-    check, pre, post, sentence
-):
+def test_states_that_do_not_fit_the_word_are_inconclusive_with_advice(check, pre, post, sentence):
     outcome, note = verdict(check, pre, post)
 
     assert outcome == "inconclusive"
     assert sentence is None or note == sentence
 
 
-def test_the_sentence_of_a_pass_says_what_happened():
+def test_the_sentence_of_a_pass_names_the_changes():
     assert verdict(CHANGE.adding("a").removing("b"), {"b"}, {"a"}) == (
         "pass",
         "x added 'a' and removed 'b', as expected ({'b'} → {'a'})",
@@ -222,7 +220,7 @@ def test_the_demand_is_words(check, words):
     assert check.expectation.expected == words
 
 
-def test_a_million_members_are_judged_by_their_delta_alone():
+def test_a_million_members_are_judged_only_by_their_delta():
     before = frozenset(range(1_000_000))
     delta = difference(before, before | {-1})
     touched = []
@@ -275,7 +273,7 @@ def test_a_forged_old_record_beside_a_new_one_is_seen():
     assert "modified '1/status'" in report.explanation
 
 
-def test_a_record_keeps_its_name_wherever_it_stands():
+def test_the_order_of_keyed_records_is_not_state():
     rows = orders(1, 2, 3)
     assert judged(unchanged("orders", keyed(lambda: rows, "id")), rows.reverse).passed
 
@@ -316,7 +314,7 @@ def test_records_that_no_key_tells_apart_are_incomparable(rows, sentence):
     assert sentence in report.explanation
 
 
-def test_what_is_no_list_of_records_is_a_probe_that_failed():
+def test_a_keyed_read_that_is_not_a_list_of_records_fails_the_baseline():
     report = judged(unchanged("orders", keyed(lambda: {"id": 1}, "id")))
     assert report.reason == "baseline_failed"
     assert "keyed() reads rows, and the probe gave a dict" in report.explanation
@@ -361,7 +359,7 @@ def test_a_blocking_probe_stays_blocking():
     assert keyed(read, "id").__deltaspan_blocking__
 
 
-def test_it_reads_as_source():
+def test_keyed_is_shown_as_source_in_repr():
     def read():
         return []
 

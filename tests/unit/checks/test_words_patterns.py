@@ -1,4 +1,4 @@
-"""What is a pattern, what is literal, and what stands for an argument, in members and keys."""
+"""Patterns, literal text and argument fields in members and keys."""
 
 import copy
 import pickle
@@ -37,7 +37,7 @@ def update(**entries):
     return lambda state: state.update(entries)
 
 
-# What a callable computes is literal ------------------------------------------------------------------------
+# Computed members are literal -------------------------------------------------------------------------------
 
 WIDER = {
     "only, from the result": lambda c: c.only(lambda result: result),
@@ -88,7 +88,7 @@ def test_computed_text_names_no_path_that_it_does_not_spell(text, keys):
     assert not found or text in (path.text, "/".join(keys))
 
 
-def test_computed_text_that_reads_like_a_pattern_is_said_to_be_literal():
+def test_computed_text_that_looks_like_a_pattern_is_marked_as_literal():
     report = judged(lambda c: c.only(lambda result: result), {"a": 1}, update(a=2), result=["**", "b"])
 
     assert report.explanation == (
@@ -163,7 +163,7 @@ def test_a_pattern_in_the_arguments_of_a_window_is_not_handed_over():
         opened.to_json()
 
 
-# What is marked as a pattern --------------------------------------------------------------------------------
+# Marked patterns --------------------------------------------------------------------------------------------
 
 
 def test_computed_text_that_is_marked_is_a_pattern():
@@ -256,7 +256,7 @@ def test_a_pattern_is_a_member_of_its_own(value):
         lambda p: change("x", dict).by({p: 1}),
     ],
 )
-def test_a_pattern_where_a_value_is_compared_is_refused(words):
+def test_a_pattern_in_place_of_a_compared_value_is_refused(words):
     with pytest.raises(DeltaspanError, match="pattern"):
         words(pattern("a*"))
 
@@ -335,7 +335,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("make", "kind", "text"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_pattern_is_refused_where_it_is_written(make, kind, text):
+def test_an_invalid_pattern_is_refused_at_definition(make, kind, text):
     with pytest.raises(kind) as caught:
         make()
 
@@ -353,7 +353,7 @@ def test_a_computed_pattern_with_a_field_left_open_has_no_verdict():
     )
 
 
-# What stands for an argument --------------------------------------------------------------------------------
+# Argument fields --------------------------------------------------------------------------------------------
 
 FILLED = {
     "only": (lambda c: c.only("{order_id}/s"), lambda s: s["o1"].update(s=2)),
@@ -390,7 +390,7 @@ def test_another_argument_names_another_member(words, effect, order_id):
     assert judged(words, {"o1": {"s": 1}, "o2": {"s": 1}}, effect, order_id).outcome == "fail"
 
 
-def test_unchanged_leaves_out_what_a_field_names():
+def test_unchanged_ignores_members_named_by_a_field():
     ignoring = lambda c: c.ignoring("{order_id}/**")  # noqa: E731
     effect = lambda s: s["o1"].update(s=2)  # noqa: E731
 
@@ -426,7 +426,7 @@ MEMBERS = {
 
 
 @pytest.mark.parametrize(("words", "state", "effect"), MEMBERS.values(), ids=MEMBERS)
-def test_a_field_is_filled_in_however_deep_in_a_member(words, state, effect):
+def test_a_field_is_filled_in_at_every_depth_of_a_member(words, state, effect):
     copy = type(state)(state)
 
     assert judged(words, copy, effect).outcome == "pass"
@@ -474,7 +474,7 @@ def test_an_argument_with_a_slash_names_the_part_of_a_key_that_has_it():
 
 
 @given(value=SPECIAL.filter(bool), keys=st.lists(SPECIAL, min_size=1, max_size=3))
-def test_an_argument_is_one_key_whatever_characters_it_has(value, keys):
+def test_an_argument_is_one_key_even_if_it_contains_special_characters(value, keys):
     made = Pattern("{a}/*", (("a", value),))
     found = Names([made], deep=False).of_path(Keys(keys))
 
@@ -486,7 +486,7 @@ def test_an_argument_is_one_key_whatever_characters_it_has(value, keys):
     assert Names([made], deep=False).of_path(Keys((value, "k"))) == {0}
 
 
-def test_the_sentence_shows_what_was_filled_in():
+def test_the_sentence_shows_the_arguments_filled_into_patterns():
     words = lambda c: c.only("{order_id}/*", "{note}*", "{note}/s")  # noqa: E731
     report = judged(words, {"a": 1}, update(a=2), "o*/1", "b[")
 
@@ -506,7 +506,7 @@ def test_a_report_without_a_verdict_names_the_member_as_it_is_written():
 @pytest.mark.parametrize(
     ("value", "kind"), [(None, "NoneType"), (1.5, "float"), (["a"], "list"), (True, "bool")]
 )
-def test_an_argument_without_plain_text_leaves_the_check_without_a_verdict(value, kind):
+def test_an_argument_without_plain_text_makes_the_check_inconclusive(value, kind):
     report = judged(lambda c: c.only("{order_id}/*"), {"a": 1}, update(a=2), value)
 
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
@@ -516,7 +516,7 @@ def test_an_argument_without_plain_text_leaves_the_check_without_a_verdict(value
     )
 
 
-def test_two_keys_that_become_one_leave_the_check_without_a_verdict():
+def test_two_keys_that_become_equal_make_the_check_inconclusive():
     report = judged(lambda c: c.by({"{order_id}": 1, "{note}": 2}), {"a": 1}, update(a=2), "a", "a")
 
     assert (report.reason, report.explanation.rpartition("Error: ")[2]) == (

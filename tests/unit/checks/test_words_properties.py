@@ -1,4 +1,4 @@
-"""What holds for every word and any two states."""
+"""Properties of every word on any two states."""
 
 from collections import Counter
 from datetime import timedelta
@@ -120,7 +120,7 @@ def test_ignoring_everything_leaves_nothing_of_a_collection(pre, post):
 
 @settings(max_examples=300)
 @given(pre=members, post=members)
-def test_the_order_is_kept_if_some_choice_of_what_left_and_came_explains_it(pre, post):
+def test_the_order_is_kept_if_some_choice_of_removed_and_added_items_explains_it(pre, post):
     """Checked against trying every way to take the surplus out of both."""
     kept = Counter(pre) & Counter(post)
 

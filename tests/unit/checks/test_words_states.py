@@ -1,4 +1,4 @@
-"""Which states a sentence repeats, and how it names members that are numbers."""
+"""States and numeric members in the sentences of verdicts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def explained(check, before, after):
     return w.report["x"].explanation
 
 
-def test_two_short_states_follow_what_happened():
+def test_two_short_states_follow_the_change_in_the_sentence():
     assert explained(unchanged, {"a": 1}, {"a": 2}) == (
         "expected x to stay unchanged, but it modified 'a' (1 → 2) ({'a': 1} → {'a': 2})"
     )
 
 
 @pytest.mark.parametrize("check", [unchanged, change, observe])
-def test_large_documents_are_not_repeated_after_what_differs(check):
+def test_large_documents_are_not_repeated_after_their_differences(check):
     after = {**FILES, "src/module_7.py": "gone"}
 
     text = explained(check, FILES, after)
@@ -41,13 +41,13 @@ def test_an_unchanged_large_state_is_not_shown_at_all():
     )
 
 
-def test_of_two_long_texts_the_part_that_differs_is_shown():
+def test_the_differing_part_of_two_long_texts_is_shown():
     assert explained(unchanged, LONG + "left", LONG + "right") == (
         "expected x to stay unchanged, but it changed (…'aaaaaaaaaaaaaaaleft' → …'aaaaaaaaaaaaaaaright')"
     )
 
 
-def test_a_long_text_within_a_document_is_told_apart_too():
+def test_the_differing_part_of_a_long_text_in_a_document_is_shown():
     assert "modified 'k' (…'aaaaaaaaaaaaaaax' → …'aaaaaaaaaaaaaaay')" in explained(
         unchanged, {"k": LONG + "x"}, {"k": LONG + "y"}
     )
@@ -74,13 +74,13 @@ def test_the_same_text_never_stands_on_both_sides(before, after):
     assert len(first) + len(second) <= 160
 
 
-def test_a_state_that_came_to_be_a_large_collection_is_told_by_its_size():
+def test_a_state_that_became_a_large_collection_is_described_by_its_size():
     assert explained(change, None, dict.fromkeys(range(100))) == (
         "x changed, as expected (None → a mapping of 100 keys)"
     )
 
 
-def test_states_of_an_unfit_kind_are_told_by_kind_and_size():
+def test_states_of_an_unsuitable_kind_are_described_by_kind_and_size():
     text = explained(lambda *said: change(*said).by(1), tuple(range(100)), tuple(range(101)))
 
     assert "but the states were a list of 100 members → a list of 101 members" in text
@@ -94,7 +94,7 @@ def test_states_of_an_unfit_kind_are_told_by_kind_and_size():
         ({**FILES, "src/module_7.py": "x"}, f"with 'src/module_7.py' at '{7:040x}' instead of 'x'"),
     ],
 )
-def test_a_large_end_is_told_by_what_differs_from_the_one_asked_for(end, found):
+def test_a_large_end_state_is_described_by_its_differences_from_the_expected_one(end, found):
     before = {**FILES, "old": 1}
 
     text = explained(lambda *said: change(*said).to(end), before, FILES)
@@ -103,7 +103,7 @@ def test_a_large_end_is_told_by_what_differs_from_the_one_asked_for(end, found):
     assert "module_9" not in text.partition(", but it ")[2]
 
 
-def test_a_large_end_leaves_out_what_is_ignored():
+def test_the_differences_of_a_large_end_state_leave_out_ignored_members():
     end = {**FILES, "at": 1, "new": 1}
 
     text = explained(lambda *said: change(*said).to(end).ignoring("at"), {}, {**FILES, "at": 2})
@@ -111,7 +111,7 @@ def test_a_large_end_leaves_out_what_is_ignored():
     assert "ended without 'new'" in text
 
 
-def test_a_set_that_ended_otherwise_names_the_members():
+def test_a_set_with_an_unexpected_end_state_names_the_members():
     end = set(range(100))
 
     text = explained(lambda *said: change(*said).to(end), set(), end - {7} | {200})
@@ -136,11 +136,11 @@ def test_a_long_list_in_another_order_says_so():
         ({9: "b"}, {9: "c"}, "modified key 9 ('b' → 'c')"),
     ],
 )
-def test_a_number_that_names_a_member_is_not_taken_for_an_amount(before, after, said):
+def test_a_number_that_names_a_member_is_not_shown_as_an_amount(before, after, said):
     assert f"but it {said}" in explained(unchanged, before, after)
 
 
-def test_what_was_not_declared_is_named_with_its_noun():
+def test_an_undeclared_change_is_named_as_a_key_or_a_member():
     check = lambda *said: change(*said).adding("a")  # noqa: E731
 
     assert "but it also removed key 9, which was not declared" in explained(check, {9: 1}, {"a": 1})

@@ -1,4 +1,4 @@
-"""`where=`: a predicate on what was added, removed or modified; and what `ignoring` keeps from predicates."""
+"""`where=`: predicates on added, removed or modified members, and the effect of `ignoring`."""
 
 import pytest
 
@@ -73,7 +73,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("words", "pre", "post", "outcome"), CASES.values(), ids=CASES)
-def test_only_what_the_predicate_finds_true_counts(words, pre, post, outcome):
+def test_only_members_that_satisfy_the_predicate_count(words, pre, post, outcome):
     def effect(state):
         state.clear()
         (state.extend if isinstance(state, list) else state.update)(post)
@@ -126,7 +126,7 @@ def test_the_sentence_names_the_predicate(words, members, sentence):
     assert judged(words, set(), lambda state: state.update(members)).explanation == sentence
 
 
-def test_it_is_asked_once_of_each_and_never_when_the_report_is_read():
+def test_a_predicate_is_called_once_for_each_member_and_never_by_the_report():
     asked = []
     words = lambda c: c.adding(count=3, where=lambda member: asked.append(member) or member > 1)  # noqa: E731
     report = judged(words, set(), lambda state: state.update({1, 2}))
@@ -135,7 +135,7 @@ def test_it_is_asked_once_of_each_and_never_when_the_report_is_read():
     assert sorted(asked) == [1, 2]
 
 
-def test_one_that_raises_leaves_the_check_without_a_verdict():
+def test_a_predicate_that_raises_makes_the_check_inconclusive():
     report = judged(lambda c: c.adding(where=is_paid), {}, add(a={}))
 
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")
@@ -152,7 +152,7 @@ def test_one_that_raises_leaves_the_check_without_a_verdict():
         (lambda c: c.adding(where=is_paid), set(), {7}, "names 'value', and what was added has 'member'"),
     ],
 )  # fmt: skip
-def test_one_that_names_what_its_collection_has_not_says_what_there_is(words, pre, post, said):
+def test_a_predicate_that_names_a_missing_value_fails_with_the_available_names(words, pre, post, said):
     def effect(state):
         state.clear()
         state.update(post)
@@ -163,7 +163,7 @@ def test_one_that_names_what_its_collection_has_not_says_what_there_is(words, pr
 
 
 @pytest.mark.parametrize("word", ["adding", "removing"])
-def test_one_that_names_the_baseline_of_what_has_none_is_refused(word):
+def test_a_predicate_that_names_the_value_before_an_addition_or_removal_is_refused(word):
     check = getattr(change("x", dict), word)(where=lambda key, before: True)
 
     with pytest.raises(DeltaspanError) as caught:
@@ -175,7 +175,7 @@ def test_one_that_names_the_baseline_of_what_has_none_is_refused(word):
     )
 
 
-def test_one_that_answers_later_leaves_the_check_without_a_verdict():
+def test_an_async_predicate_is_refused():
     async def later(member):
         return True
 
@@ -201,7 +201,7 @@ def test_a_name_that_the_action_has_as_a_parameter_too_is_refused(name):
         expects(change("x", set).adding(where=where))(lambda key, value, member, before: None)
 
 
-def test_one_that_is_no_predicate_is_refused():
+def test_a_value_that_is_not_a_predicate_is_refused():
     with pytest.raises(DeltaspanError) as caught:
         change("x", set).adding(where=True)
 
@@ -217,7 +217,7 @@ def test_a_check_reads_as_its_source():
     assert repr(check) == "change('x', set).adding(count=1, where=is_large).removing(where=is_paid)"
 
 
-def test_it_is_asked_of_the_rows_that_are_mine():
+def test_a_predicate_on_tagged_rows_counts_own_rows():
     rows = {}
     check = change("rows", tagged(lambda: rows.items(), key=0, tag=1)).adding(
         count=1, where=lambda key: key > 5
@@ -233,12 +233,12 @@ def test_it_is_asked_of_the_rows_that_are_mine():
     assert [report.outcome for report in reports] == ["pass", "fail"]
 
 
-# What is ignored does not reach predicates and reports ------------------------------------------------------
+# Ignored members in predicates and reports ------------------------------------------------------------------
 
 SAVED = {"paid": True, "at": 1, "lines": ({"n": 1, "at": 1},)}
 
 
-def test_what_is_ignored_of_a_document_that_was_added_does_not_reach_a_predicate():
+def test_ignored_parts_of_an_added_document_do_not_reach_a_predicate():
     seen = []
     words = lambda c: c.satisfying(lambda delta: seen.append(delta.added) or True, "any").ignoring("**/at")  # noqa: E731
     report = judged(words, {}, add(a=SAVED, at=1))
@@ -248,13 +248,13 @@ def test_what_is_ignored_of_a_document_that_was_added_does_not_reach_a_predicate
 
 
 @pytest.mark.parametrize("pattern", ["a/at", "*/at", lambda: "a/at", "**/at"])
-def test_what_is_ignored_of_a_document_does_not_reach_where(pattern):
+def test_ignored_parts_of_a_document_do_not_reach_where(pattern):
     words = lambda c: c.adding(count=1, where=lambda value: "at" not in value).ignoring(pattern)  # noqa: E731
 
     assert judged(words, {}, add(a={"paid": True, "at": 1})).outcome == "pass"
 
 
-def test_what_is_ignored_does_not_appear_in_the_actual_delta():
+def test_ignored_members_do_not_appear_in_the_actual_delta():
     words = lambda c: c.ignoring("**/at")  # noqa: E731
     added = judged(
         lambda c: words(c.adding("a")), {"b": {"at": 1}}, lambda s: (s.update(a=SAVED), s["b"].update(at=2))
@@ -271,7 +271,7 @@ def test_what_is_ignored_does_not_appear_in_the_actual_delta():
     ]
 
 
-def test_what_is_ignored_does_not_appear_in_the_delta_of_an_action_that_raised():
+def test_ignored_members_do_not_appear_in_the_delta_of_an_action_that_raised():
     state = {"at": 1}
 
     @expects(change("x", lambda: state).adding("a").ignoring("at"))
@@ -288,7 +288,7 @@ def test_what_is_ignored_does_not_appear_in_the_delta_of_an_action_that_raised()
     assert report.explanation.startswith("x: the action raised OSError; the state added 'b' ")
 
 
-def test_a_value_that_differs_only_in_what_is_ignored_did_not_change():
+def test_a_value_that_differs_only_in_ignored_members_is_unchanged():
     effect = lambda s: s.update(a=[{"n": 1, "at": 2}, 1])  # noqa: E731
     report = judged(lambda c: c.ignoring("**/at"), {"a": [{"n": 1, "at": 1}, 1]}, effect, make=unchanged)
 

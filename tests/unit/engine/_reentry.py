@@ -119,7 +119,7 @@ async def run_on_a_loop():
 if sys.argv[1] == "polled":
     asyncio.run(run_on_a_loop())
 else:
-    act()  # what is done once a process is left out
+    act()  # one-time work of the process is not traced
     run()
 deltaspan._engine._deferred.drain(30)
 sys.stdout.write("ended\n" if fired[0] > LEAST else f"{fired[0]}\n")

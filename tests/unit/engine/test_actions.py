@@ -46,7 +46,7 @@ def test_the_very_exception_that_the_action_raises_is_raised(flows):
     assert (error.__cause__, error.__context__) == (None, None)
 
 
-def test_a_traceback_has_at_most_one_frame_of_ours(flows):
+def test_a_traceback_has_at_most_one_frame_of_deltaspan(flows):
     @expects(change("flows", flows.count), unchanged("users", lambda: 1))
     def act():
         raise LookupError
@@ -202,7 +202,7 @@ def test_a_hundred_threads_may_run_one_decorated_function_at_once():
 
 
 def run(act, *args):
-    """Return the report of one run, whatever the action raises."""
+    """Return the report of one run, even if the action raises."""
     with collect_reports() as reports, contextlib.suppress(BaseException):
         act(*args)
     return reports[0]
@@ -248,13 +248,13 @@ def test_no_claim_is_judged_without_a_baseline(claim):
     assert run(expects(claim("rows", failing(1)))(lambda: None))["rows"].reason == "baseline_failed"
 
 
-def test_a_failing_probe_leaves_the_other_checks_alone():
+def test_a_failing_probe_does_not_affect_other_checks():
     report = run(expects(change("a", failing(1)), change("b", failing(9)))(lambda: None))
 
     assert [check.outcome for check in report] == ["inconclusive", "pass"]
 
 
-def test_an_exception_without_text_is_named_alone():
+def test_an_exception_without_text_is_shown_as_its_class():
     def probe():
         raise OSError
 

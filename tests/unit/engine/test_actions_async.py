@@ -52,7 +52,7 @@ async def test_the_very_exception_that_the_action_raises_is_raised(flows):
     assert (error.__cause__, error.__context__) == (None, None)
 
 
-async def test_a_traceback_has_at_most_one_frame_of_ours(flows):
+async def test_a_traceback_has_at_most_one_frame_of_deltaspan(flows):
     @expects(change("flows", flows.count), unchanged("users", flows.count_later))
     async def act():
         raise LookupError
@@ -63,7 +63,7 @@ async def test_a_traceback_has_at_most_one_frame_of_ours(flows):
     assert count_own_frames(caught.value) <= 1
 
 
-def test_it_is_still_a_coroutine_function_with_the_same_signature(flows):
+def test_a_decorated_coroutine_function_keeps_its_kind_and_signature(flows):
     async def act(tenant: str, *, limit: int = 3) -> list[str]:
         """Create a flow."""
 
@@ -168,7 +168,7 @@ async def test_a_function_that_returns_a_coroutine_is_judged_when_that_was_await
     assert [report["flows"].explanation for report in reports] == ["flows changed by 1, as expected (0 → 1)"]
 
 
-async def test_a_task_that_a_function_returns_is_returned_as_it_is(flows):
+async def test_a_task_that_a_function_returns_is_returned_unchanged(flows):
     task = asyncio.ensure_future(asyncio.sleep(0, "done"))
     act = expects(observe("flows", flows.count))(lambda: task)
 
@@ -188,7 +188,7 @@ async def test_context_variables_that_an_action_sets_are_visible_to_its_caller(f
     assert variable.get() == "after"
 
 
-async def test_the_causal_tag_is_current_inside_the_action_alone(flows):
+async def test_the_causal_tag_is_current_only_inside_the_action(flows):
     @expects(observe("flows", flows.count_later))
     async def act():
         await asyncio.sleep(0)
@@ -299,7 +299,7 @@ async def test_a_plain_probe_that_returns_an_awaitable_is_awaited(flows):
     assert reports[0].outcome == "pass"
 
 
-async def test_an_async_probe_that_raises_leaves_action_and_other_checks_alone(flows):
+async def test_an_async_probe_that_raises_affects_neither_the_action_nor_other_checks(flows):
     async def gone():
         raise OSError("gone")
 
@@ -393,7 +393,7 @@ async def test_a_probe_that_holds_up_the_event_loop_is_named_once(caplog):
     )
 
 
-async def test_a_probe_that_is_read_in_a_thread_is_not_said_to_hold_up_the_event_loop(caplog):
+async def test_a_probe_that_is_read_in_a_thread_causes_no_event_loop_warning(caplog):
 
     @probe(blocking=True)
     def read():

@@ -1,4 +1,4 @@
-"""Arguments are freed when the caller lets go, without the collector, although a run raised."""
+"""Arguments are freed without the garbage collector, even after a run raised."""
 
 import asyncio
 import contextlib
@@ -106,7 +106,7 @@ def test_an_argument_is_freed_when_its_caller_lets_go(place, kind):
         "async generator": (generate_later, lambda action, it: asyncio.run(consume(action, it))),
     }
     function, call = uses[kind]
-    # The loop of asyncio makes cycles of its own, whatever runs on it.
+    # The event loop of asyncio creates reference cycles itself.
     bare = freed(lambda it: attempt(lambda: call(function, it)), seconds=0)
     checked = expects(CHECKS[place](), on_report=reports.append)(function)
 

@@ -1,4 +1,4 @@
-"""Parameters by name: what a probe or an expected value may ask for, and where its value comes from."""
+"""Values that a probe or an expected value may name as a parameter."""
 
 import functools
 
@@ -10,7 +10,7 @@ from support.reports import reports_of
 
 
 def read_by(probe, action, *args, **kwargs):
-    """Return what a probe read before the action, which records what it was called with."""
+    """Return the value that the probe reads before a call of the action."""
     reports = reports_of(lambda: expects(observe("seen", probe), name="act")(action)(*args, **kwargs))
     return reports[0]["seen"].pre_state
 
@@ -18,7 +18,7 @@ def read_by(probe, action, *args, **kwargs):
 @pytest.mark.parametrize(
     ("args", "kwargs"), [(("acme",), {}), ((), {"tenant": "acme"})], ids=["by position", "by keyword"]
 )
-def test_a_probe_reads_an_argument_however_it_was_passed(args, kwargs):
+def test_a_probe_receives_an_argument_passed_by_position_or_by_name(args, kwargs):
     assert read_by(lambda tenant: tenant, lambda tenant: None, *args, **kwargs) == "acme"
 
 
@@ -61,7 +61,7 @@ def test_a_probe_reads_a_positional_only_argument():
     assert read_by(lambda tenant: tenant, action, "acme") == "acme"
 
 
-def test_an_extra_keyword_of_the_same_name_is_not_taken_for_a_positional_only_argument():
+def test_an_extra_keyword_does_not_replace_a_positional_only_argument():
     def action(a=1, /, **extra):
         pass
 
@@ -270,7 +270,7 @@ def test_an_expected_value_that_raises_makes_the_check_inconclusive():
 
 
 @pytest.mark.parametrize("amount", ["1", None, True, float("nan"), len], ids=repr)
-def test_a_computed_amount_that_is_no_number_makes_the_check_inconclusive(amount):
+def test_a_computed_amount_that_is_not_a_number_makes_the_check_inconclusive(amount):
     report = judged(change("n", lambda: 1).by(lambda: amount), lambda: None)
 
     assert (report.outcome, report.reason) == ("inconclusive", "expectation_failed")

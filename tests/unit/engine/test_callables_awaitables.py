@@ -1,4 +1,4 @@
-"""A plain function that returns an awaitable which is no coroutine: it is judged when that has acted."""
+"""Plain functions that return an awaitable other than a coroutine, judged once it is awaited."""
 
 import asyncio
 import copy
@@ -93,7 +93,7 @@ def returning(made, *checks, **options):
 
 
 @pytest.mark.parametrize("kind", [Request, Session, Slotted])
-async def test_it_is_judged_when_it_has_been_awaited_and_not_before(kind):
+async def test_an_awaitable_is_judged_after_it_was_awaited_and_not_before(kind):
     made = kind()
     with collect_reports() as reports:
         returned = returning(made)()
@@ -153,7 +153,7 @@ async def test_an_exception_of_its_own_is_that_of_the_action():
     assert reports[0]["rows"].reason == "action_failed"
 
 
-async def test_it_is_judged_in_the_task_that_awaits_it():
+async def test_an_awaitable_is_judged_in_the_task_that_awaits_it():
     with collect_reports() as reports:
         returned = returning(Request())()
 
@@ -186,7 +186,7 @@ async def test_a_task_that_awaits_it_may_be_cancelled():
     assert open_windows() == {}
 
 
-async def test_a_second_time_is_its_own_affair():
+async def test_a_second_await_is_left_to_the_awaitable():
     with collect_reports() as reports:
         returned = returning(Request())()
         assert [await returned, await returned] == ["response a", "response a"]
@@ -195,7 +195,7 @@ async def test_a_second_time_is_its_own_affair():
 
 
 @pytest.mark.parametrize("kind", [Request, Session, Slotted])
-def test_one_that_nobody_awaits_is_abandoned_and_names_the_cure(kind):
+def test_an_awaitable_that_is_never_awaited_is_abandoned_with_advice(kind):
     with collect_reports() as reports:
         returning(kind())()
         gc.collect()
@@ -209,7 +209,7 @@ def test_one_that_nobody_awaits_is_abandoned_and_names_the_cure(kind):
     assert open_windows() == {}
 
 
-def test_it_looks_like_the_returned_object():
+def test_the_wrapper_behaves_like_the_returned_object():
     made = Request()
     returned = returning(made)()
 
@@ -229,7 +229,7 @@ def test_a_copy_of_it_is_a_copy_of_the_returned_object(copied):
     assert (type(found), found.name) == (Request, "b")
 
 
-async def test_it_keeps_its_other_abilities():
+async def test_the_wrapper_keeps_other_protocols_of_the_object():
     class Rows(Request):
         async def __aiter__(self):
             for each in "ab":
@@ -267,7 +267,7 @@ class Driven(Request):
 @pytest.mark.parametrize(
     "drive", [asyncio.create_task, asyncio.gather, lambda made: asyncio.wait_for(made, 60)]
 )
-async def test_one_that_is_driven_as_a_coroutine_is_judged_when_it_has_ended(drive):
+async def test_an_awaitable_driven_as_a_coroutine_is_judged_at_its_end(drive):
     with collect_reports() as reports:
         answer = await drive(returning(Driven())())
 
@@ -276,7 +276,7 @@ async def test_one_that_is_driven_as_a_coroutine_is_judged_when_it_has_ended(dri
     assert open_windows() == {}
 
 
-async def test_one_that_is_driven_as_a_coroutine_may_be_cancelled():
+async def test_an_awaitable_driven_as_a_coroutine_may_be_cancelled():
     with collect_reports() as reports:
         task = asyncio.create_task(returning(Driven())())
         await asyncio.sleep(0)
@@ -287,7 +287,7 @@ async def test_one_that_is_driven_as_a_coroutine_may_be_cancelled():
     assert reports[0]["rows"].reason == "action_failed"
 
 
-def test_one_that_is_closed_before_it_began_is_abandoned():
+def test_an_awaitable_closed_before_it_began_is_abandoned():
     with collect_reports() as reports:
         returned = returning(Driven())()
         returned.close()
@@ -307,7 +307,7 @@ def test_only_a_coroutine_is_driven_as_one():
 # Entered instead of awaited -----------------------------------------------------------------------------
 
 
-async def test_one_that_is_entered_is_judged_when_its_block_has_ended():
+async def test_an_entered_awaitable_is_judged_at_the_end_of_its_block():
     with collect_reports() as reports:
         async with returning(Session(), MOVED.by(2))() as connection:
             assert connection == "connection"
@@ -326,7 +326,7 @@ async def test_a_failure_is_raised_where_its_block_ends():
     assert caught.value.result == "connection"
 
 
-async def test_one_that_cannot_be_entered_is_a_failed_action():
+async def test_an_awaitable_that_cannot_be_entered_is_a_failed_action():
     with collect_reports() as reports, pytest.raises(LookupError):
         async with returning(Session(fails=True))():
             pass
@@ -352,7 +352,7 @@ async def test_an_exception_of_its_block_that_it_handles_is_none_of_the_action()
     assert [report.outcome for report in reports] == ["pass"]
 
 
-async def test_one_that_is_entered_and_never_left_is_abandoned():
+async def test_an_awaitable_that_is_entered_and_never_left_is_abandoned():
     with collect_reports() as reports:
         await returning(Session())().__aenter__()
         gc.collect()
@@ -362,7 +362,7 @@ async def test_one_that_is_entered_and_never_left_is_abandoned():
     assert open_windows() == {}
 
 
-async def test_it_may_be_entered_again_on_its_own():
+async def test_an_awaitable_may_be_entered_again_without_a_second_report():
     returned = returning(Session())()
     with collect_reports() as reports:
         for _ in range(2):

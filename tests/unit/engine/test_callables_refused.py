@@ -99,7 +99,7 @@ def test_a_tool_object_of_a_framework_is_refused_with_the_right_order(module, na
 @pytest.mark.parametrize(
     ("module", "name"), [("shop.agents", "FunctionTool"), ("shop", "Tool"), ("agents.own", "Runner")]
 )
-def test_a_callable_object_of_the_users_own_is_an_action_under_any_name(module, name):
+def test_a_user_defined_callable_object_is_an_action_under_any_name(module, name):
     tool = tool_of(module, name)
     reports = reports_of(expects(ROWS)(tool))
 
@@ -146,7 +146,7 @@ class Slotted:
 
 
 class Wrapping:
-    """An entry that holds a wrapper of what it is given."""
+    """An entry that holds a wrapper of the registered function."""
 
     @property
     def fn(self):
@@ -159,7 +159,7 @@ class Wrapping:
 
 @pytest.fixture
 def framework(monkeypatch):
-    """Return what makes a registry whose entries are of a framework's class."""
+    """Return a function that creates a registry with entries of a framework's class."""
 
     def make(package="mcp", name="Tool", base=object):
         monkeypatch.setitem(sys.modules, package, types.ModuleType(package))
@@ -194,7 +194,9 @@ def logged(function):
         ("typer", "CommandInfo", "app.command()"),
     ],
 )
-def test_it_is_refused_with_the_right_order(framework, package, name, line, base):
+def test_a_function_that_a_framework_registered_is_refused_with_the_right_order(
+    framework, package, name, line, base
+):
     registry = framework(package, name, base)
     with pytest.raises(DeltaspanError) as caught:
 
@@ -265,7 +267,7 @@ def test_a_function_that_was_registered_bare_before_may_be_an_action_elsewhere(f
     assert len(reports) == 1
 
 
-def test_a_registry_of_the_users_own_decides_for_itself(framework):
+def test_a_user_defined_registry_is_not_refused(framework):
     framework()  # one is imported, and holds nothing
     own = {}
 
@@ -279,7 +281,7 @@ def test_a_registry_of_the_users_own_decides_for_itself(framework):
     assert len(reports) == 1
 
 
-def test_a_function_that_nobody_holds_is_not_looked_for(framework, monkeypatch):
+def test_a_function_without_other_references_is_not_searched_for(framework, monkeypatch):
     framework()
     monkeypatch.setattr("deltaspan._actions.gc.get_referrers", lambda *_: pytest.fail("looked"))
 

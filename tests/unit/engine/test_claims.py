@@ -60,7 +60,7 @@ def test_a_truthy_answer_claims_success_and_any_other_failure(ok, claim):
     assert report_of(saving({"ok": ok})).claim == claim
 
 
-def test_a_lie_and_an_honest_failure_are_told_apart():
+def test_a_lie_and_an_honest_failure_have_different_claims():
     lie, honest = report_of(saving({"ok": True})), report_of(saving({"ok": False}))
 
     assert [(report.outcome, report.claim) for report in (lie, honest)] == [
@@ -69,7 +69,7 @@ def test_a_lie_and_an_honest_failure_are_told_apart():
     ]
 
 
-def test_without_claim_nothing_is_claimed():
+def test_no_claim_is_made_by_default():
     assert report_of(saving({"ok": True}, claim=None)).claim is None
 
 
@@ -95,7 +95,7 @@ def test_a_claim_names_parameters_and_the_causal_tag():
     assert (report.claim, seen) == ("success", [(7, report.causal_tag)])
 
 
-def test_a_claim_is_asked_once_a_run_also_when_a_check_is_patient():
+def test_a_claim_is_computed_once_a_run_even_if_a_check_polls():
     asked = []
     check = change("rows", count).by(1).eventually(0.05, every=0.01)
     report_of(saving({"ok": True}, check=check, claim=lambda result: asked.append(result) or True))
@@ -255,7 +255,7 @@ def test_a_report_without_a_claim_says_so_in_to_dict():
     assert report_of(saving({}, claim=None)).to_dict()["claim"] is None
 
 
-# It never breaks the action --------------------------------------------------------------------------------
+# Claims that fail ------------------------------------------------------------------------------------------
 
 
 def no_truth():
@@ -279,7 +279,7 @@ async def later():
         lambda result: (each for each in ()),
     ],
 )
-def test_a_claim_that_cannot_be_told_is_none_logged_once_and_leaves_the_action_alone(claim, caplog):
+def test_a_claim_that_cannot_be_computed_is_none_and_is_logged_once(claim, caplog):
     save = saving({"ok": True}, adds=1, claim=claim, on_failure="raise", name=f"save_{id(claim)}")
     caplog.set_level(logging.WARNING)
     with collect_reports() as reports:
@@ -291,7 +291,7 @@ def test_a_claim_that_cannot_be_told_is_none_logged_once_and_leaves_the_action_a
     assert len(caplog.records) == 1
 
 
-# It is refused at decoration -------------------------------------------------------------------------------
+# Refusals at decoration ------------------------------------------------------------------------------------
 
 
 async def claim_async(result):
@@ -362,7 +362,7 @@ def test_a_claimed_failure_is_looked_at_for_as_long_as_a_raised_one():
     assert report_of(saving({"ok": False}, check=check)).outcome == "fail"
 
 
-def test_a_computed_expectation_is_not_asked_for_after_a_claimed_failure():
+def test_an_expectation_is_not_computed_after_a_claimed_failure():
     check = change("rows", count).by(lambda result: result["created"]).or_unchanged_on_error()
 
     assert report_of(saving({"ok": False}, check=check)).outcome == "pass"
@@ -413,7 +413,7 @@ def test_a_log_event_has_the_claim(recorded, environ):
 
 
 @pytest.mark.parametrize("claim", [None, lambda result: result["missing"]])
-def test_without_a_claim_the_attribute_is_absent(recorded, claim):
+def test_the_attribute_is_absent_without_a_claim(recorded, claim):
     saving({"ok": True}, claim=claim)()
 
     assert "deltaspan.action.claim" not in recorded.span.attributes

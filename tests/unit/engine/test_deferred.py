@@ -26,7 +26,7 @@ def drained():
     assert _deferred.drain(60)
 
 
-def test_the_result_is_there_before_the_verdict(rows):
+def test_the_result_is_returned_before_the_verdict(rows):
     reports = []
     settled = threading.Event()
 
@@ -126,7 +126,7 @@ def test_an_async_action_settles_as_a_task(rows):
     assert asyncio.run(main()) == ("accepted", [], "pass")
 
 
-def test_a_loop_that_ends_first_leaves_the_check_without_a_verdict(rows):
+def test_an_event_loop_that_ends_first_makes_the_check_inconclusive(rows):
     reads, hangs = [], asyncio.Event()
 
     async def probe():
@@ -265,7 +265,7 @@ async def test_a_task_that_fails_is_a_failed_action(flows):
     ]
 
 
-async def test_a_task_whose_failure_nobody_looks_at_is_still_told_of_by_its_loop(flows):
+async def test_a_failed_task_that_is_never_awaited_is_still_reported_by_its_loop(flows):
     told = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
 

@@ -1,12 +1,14 @@
 """Decorated generators: stepped by their consumer, judged at their end."""
 
 import contextlib
+import contextvars
 import inspect
 import types
 from contextvars import ContextVar
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.context import attach, get_current, set_value
 
 from deltaspan import (
     DeltaCheckFailed,
@@ -33,7 +35,7 @@ def fill(flows):
     return fill
 
 
-def test_it_is_a_generator_function_that_returns_a_generator_of_its_name(fill):
+def test_a_decorated_generator_function_keeps_its_kind_and_name(fill):
     assert inspect.isgeneratorfunction(fill)
     assert inspect.isgenerator(fill("a"))
     assert fill("a").__name__ == "fill"
@@ -76,12 +78,12 @@ def test_a_sent_value_reaches_the_body(flows):
     assert [echoing.send(None), echoing.send(1), echoing.send(2), next(echoing)] == ["ready", 1, 2, None]
 
 
-def test_sending_to_one_that_has_not_begun_is_refused_as_before(fill):
+def test_a_send_before_the_first_step_raises_the_usual_error(fill):
     with pytest.raises(TypeError, match="can't send non-None value to a just-started generator"):
         fill().send(1)
 
 
-def test_its_return_value_reaches_a_delegating_generator(fill):
+def test_the_return_value_reaches_a_delegating_generator(fill):
     def delegate():
         return (yield from fill("a", "b"))
 
@@ -145,7 +147,7 @@ def test_the_very_exception_that_the_body_raises_is_raised(flows):
     ]
 
 
-def test_a_traceback_has_at_most_one_frame_of_ours(flows):
+def test_a_traceback_has_at_most_one_frame_of_deltaspan(flows):
     @expects(change("flows", flows.count))
     def act():
         yield 1
@@ -157,7 +159,7 @@ def test_a_traceback_has_at_most_one_frame_of_ours(flows):
     assert count_own_frames(caught.value) <= 1
 
 
-def test_an_exception_that_is_thrown_in_and_comes_out_has_at_most_one_frame_of_ours(fill):
+def test_an_exception_thrown_into_a_generator_has_at_most_one_frame_of_deltaspan(fill):
     filling = fill("a")
     next(filling)
 
@@ -184,7 +186,7 @@ def test_the_body_can_catch_a_thrown_exception(flows):
     assert reports[0].outcome == "pass"
 
 
-def test_an_exception_after_a_caught_one_has_no_context_of_ours(flows):
+def test_an_exception_after_a_caught_one_has_no_context_of_deltaspan(flows):
     @expects(observe("flows", flows.count))
     def act():
         with contextlib.suppress(LookupError):
@@ -206,7 +208,7 @@ def test_a_thrown_exception_comes_out_as_from_a_bare_generator(flows, error):
 
     def thrown_into(generator):
         next(generator)
-        with pytest.raises(BaseException) as caught:  # noqa: PT011  # what it is, is compared
+        with pytest.raises(BaseException) as caught:  # noqa: PT011  # its type is compared
             generator.throw(error)
         return caught.type, caught.value.args
 
@@ -256,6 +258,32 @@ def test_a_span_that_the_body_holds_open_is_current_again_at_the_next_step(recor
         yield trace.get_current_span() is span
 
     assert list(act()) == [True, True, False]
+
+
+def test_nothing_stays_current_after_a_generator_that_held_a_span_open(recorded, flows):
+    @expects(observe("flows", flows.count))
+    def act():
+        with recorded.tracer.start_as_current_span("inner"):
+            yield
+
+    before = get_current()
+    list(act())
+
+    assert get_current() == before
+
+
+def test_an_action_after_one_that_attached_a_value_is_still_a_tool(recorded, flows):
+    @expects(observe("flows", flows.count))
+    def act():
+        attach(set_value("left", True))
+
+    def run():
+        act()
+        act()
+
+    contextvars.copy_context().run(run)
+
+    assert [span.name for span in recorded.spans] == ["execute_tool act"] * 2
 
 
 def test_interleaved_generators_each_keep_their_own_tag(flows):
@@ -398,7 +426,7 @@ def test_a_generator_object_that_a_plain_function_returns_is_judged_when_it_is_e
     assert [report.outcome for report in reports] == ["pass"]
 
 
-def test_a_generator_object_that_had_begun_elsewhere_is_returned_as_it_is(flows):
+def test_a_generator_object_that_had_already_begun_is_returned_unchanged(flows):
     begun = iter_of_two()
     next(begun)
 

@@ -62,7 +62,7 @@ def test_a_generator_that_is_left_is_abandoned_in_each_check_and_its_states_are_
     assert open_windows() == {}
 
 
-def test_it_is_explained_with_how_far_it_came(flows):
+def test_the_explanation_counts_the_values_before_the_close(flows):
     reports = reports_of(lambda: closed(filling(flows, change("flows", flows.count))()))
 
     assert reports[0]["flows"].explanation == (
@@ -149,7 +149,7 @@ def test_cleaning_up_is_part_of_the_window(flows):
     assert reports[0].outcome == "pass"
 
 
-def test_a_body_that_ends_quietly_when_it_is_closed_was_left_all_the_same(flows):
+def test_a_body_that_returns_on_close_is_abandoned(flows):
     @expects(change("flows", flows.count))
     def act():
         try:
@@ -181,7 +181,7 @@ def test_an_exception_of_the_cleanup_is_raised_and_the_action_has_failed(flows):
     assert reports[0]["flows"].reason == "action_failed"
 
 
-def test_a_body_that_refuses_to_close_is_told_so_as_before(flows):
+def test_a_body_that_ignores_close_raises_the_usual_error(flows):
     @expects(observe("flows", flows.count))
     def act():
         with contextlib.suppress(GeneratorExit):
@@ -196,7 +196,7 @@ def test_a_body_that_refuses_to_close_is_told_so_as_before(flows):
         acting.close()
 
 
-def test_a_generator_that_goes_on_after_it_was_told_to_end_is_judged_at_its_end(flows):
+def test_a_generator_that_continues_after_generator_exit_is_judged_at_its_end(flows):
     @expects(change("flows", flows.count).by(1))
     def act():
         try:
@@ -214,7 +214,7 @@ def test_a_generator_that_goes_on_after_it_was_told_to_end_is_judged_at_its_end(
     assert reports[0].outcome == "pass"
 
 
-def test_its_span_is_no_error(recorded, flows):
+def test_the_span_of_a_closed_generator_is_not_an_error(recorded, flows):
     closed(filling(flows, change("flows", flows.count))())
 
     assert recorded.span.status.is_unset
@@ -264,7 +264,7 @@ def test_a_collection_within_the_locks_of_contention_does_not_wait_for_itself(fl
     assert open_windows() == {}
 
 
-def test_a_generator_that_a_plain_function_returned_and_nobody_began_is_abandoned(flows):
+def test_a_returned_generator_that_is_never_started_is_abandoned(flows):
     act = expects(change("flows", flows.count), name="act")(lambda: (row for row in flows.rows))
     with collect_reports() as reports:
         act()

@@ -37,7 +37,7 @@ def fill(flows):
     return fill
 
 
-def test_it_is_an_async_generator_function_that_returns_an_async_generator_of_its_name(fill):
+def test_a_decorated_async_generator_function_keeps_its_kind_and_name(fill):
     assert inspect.isasyncgenfunction(fill)
     assert inspect.isasyncgen(fill("a"))
     assert fill("a").__name__ == "fill"
@@ -51,7 +51,7 @@ async def test_nothing_is_read_before_the_first_step(flows, fill):
     assert flows.awaited_reads == 1
 
 
-async def test_it_is_judged_when_it_is_exhausted(fill):
+async def test_an_async_generator_is_judged_when_it_is_exhausted(fill):
     with collect_reports() as reports:
         assert await exhausted(fill("a", "b")) == ["a", "b"]
 
@@ -186,7 +186,7 @@ LEFT = pytest.mark.parametrize("left", [closed, left_by_break, dropped])
 
 
 @LEFT
-async def test_one_that_is_left_is_abandoned_and_no_async_probe_is_read_again(flows, left):
+async def test_an_async_generator_that_is_left_is_abandoned_without_another_async_read(flows, left):
     @expects(change("later", flows.count_later), change("now", flows.count), observe("users", lambda: 1))
     async def act():
         while True:
@@ -221,7 +221,7 @@ async def test_a_check_that_names_yielded_is_judged(flows, left):
 
 
 @LEFT
-async def test_nothing_is_logged_when_one_is_left(flows, left, caplog):
+async def test_nothing_is_logged_if_an_async_generator_is_left(flows, left, caplog):
     @expects(change("flows", flows.count))
     async def act():
         while True:
@@ -251,7 +251,7 @@ async def test_cleaning_up_may_wait(flows):
     assert reports[0].outcome == "pass"
 
 
-async def test_one_that_is_cancelled_within_a_step_is_reported(flows):
+async def test_an_async_generator_that_is_cancelled_within_a_step_is_reported(flows):
     hang = AsyncHang()
 
     @expects(change("later", flows.count_later), unchanged("users", lambda: 1))
@@ -269,7 +269,7 @@ async def test_one_that_is_cancelled_within_a_step_is_reported(flows):
     assert flows.awaited_reads == 1
 
 
-async def test_one_whose_consumer_is_cancelled_between_steps_is_abandoned(flows):
+async def test_an_async_generator_whose_consumer_is_cancelled_is_abandoned(flows):
     hang = AsyncHang()
 
     @expects(change("flows", flows.count))
@@ -314,7 +314,7 @@ def test_an_event_loop_that_shuts_down_closes_each_once(flows):
     assert [report.outcome for report in reports] == ["inconclusive"]
 
 
-def test_one_that_is_stepped_by_hand_and_dropped_is_abandoned(flows):
+def test_an_async_generator_that_is_stepped_and_dropped_is_abandoned(flows):
     @expects(change("flows", flows.count))
     async def act():
         while True:
@@ -333,7 +333,7 @@ def test_one_that_is_stepped_by_hand_and_dropped_is_abandoned(flows):
     assert [report["flows"].reason for report in reports] == ["abandoned"]
 
 
-async def test_one_that_is_stepped_in_several_contexts_logs_nothing(flows, caplog):
+async def test_an_async_generator_that_is_stepped_in_several_contexts_logs_nothing(flows, caplog):
     @expects(observe("flows", flows.count))
     async def act():
         yield 1
@@ -365,7 +365,7 @@ async def test_an_async_generator_object_that_a_plain_function_returns_is_judged
     assert [report.outcome for report in reports] == ["pass"]
 
 
-async def test_an_async_context_manager_made_of_one_is_a_window_around_its_block(flows):
+async def test_an_async_context_manager_from_a_generator_is_a_window_around_its_block(flows):
     @contextlib.asynccontextmanager
     @expects(change("flows", flows.count_later).by(1))
     async def opened():

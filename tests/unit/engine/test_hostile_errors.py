@@ -1,4 +1,4 @@
-"""Exceptions that cannot be looked at: a verdict without an answer, and never a broken action."""
+"""Exceptions that cannot be inspected: an inconclusive verdict, and never a broken action."""
 
 import argparse
 from typing import get_args
@@ -178,7 +178,7 @@ async def test_the_result_of_an_async_action_is_returned(place, kind, recorded):
 
 
 @hostile
-def test_the_exception_of_the_action_goes_on_as_it_is(kind, recorded):
+def test_the_exception_of_the_action_is_raised_unchanged(kind, recorded):
     error = kind("given")
 
     def act():

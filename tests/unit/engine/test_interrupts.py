@@ -132,7 +132,7 @@ def test_an_interrupt_during_the_baseline_keeps_the_action_from_beginning(case, 
 
 
 @pytest.mark.parametrize("case", HANDLERS)
-def test_an_interrupt_during_the_read_after_the_action_goes_on_with_a_report(case, recorded):
+def test_an_interrupt_during_the_read_after_the_action_reaches_the_caller_with_a_report(case, recorded):
     handler, kind = HANDLERS[case]
     with handling(handler) as interrupt:
         acting = Acting(change("rows", lambda: interrupt() if acting.ran else 0))
@@ -144,7 +144,7 @@ def test_an_interrupt_during_the_read_after_the_action_goes_on_with_a_report(cas
     assert acting.reports[0]["rows"].reason == "abandoned"
 
 
-def test_the_interrupt_that_goes_on_is_the_same_object():
+def test_the_interrupt_that_reaches_the_caller_is_the_same_object():
     error = Stopped("time is up")
 
     def raise_it(*_):
@@ -156,7 +156,7 @@ def test_the_interrupt_that_goes_on_is_the_same_object():
     assert caught.value is error
 
 
-def test_an_interrupt_that_a_library_turned_into_its_own_error_goes_on_itself():
+def test_an_interrupt_wrapped_by_a_library_reaches_the_caller_unwrapped():
     def read():
         try:
             interrupt()
@@ -266,7 +266,7 @@ AFTERWARDS = {
 
 
 @pytest.mark.parametrize("place", AFTERWARDS)
-def test_an_interrupt_while_judging_or_reporting_goes_on(place):
+def test_an_interrupt_while_judging_or_reporting_reaches_the_caller(place):
     with handling(stop) as interrupt:
         options = AFTERWARDS[place](interrupt)
         ran = []
@@ -296,12 +296,12 @@ class Odd:
         return "odd"
 
 
-def test_an_interrupt_while_a_state_is_compared_goes_on():
+def test_an_interrupt_while_a_state_is_compared_reaches_the_caller():
     with handling(stop) as interrupt, pytest.raises(Stopped):
         expects(change("rows", lambda: {Odd(interrupt): 1}))(lambda: None)()
 
 
-def test_an_interrupt_while_the_text_of_an_error_is_made_goes_on():
+def test_an_interrupt_while_an_error_is_rendered_reaches_the_caller():
     def read():
         raise LookupError(Odd(interrupt))
 
@@ -309,7 +309,7 @@ def test_an_interrupt_while_the_text_of_an_error_is_made_goes_on():
         expects(change("rows", read))(lambda: None)()
 
 
-def test_an_interrupt_while_a_window_is_opened_by_hand_goes_on():
+def test_an_interrupt_while_a_manual_window_is_opened_reaches_the_caller():
     with handling(stop) as interrupt:
         opened = window("rows", unchanged("rows", interrupt))
         with pytest.raises(Stopped):
@@ -334,7 +334,7 @@ def set_from_another_thread(kind, ready):
 
 
 @pytest.mark.parametrize("kind", [Killed, Stopped, SystemExit])
-def test_an_exception_that_another_thread_sets_in_a_loop_goes_on(kind):
+def test_an_exception_set_by_another_thread_in_a_loop_reaches_the_caller(kind):
     ready = threading.Event()
 
     def read():
@@ -348,7 +348,7 @@ def test_an_exception_that_another_thread_sets_in_a_loop_goes_on(kind):
     thread.join()
 
 
-def test_an_exception_that_another_thread_sets_during_a_call_goes_on_if_it_is_not_an_exception_of_programs():
+def test_a_base_exception_set_by_another_thread_during_a_call_reaches_the_caller():
     ready = threading.Event()
 
     def read():

@@ -1,4 +1,4 @@
-"""Time limits of probes: a probe that hangs costs its check the verdict, and the action nothing."""
+"""Time limits of probes: a probe that hangs makes its check inconclusive and delays nothing else."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ def pool(monkeypatch):
 
 
 @pytest.mark.parametrize(("hangs", "when"), [(1, "before"), (2, "after")])
-def test_a_probe_that_hangs_leaves_its_check_without_a_verdict(hangs, when):
+def test_a_probe_that_hangs_makes_its_check_inconclusive(hangs, when):
     hanging = Hanging(hangs)
     try:
         found, report = run(expects(change("rows", hanging.read).timeout(0.5))(lambda: "acted"))
@@ -239,7 +239,7 @@ async def test_the_probe_finds_the_context_of_an_async_action_in_its_thread():
     assert found == [("two", reports[0].causal_tag)] * 2
 
 
-async def test_a_limited_read_outside_asyncio_is_limited_all_the_same():
+async def test_a_timeout_applies_outside_asyncio_too():
     hanging = Hanging(2)
 
     coroutine = expects(change("rows", hanging.read).timeout(0.5))(act)()
@@ -276,7 +276,7 @@ def test_an_async_probe_with_a_limit_outside_asyncio_has_no_verdict():
 # Threads of limited reads -------------------------------------------------------------------------------
 
 
-def test_with_all_threads_hung_further_reads_time_out_too_until_they_come_back(pool):
+def test_further_reads_time_out_while_all_threads_hang(pool):
     hanging = Hanging(1, 2)
     act = expects(change("rows", hanging.read).timeout(0.2))(lambda: None)
     reasons = [run(act)[1]["rows"].reason for _ in range(4)]
@@ -297,7 +297,7 @@ def test_reads_that_gave_up_before_a_thread_was_free_are_forgotten(pool):
     hanging.let_go.set()
 
 
-def test_no_more_threads_are_started_than_there_may_be(pool):
+def test_the_pool_starts_no_more_than_its_maximum_of_threads(pool):
     release = threading.Event()
     futures = [pool.submit(release.wait) for _ in range(20)]
     started = threads_of(pool)
@@ -315,7 +315,7 @@ def test_a_thread_that_is_idle_is_used_again(pool):
     assert threads_of(pool) == 1
 
 
-def test_a_thread_that_cannot_be_started_leaves_the_check_without_a_verdict(pool, monkeypatch):
+def test_a_thread_that_cannot_be_started_makes_the_check_inconclusive(pool, monkeypatch):
     def refuse(_):
         raise RuntimeError("can't start new thread")
 
@@ -329,7 +329,7 @@ def test_a_thread_that_cannot_be_started_leaves_the_check_without_a_verdict(pool
     assert (len(pool._unstarted), len(pool._queue)) == (2, 0)
 
 
-def test_there_is_a_bound_to_the_threads_of_a_process():
+def test_the_maximum_of_read_threads_of_a_process_is_32():
     assert MAX_THREADS == 32
 
 
@@ -350,7 +350,7 @@ with collect_reports() as reports:
 """
 
 
-def test_the_process_ends_although_a_probe_hangs():
+def test_the_process_ends_even_if_a_probe_hangs():
     ended = subprocess.run(
         [sys.executable, "-c", ENDS], capture_output=True, text=True, timeout=30, check=False
     )

@@ -63,7 +63,7 @@ def test_attempts_and_settle_time_are_reported():
     assert 0.01 <= timing.settle_seconds < 60
 
 
-def test_a_change_that_is_there_at_once_took_one_attempt():
+def test_an_immediate_change_takes_one_attempt():
     queue = Queue(0, 1)
     _, report = run(expects(change("done", queue.read).by(1).eventually(60))(queue.act))
 
@@ -96,7 +96,7 @@ def test_a_probe_that_fails_meanwhile_is_read_again():
     assert report.outcome == "pass"
 
 
-def test_the_last_read_decides_though_it_failed():
+def test_the_last_read_decides_even_if_it_failed():
     queue = Queue(0, 0, OSError("gone"))
     _, report = run(expects(change("done", queue.read).by(1).eventually(0.01, every=0.004))(queue.act))
 
@@ -289,7 +289,7 @@ def test_a_sync_action_that_polls_elsewhere_is_not_warned_about(caplog):
     assert caplog.records == []
 
 
-def test_without_asyncio_an_async_action_is_polled_all_the_same():
+def test_an_async_action_without_asyncio_is_polled_too():
     queue = Queue(0, 0, 0, 1)
     coroutine = expects(change("done", queue.read).by(1).eventually(60, every=0.001))(queue.act_later)()
     with collect_reports() as reports, pytest.raises(StopIteration):
@@ -438,7 +438,7 @@ def looked(clock, seconds, every, passes, *, until="pass", takes=0.0):
     return check
 
 
-def test_a_change_that_is_there_at_once_is_read_once(clock):
+def test_an_immediate_change_is_read_once(clock):
     assert looked(clock, 5, 0.1, always).reads == [0]
 
 
@@ -450,7 +450,7 @@ def test_a_deadline_on_a_tick_is_read_once(clock):
     assert looked(clock, 1, 0.1, never).reads == [round(tick / 10, 1) for tick in range(11)]
 
 
-def test_a_deadline_before_the_first_tick_is_read_all_the_same(clock):
+def test_a_deadline_before_the_first_tick_is_still_read(clock):
     assert looked(clock, 0.05, 10, never).reads == [0, 0.05]
 
 

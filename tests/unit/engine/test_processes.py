@@ -96,7 +96,7 @@ def test_a_decorated_static_method_pickles():
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
-def test_a_copy_of_a_bound_decorated_method_acts_alike(copied):
+def test_a_copy_of_a_bound_decorated_method_behaves_the_same(copied):
     assert copied(Agent("x-").act)("a") == "x-a"
 
 
@@ -292,7 +292,7 @@ def test_a_child_that_leaves_the_action_it_was_forked_in_reports_nothing():
         answers.append(in_a_fork(leave))
 
     def leave():
-        # What the child does when it falls out of the block that it was forked in.
+        # The child leaves the block in which it was forked.
         opened[0].__exit__(None, None, None)
         return len(reports)
 
@@ -328,7 +328,7 @@ def test_a_generator_that_the_parent_began_is_not_reported_when_the_child_ends_i
 
 
 @FORKS
-def test_the_thread_in_the_background_is_started_anew_in_a_child():
+def test_the_background_thread_is_restarted_in_a_child():
     def work():
         done = []
         _background.start_background_thread()

@@ -71,11 +71,11 @@ def outcomes_for_a_stranger(rate, runs):
     return [report["rows"].outcome for report in reports]
 
 
-def test_a_root_from_a_stranger_does_not_keep_checks_from_reading():
+def test_an_inbound_root_does_not_prevent_sampling():
     assert outcomes_for_a_stranger(0.99, 100).count("observed") >= 90
 
 
-def test_a_root_from_a_stranger_does_not_change_the_share():
+def test_an_inbound_root_does_not_change_the_sampled_share():
     assert 860 <= outcomes_for_a_stranger(0.25, 4000).count("observed") <= 1140
 
 
@@ -90,7 +90,7 @@ def test_a_root_in_plain_baggage_does_not_keep_checks_from_reading():
     assert [report["rows"].outcome for report in reports].count("observed") >= 90
 
 
-def test_the_runs_below_a_stranger_are_all_read_or_all_skipped():
+def test_the_runs_below_an_inbound_root_are_all_read_or_all_skipped():
     check = observe("rows", lambda: 3).sampled(0.5)
     inner = expects(check, name="inner")(lambda: None)
 
@@ -105,7 +105,7 @@ def test_the_runs_below_a_stranger_are_all_read_or_all_skipped():
         assert len({report["rows"].outcome for report in reports}) == 1
 
 
-def test_with_a_key_the_root_of_another_process_decides(environ):
+def test_the_root_of_another_process_decides_if_a_key_is_set(environ):
     environ(DELTASPAN_SAMPLING_KEY="of the fleet")
     action = expects(observe("rows", lambda: 3).sampled(0.5))(lambda: None)
     outcomes = {}
@@ -176,7 +176,7 @@ def test_other_checks_of_the_run_are_read():
     assert opened.report.outcome == "observed"
 
 
-def test_an_action_that_was_sampled_out_writes_all_the_same_and_so_is_a_rival():
+def test_an_action_that_was_sampled_out_still_contends():
     rows = []
     lazy = window("lazy", change("rows", lambda: len(rows)).by(1))
     lazy.capture_baseline()

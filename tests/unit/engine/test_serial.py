@@ -60,7 +60,7 @@ def test_steps_within_a_step_keep_their_order(account):
     assert account.order == ["a", "b", "c", "aa", "bb", "cc"]
 
 
-def test_no_step_is_lost_wherever_a_handler_interrupts(account):
+def test_no_step_is_lost_if_a_handler_interrupts_at_any_line(account):
     steps, wanted, line = Serial(), 0, 1
     while True:
         handler = Interrupting(lambda: steps.run(account.add, "handler", 1), *FILES, only=line)
@@ -128,7 +128,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have(account
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_a_step_that_forks_goes_on_in_the_child(account):
+def test_a_step_that_forks_continues_in_the_child(account):
     steps, children = Serial(), []
 
     def fork():

@@ -42,6 +42,7 @@ VALUES = {
     "propagate": ("DELTASPAN_PROPAGATE", "off", False, True),
     "sampling_key": ("DELTASPAN_SAMPLING_KEY", "Of One Fleet", "Of One Fleet", "another"),
     "probe_spans": ("DELTASPAN_PROBE_SPANS", "on", True, False),
+    "capture_arguments": ("DELTASPAN_CAPTURE_ARGUMENTS", "on", True, False),
 }
 
 
@@ -62,14 +63,14 @@ def ask():
     return "asked"
 
 
-def test_every_setting_is_tried_here():
+def test_every_setting_is_tested_here():
     derived = {"shows_content", "span_events", "log_events", "has_check_events", "has_evaluations"}
 
     assert list(VALUES) == [name for name in Settings.__dataclass_fields__ if name not in derived]
 
 
 @EACH
-def test_a_block_goes_before_the_process_and_the_process_before_the_environment(
+def test_a_block_overrides_the_process_and_the_process_overrides_the_environment(
     environ, name, variable, text, value, other
 ):
     environ(**{variable: text})
@@ -93,7 +94,7 @@ def test_a_setting_that_is_not_named_keeps_its_value(environ):
     )
 
 
-def test_each_call_of_configure_reads_the_environment_anew(environ, monkeypatch):
+def test_each_call_of_configure_reads_the_environment_again(environ, monkeypatch):
     assert settings().on_failure == "record"
     monkeypatch.setenv("DELTASPAN_ON_FAILURE", "warn")
     assert settings().on_failure == "record"
@@ -188,7 +189,7 @@ def test_strict_can_be_taken_back_for_one_policy_or_altogether():
     assert (lie(), ask()) == ("created", "asked")
 
 
-def test_taking_strict_back_where_it_never_was_leaves_the_policies():
+def test_unsetting_strict_that_was_never_set_keeps_the_policies():
     configure(on_failure="raise")
     with override(strict=False), pytest.raises(DeltaCheckFailed):
         lie()
@@ -260,7 +261,7 @@ def test_a_block_may_be_disabled():
     assert deltaspan.override is override
 
 
-def test_content_is_shown_only_where_full_is_said(environ):
+def test_content_is_shown_only_if_full_capture_is_set_explicitly(environ):
     environ()
     assert (settings().capture_state, settings().shows_content) == ("full", False)
     with override(capture_state="full"):

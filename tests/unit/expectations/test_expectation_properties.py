@@ -1,4 +1,4 @@
-"""What holds for every expectation and any two states."""
+"""Properties of every expectation on any two states."""
 
 import math
 from datetime import timedelta
@@ -11,7 +11,7 @@ from deltaspan import change, observe, unchanged
 from deltaspan._state.diff import difference
 from deltaspan._state.snapshot import freeze
 
-# What is tested is the answer, on whatever machine and beside whatever else runs there.
+# The answer is tested, not the speed of the machine.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 CHECKS = [
@@ -113,7 +113,7 @@ def test_from_the_baseline_to_the_post_state_passes_if_and_only_if_the_state_cha
 
 @CALM
 @given(pre=st.integers(), post=st.integers(), amount=st.integers(-3, 3))
-def test_by_passes_if_and_only_if_that_is_the_difference(pre, post, amount):
+def test_by_passes_if_and_only_if_its_amount_is_the_difference(pre, post, amount):
     outcome = change("x", abs).by(amount).expectation.judge(difference(pre, post), pre, post).outcome
 
     assert (outcome == "pass") == (post - pre == amount)
@@ -121,7 +121,7 @@ def test_by_passes_if_and_only_if_that_is_the_difference(pre, post, amount):
 
 @CALM
 @given(pre=st.integers(), amount=st.integers())
-def test_by_passes_for_exactly_that_difference(pre, amount):
+def test_by_passes_if_the_amount_was_added(pre, amount):
     post = pre + amount
     verdict = change("x", abs).by(amount).expectation.judge(difference(pre, post), pre, post)
 

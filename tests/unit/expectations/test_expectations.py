@@ -236,7 +236,7 @@ def test_a_met_expectation_passes_and_says_so(check, pre, post, sentence):
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), FAILS.values(), ids=FAILS)
-def test_an_unmet_expectation_fails_and_says_what_happened(check, pre, post, sentence):
+def test_an_unmet_expectation_fails_and_names_the_change(check, pre, post, sentence):
     assert verdict(check, pre, post) == ("fail", sentence)
 
 
@@ -310,12 +310,12 @@ OBSERVED = {
 
 
 @pytest.mark.parametrize(("check", "pre", "post", "sentence"), INCOMPARABLE.values(), ids=INCOMPARABLE)
-def test_a_numeric_expectation_of_states_that_are_no_numbers_is_inconclusive(check, pre, post, sentence):
+def test_a_numeric_expectation_of_states_that_are_not_numbers_is_inconclusive(check, pre, post, sentence):
     assert verdict(check, pre, post) == ("inconclusive", sentence)
 
 
 @pytest.mark.parametrize(("pre", "post", "sentence"), OBSERVED.values(), ids=OBSERVED)
-def test_an_observation_is_no_claim(pre, post, sentence):
+def test_an_observation_is_not_a_claim(pre, post, sentence):
     assert verdict(OBSERVE, pre, post) == ("observed", sentence)
 
 

@@ -52,7 +52,7 @@ def re2(text):
 
 @pytest.mark.parametrize("value", HOSTILE)
 @pytest.mark.parametrize("operator", ["=~", "!~", "=~ "])
-def test_a_regular_expression_of_promql_matches_the_argument_alone(operator, value):
+def test_a_regular_expression_of_promql_matches_only_the_argument(operator, value):
     query = fill_query(f'sum(jobs{{tenant{operator}"$tenant"}})', {"tenant": value})
     pattern = re2(re.search(r'"(.*)"', query, re.DOTALL)[1])
 
@@ -151,7 +151,7 @@ def test_a_place_of_a_filter_of_mongodb_that_cannot_quote_an_argument_is_rejecte
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_a_regular_expression_of_mongodb_matches_the_argument_alone(value):
+def test_a_regular_expression_of_mongodb_matches_only_the_argument(value):
     pattern = fill_filter({"a": {"$regex": "^{t}$"}}, {"t": value})["a"]["$regex"]
 
     assert re.fullmatch(pattern, value)
@@ -360,7 +360,7 @@ def test_an_argument_of_sql_is_a_value(engine, value):
     assert sql.rows(engine, "flows")() == 3
 
 
-def test_a_value_that_is_rejected_leaves_the_check_without_a_verdict(lake):
+def test_a_rejected_value_makes_the_check_inconclusive(lake):
     with window("act", unchanged("x", files.tree(f"{lake}/{{tenant}}")), args={"tenant": "../other"}) as w:
         pass
 
@@ -404,13 +404,13 @@ def test_a_value_replaces_its_field_literally(value):
 
 
 @pytest.mark.parametrize("text", ["{}", "{0}", "{a.b}", "{a[0]}", "{a!r}", "{a:>9}", "{a", "a}", "{a b}"])
-def test_what_is_more_or_less_than_a_name_is_rejected(text):
+def test_a_field_that_is_not_a_plain_name_is_rejected(text):
     with pytest.raises(DefinitionValueError, match="to write a brace, double it"):
         fields_of(text)
 
 
 @pytest.mark.parametrize("text", [None, 3, b"bytes", ["a"]])
-def test_what_is_neither_text_nor_a_path_is_rejected(text):
+def test_a_template_that_is_not_a_string_or_path_is_rejected(text):
     with pytest.raises(DefinitionTypeError, match="a template is a str or a path"):
         fields_of(text)
 
@@ -445,6 +445,6 @@ def test_a_member_of_an_enum_that_is_two_texts_is_rejected(value, own, text):
         lambda: prometheus.value("http://host", 'up{job="$class"}'),
     ],
 )
-def test_a_field_that_can_be_the_name_of_no_argument_is_rejected(make):
+def test_a_field_that_cannot_name_an_argument_is_rejected(make):
     with pytest.raises(DefinitionValueError, match="'class' cannot be the name of an argument"):
         make()

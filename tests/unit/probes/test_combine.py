@@ -57,7 +57,7 @@ def test_the_checks_of_one_action_share_one_read_before_it_and_one_after(desk):
     assert desk.reads == 2
 
 
-def test_each_run_reads_anew(desk):
+def test_each_run_reads_again(desk):
     action = expects(*checks_of(combine(desk.count)))(desk.close)
     with collect_reports() as reports:
         action()
@@ -149,7 +149,7 @@ async def test_a_read_that_was_given_up_is_not_given_to_the_others(desk):
     ]
 
 
-def test_looking_again_reads_anew(desk):
+def test_each_poll_reads_again(desk):
     counts = combine(desk.count)
 
     def close_later():
@@ -162,7 +162,7 @@ def test_looking_again_reads_anew(desk):
     assert w.report["open"].timing.attempts == desk.reads - 1
 
 
-def test_a_read_names_what_it_needs_and_each_part_passes_it_on():
+def test_a_combined_read_receives_the_arguments_that_it_names():
     counts = {"acme": {"open": 1}, "globex": {"open": 5}}
     seen = []
 
@@ -208,7 +208,7 @@ def test_a_part_is_an_attribute_of_a_record_and_a_position_of_a_tuple():
     assert combine(lambda: (7, 8))[1]() == 8
 
 
-def test_a_part_that_is_missing_makes_its_own_check_inconclusive_alone(desk):
+def test_a_missing_part_makes_only_its_own_check_inconclusive(desk):
     counts = combine(desk.count)
     with window("close", change("open", counts["open"]).by(-1), observe("lost", counts["lost"])) as w:
         desk.close()
@@ -220,7 +220,7 @@ def test_a_part_that_is_missing_makes_its_own_check_inconclusive_alone(desk):
 
 
 @pytest.mark.parametrize("once", [iter, lambda rows: (row for row in rows), lambda rows: map(int, rows)])
-def test_what_can_be_walked_through_once_is_not_shared_as_if_it_were_empty(once):
+def test_an_iterator_is_refused_instead_of_being_shared_as_empty(once):
     rows = [1, 2]
     counts = combine(lambda: once(rows))
     size = counts[lambda walked: sum(1 for _ in walked)]
@@ -258,7 +258,7 @@ def test_a_read_that_asks_for_a_part_of_itself_is_an_error_and_does_not_wait_for
     assert "RecursionError" in reports[0]["open"].explanation
 
 
-def test_reads_that_are_equal_and_not_the_same_are_not_taken_for_one_another():
+def test_equal_reads_that_are_not_identical_are_kept_apart():
     @dataclass
     class Reading:  # compared by nothing, and without a hash
         of: dict = field(compare=False)
@@ -277,7 +277,7 @@ def test_reads_that_are_equal_and_not_the_same_are_not_taken_for_one_another():
     assert outcomes(w.report) == ["pass", "fail"]
 
 
-def test_it_reads_as_it_was_written(desk):
+def test_combine_is_shown_as_source_in_repr(desk):
     assert repr(combine(len)["open"]) == "combine(len)['open']"
 
 
@@ -287,6 +287,6 @@ def test_a_part_of_a_wrong_kind_is_rejected(desk, wrong):
         combine(desk.count)[wrong]
 
 
-def test_a_snapshot_in_place_of_what_reads_it_is_rejected():
+def test_a_snapshot_in_place_of_a_function_is_rejected():
     with pytest.raises(DefinitionTypeError, match="pass the function, not its result"):
         combine({"open": 1})

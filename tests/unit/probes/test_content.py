@@ -99,7 +99,7 @@ CLAIMS = [
 
 @pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("read", [records_of, rows_of_a_query, rows_of_a_select])
-def test_no_value_of_a_row_leaves(database, recorded, read, claim):
+def test_no_value_of_a_row_is_exposed(database, recorded, read, claim):
     engine, act = database
     probe = read(engine)
     with window("write", claim(probe)) as w:
@@ -110,7 +110,7 @@ def test_no_value_of_a_row_leaves(database, recorded, read, claim):
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_no_text_of_a_file_leaves(tmp_path, recorded, claim):
+def test_no_text_of_a_file_is_exposed(tmp_path, recorded, claim):
     file = tmp_path / "notes.txt"
     file.write_text(BEFORE)
     probe = files.text(file)
@@ -122,7 +122,7 @@ def test_no_text_of_a_file_leaves(tmp_path, recorded, claim):
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_no_line_of_a_log_leaves(tmp_path, recorded, claim):
+def test_no_line_of_a_log_is_exposed(tmp_path, recorded, claim):
     log = tmp_path / "app.log"
     log.write_text(f"{BEFORE}\n")
     probe = files.lines(log)
@@ -135,7 +135,7 @@ def test_no_line_of_a_log_leaves(tmp_path, recorded, claim):
 
 @pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("pointer", [None, "/data", "/data/0/name"])
-def test_no_part_of_a_document_leaves(api, recorded, claim, pointer):
+def test_no_part_of_a_document_is_exposed(api, recorded, claim, pointer):
     api.document = {"data": [{"name": BEFORE}], "total": 1}
     probe = http.json(api.url, pointer=pointer)
     with window("write", claim(probe)) as w:
@@ -145,7 +145,7 @@ def test_no_part_of_a_document_leaves(api, recorded, claim, pointer):
     assert not [each for each in everything_told(w, recorded, probe) if "canary" in each]
 
 
-def test_what_changed_is_named_by_key_and_path(database):
+def test_changed_content_is_named_by_key_and_path_only(database):
     engine, act = database
     with window("write", change("x", sql.records(engine, "notes")).modifying("7/body")) as w:
         act()
@@ -174,7 +174,7 @@ def test_the_verdict_is_reached_on_the_values(tmp_path):
 
 
 @pytest.mark.parametrize("word", [lambda c: c.ending_at("note"), None], ids=["ending_at", "unchanged"])
-def test_content_that_passed_without_a_change_is_said_to_have_held_before(word):
+def test_an_unchanged_content_state_that_passes_is_described_as_such(word):
     read = probe(content=True)(lambda: "note")
     check = unchanged("x", read) if word is None else word(change("x", read))
     with window("act", check) as w:
@@ -204,7 +204,7 @@ def scalar(engine):
 
 
 @pytest.mark.parametrize("asking", [columns, showing, scalar])
-def test_what_the_author_asks_for_is_shown(database, asking):
+def test_content_is_shown_if_the_author_requests_it(database, asking):
     engine, act = database
     with window("write", asking(engine)) as w:
         act()
@@ -220,7 +220,7 @@ def test_the_process_may_ask_for_all_of_it(database):
     assert AFTER in str(w.report)
 
 
-def test_a_block_that_says_otherwise_hides_what_the_process_shows(database):
+def test_an_override_hides_content_that_the_process_shows(database):
     engine, act = database
     with (
         override(capture_state="full"),
@@ -232,7 +232,7 @@ def test_a_block_that_says_otherwise_hides_what_the_process_shows(database):
     assert "canary" not in str(w.report)
 
 
-def test_what_a_function_of_ones_own_returns_is_shown():
+def test_values_of_an_unmarked_function_are_shown():
     rows = {1: BEFORE}
     with window("write", change("x", lambda: rows)) as w:
         rows[1] = AFTER
@@ -240,7 +240,7 @@ def test_what_a_function_of_ones_own_returns_is_shown():
     assert AFTER in str(w.report)
 
 
-def test_a_function_of_ones_own_may_say_that_it_reads_content():
+def test_a_user_function_may_be_marked_as_reading_content():
     rows = {1: BEFORE}
     read = probe(content=True)(lambda: rows)
     with window("write", change("x", read)) as w:
@@ -299,7 +299,7 @@ def test_the_report_of_an_action_that_raises_quotes_no_value(database, claim):
 
 @pytest.mark.parametrize("answer", [lambda: True, lambda result: refuse(result), lambda: False])
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_no_value_leaves_by_what_the_action_claims(database, recorded, claim, answer):
+def test_a_claim_reveals_no_content(database, recorded, claim, answer):
     engine, act = database
     probe = sql.records(engine, "notes")
     with window("write", claim(probe), claim=answer) as w:
@@ -310,7 +310,7 @@ def test_no_value_leaves_by_what_the_action_claims(database, recorded, claim, an
 
 
 @pytest.mark.parametrize("fails_at", [0, 1])
-def test_what_a_probe_of_content_raises_is_reported_by_its_class(recorded, fails_at):
+def test_an_exception_of_a_content_probe_is_reported_by_class_only(recorded, fails_at):
     reads = [dict, dict]
     reads[fails_at] = lambda: refuse(BEFORE)
     read = probe(content=True)(lambda: reads.pop(0)())
@@ -336,7 +336,7 @@ def test_a_value_that_a_database_cannot_convert_is_not_quoted():
     assert w.report["x"].explanation.endswith("DataError: invalid input syntax for type integer: ***")
 
 
-def test_of_a_delta_of_an_unknown_kind_nothing_is_shown():
+def test_no_value_of_an_unknown_kind_of_delta_is_shown():
     class Opaque:
         changed = True
         value = AFTER
@@ -363,7 +363,7 @@ def test_a_state_that_the_stack_has_no_room_for_is_hidden_as_a_whole():
         (state,) = state
 
 
-def test_who_made_a_change_of_content_is_reported(database):
+def test_the_origin_of_a_content_change_is_reported(database):
     engine, act = database
     with window("write", change("x", sql.records(engine, "notes"))) as w:
         act()
@@ -380,7 +380,7 @@ class Rows(list):
 
 
 @pytest.mark.parametrize("wrap", [lambda read: keyed(read, "id"), lambda read: combine(read)["rows"]])
-def test_what_is_made_of_content_is_content(recorded, wrap):
+def test_a_probe_derived_from_a_content_probe_is_a_content_probe(recorded, wrap):
     row = {"id": 1, "body": BEFORE}
     read = wrap(probe(content=True)(lambda: Rows([dict(row)])))
     with window("write", change("x", read)) as w:
@@ -417,7 +417,7 @@ def test_a_hint_ends_the_sentence_of_a_claim_that_fails_because_nothing_changed(
     )
 
 
-def test_a_hint_is_not_given_where_something_changed_or_nothing_was_claimed_to():
+def test_no_hint_is_given_after_a_change_or_without_a_claim():
     number = [3]
     read = probe(hint="the replica may lag behind")(lambda: number[0])
     with window("act", change("x", read).by(1), unchanged("y", read), observe("z", read)) as w:

@@ -49,7 +49,7 @@ def test_a_file_that_is_made_and_one_that_is_empty_are_two_states(tmp_path):
     assert w.report.passed
 
 
-def test_what_is_not_text_is_an_error(tmp_path):
+def test_a_file_in_another_encoding_is_an_error(tmp_path):
     (tmp_path / "a").write_bytes(b"caf\xe9")
     with pytest.raises(ProbeError, match="can't decode byte 0xe9"):
         text(tmp_path / "a")()
@@ -66,7 +66,7 @@ def test_a_text_over_its_limit_names_another_probe(tmp_path):
 
 @pytest.mark.parametrize("probe", [text, lines])
 @pytest.mark.parametrize("path", ["/dev/zero", "{pipe}", "{folder}"])
-def test_what_is_not_a_file_is_an_error_and_not_waited_for(tmp_path, probe, path):
+def test_a_path_that_is_not_a_regular_file_is_an_error_without_blocking(tmp_path, probe, path):
     os.mkfifo(tmp_path / "pipe")
     path = path.format(pipe=tmp_path / "pipe", folder=tmp_path)
     with pytest.raises(ProbeError, match=r"not a file|Is a directory"):
@@ -93,7 +93,7 @@ def judged(log, check, *added, **options):
     return w.report
 
 
-def test_lines_that_are_appended_are_what_is_added(log):
+def test_appended_lines_are_the_added_members(log):
     check = change("log", lines(log)).adding("three", "four")
 
     assert judged(log, check, "three", "four").passed
@@ -132,14 +132,14 @@ def test_a_log_that_stays_is_unchanged_and_one_more_line_is_a_change(log):
     assert judged(log, unchanged("log", lines(log)), "x").outcome == "fail"
 
 
-def test_bytes_that_are_not_utf_8_are_lines_all_the_same(log):
+def test_lines_with_bytes_that_are_not_utf_8_are_escaped(log):
     with window("run", change("log", lines(log)).adding(r"caf\xe9")) as w, log.open("ab") as file:
         file.write(b"caf\xe9\n")
 
     assert w.report.passed
 
 
-def test_each_of_two_windows_that_overlap_sees_what_came_since_its_own_baseline(log):
+def test_each_of_two_overlapping_windows_sees_the_lines_since_its_own_baseline(log):
     probe = lines(log)
     outer = window("outer", observe("log", probe).showing())
     outer.capture_baseline()
@@ -153,7 +153,7 @@ def test_each_of_two_windows_that_overlap_sees_what_came_since_its_own_baseline(
     assert inner.verify()["log"].actual_delta["added"] == ("b", "c")
 
 
-def test_a_nested_action_has_a_beginning_of_its_own(log):
+def test_a_nested_action_has_its_own_baseline(log):
     probe = lines(log)
 
     @expects(change("log", probe).adding("inner"), on_failure="raise")
@@ -191,7 +191,7 @@ def test_many_threads_read_one_probe(log):
     assert len(failed) == 160
 
 
-async def test_an_async_action_reads_it_in_a_thread_and_finds_its_own_beginning(log):
+async def test_an_async_action_reads_a_log_in_a_thread_from_its_own_baseline(log):
     @expects(change("log", lines(log)).adding("late").eventually(5, every=0.01), on_failure="raise")
     async def act():
         asyncio.get_running_loop().call_later(0.05, append, log, "late")
@@ -248,7 +248,7 @@ def test_more_than_the_limit_is_inconclusive(log):
     assert "found more than 10 bytes appended: raise limit=" in report["log"].explanation
 
 
-def test_what_has_no_lines_is_an_error(tmp_path):
+def test_a_file_without_line_ends_is_an_error(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 70_000)
     with pytest.raises(ProbeError, match="no line end in the last 65536 bytes"):
         lines(tmp_path / "a")()
@@ -294,7 +294,7 @@ def test_old_lines_are_not_read_again_nor_even_once(tmp_path):
 
 
 @pytest.mark.parametrize("tenant", ["*", "?", "[a]", "**", "a*", "{tenant}", "-"])
-def test_a_hostile_argument_reads_its_own_files_alone(tmp_path, tenant):
+def test_a_hostile_argument_reads_only_its_own_files(tmp_path, tenant):
     for folder in (tenant, "a", "acme", "other"):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "1").write_text("1")
@@ -313,7 +313,7 @@ def test_an_argument_that_would_name_another_folder_has_no_state(tmp_path, tenan
 
 
 @pytest.mark.parametrize("make", [files.text, files.lines])
-def test_no_content_of_a_file_is_shown_unless_it_is_asked_for(tmp_path, make):
+def test_the_content_of_a_file_is_shown_only_on_request(tmp_path, make):
     file = tmp_path / "note"
     file.write_text("canary-before\n")
     with window("act", change("x", make(file)), change("y", make(file)).showing()) as w:

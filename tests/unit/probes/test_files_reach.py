@@ -21,7 +21,7 @@ PERMISSIONS = pytest.mark.skipif(not hasattr(os, "setuid"), reason="no POSIX per
 NOBODY = 65534
 
 
-# Where it is ----------------------------------------------------------------------------------------------
+# Paths ----------------------------------------------------------------------------------------------------
 
 
 def test_a_root_takes_the_arguments_that_it_names(tmp_path):
@@ -54,7 +54,7 @@ def test_braces_that_name_no_parameter_are_rejected(root):
 
 
 @pytest.mark.parametrize("root", ["", None, 3, b"bytes"])
-def test_what_is_not_a_path_is_rejected(root):
+def test_a_root_that_is_not_a_path_is_rejected(root):
     with pytest.raises(DefinitionError, match=r"the path is empty|a path is a str"):
         tree(root)
 
@@ -86,7 +86,7 @@ def test_a_window_on_a_tree_can_be_handed_over(tmp_path):
         assert '"a"' in open_regular.to_json()
 
 
-# What cannot be read --------------------------------------------------------------------------------------
+# Read errors ----------------------------------------------------------------------------------------------
 
 
 def told(action):
@@ -137,7 +137,7 @@ def shared():
 
 
 @PERMISSIONS
-def test_a_file_that_must_not_be_read_is_never_taken_for_an_absent_one(shared):
+def test_an_unreadable_file_is_never_reported_as_absent(shared):
     make(shared, "a", "secret")
     (shared / "secret").chmod(0)
 
@@ -219,7 +219,7 @@ def seen_by_git(root):
 @example(["a/a.log", "a.log"], ["*.log"], {"a": ["!a.log"]})
 @example(["keep/a/a"], ["[ab]"], {"a": [], "keep": ["!/a"]})
 @example(["a/a", "a/b"], ["a", "!/a"], {})
-def test_a_tree_shows_what_git_would_add(tmp_path_factory, paths, rules, nested):
+def test_a_tree_with_gitignore_contains_the_files_that_git_would_add(tmp_path_factory, paths, rules, nested):
     root = tmp_path_factory.mktemp("tree")
     files = dict.fromkeys(paths, "")
     files[".gitignore"] = "\n".join(rules)
@@ -238,14 +238,14 @@ def test_a_link_named_gitignore_is_not_followed(tmp_path):
     assert set(tree(tmp_path / "root", gitignore=True)()) == {".gitignore", "a"}
 
 
-def test_what_git_keeps_for_itself_is_left_out(tmp_path):
+def test_the_files_of_git_itself_are_left_out_with_gitignore(tmp_path):
     written(tmp_path, {".git/HEAD": "", "module/.git": "gitdir: ..", "a": ""})
 
     assert set(tree(tmp_path, gitignore=True)()) == {"a"}
     assert set(tree(tmp_path)()) == {".git/HEAD", "module/.git", "a"}
 
 
-def test_without_pathspec_it_says_which_extra_to_install():
+def test_a_missing_pathspec_is_reported_with_its_extra():
     source = "import sys; sys.modules['pathspec'] = None\nimport deltaspan.probes.files as f; f.tree('.')()\n"
     done = subprocess.run(
         [sys.executable, "-c", source + "f.tree('.', gitignore=True)"],

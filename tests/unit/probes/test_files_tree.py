@@ -15,7 +15,7 @@ from deltaspan.exceptions import DefinitionError, DefinitionValueError, ProbeErr
 from deltaspan.probes.files import count, tree
 from support.files import make, paths
 
-# What is in it --------------------------------------------------------------------------------------------
+# Members --------------------------------------------------------------------------------------------------
 
 
 def test_a_tree_is_path_to_size_and_time(tmp_path):
@@ -25,7 +25,7 @@ def test_a_tree_is_path_to_size_and_time(tmp_path):
     assert tree(tmp_path)() == {"a/b/c.txt": (9, 1_700_000_000_123_456_789)}
 
 
-def test_with_content_it_is_path_to_size_and_digest(tmp_path):
+def test_a_tree_with_content_maps_paths_to_size_and_digest(tmp_path):
     make(tmp_path, "a")
 
     assert tree(tmp_path, content=True)() == {"a": (1, hashlib.sha256(b"a").hexdigest())}
@@ -40,7 +40,7 @@ def test_a_touch_is_a_change_of_time_and_none_of_content(tmp_path):
     assert w.report.passed
 
 
-def test_a_write_that_keeps_size_and_time_is_seen_by_content_alone(tmp_path):
+def test_a_write_that_keeps_size_and_time_is_detected_only_by_content(tmp_path):
     make(tmp_path, "a")
     before = (tmp_path / "a").stat()
     with window(
@@ -75,7 +75,7 @@ FILES = ["a", "b", "d/a", "d/e/a", "A", "é"]
     st.dictionaries(st.sampled_from(FILES), CONTENTS),
     st.lists(st.tuples(st.sampled_from(FILES), st.none() | CONTENTS)),
 )
-def test_the_delta_of_a_tree_is_what_was_done_to_it(tmp_path_factory, before, acts):
+def test_the_delta_of_a_tree_matches_the_changes_of_its_files(tmp_path_factory, before, acts):
     root = tmp_path_factory.mktemp("tree")
     state = dict(before)
 
@@ -100,7 +100,7 @@ def test_the_delta_of_a_tree_is_what_was_done_to_it(tmp_path_factory, before, ac
     assert set(found["modified"]) == {f for f in state.keys() & before.keys() if state[f] != before[f]}
 
 
-# Which of it ----------------------------------------------------------------------------------------------
+# Selection ------------------------------------------------------------------------------------------------
 
 ALL = ("a.csv", "b.txt", "raw/a.csv", "raw/x/b.csv", "raw/x/b.txt", "out/a.csv")
 
@@ -142,10 +142,10 @@ def test_patterns_of_the_wrong_kind_are_rejected(wrong):
         tree(".", glob=wrong)
 
 
-# What an agent may leave there ----------------------------------------------------------------------------
+# Unusual files --------------------------------------------------------------------------------------------
 
 
-def test_a_link_is_an_entry_of_its_own_wherever_it_leads(tmp_path):
+def test_a_symlink_is_an_entry_of_its_own_for_every_target(tmp_path):
     make(tmp_path, "root/a", "elsewhere/secret")
     root = tmp_path / "root"
     for name, target in {"file": "a", "folder": "../elsewhere", "dangling": "none", "loop": "."}.items():
@@ -161,7 +161,7 @@ def test_a_link_is_an_entry_of_its_own_wherever_it_leads(tmp_path):
     assert state.keys() == tree(root)().keys() == {"a", "file", "folder", "dangling", "loop"}
 
 
-def test_a_link_that_is_led_elsewhere_has_changed(tmp_path):
+def test_a_symlink_with_a_new_target_has_changed(tmp_path):
     (tmp_path / "current").symlink_to("v1")
     with window("deploy", change("current", tree(tmp_path, content=True)).modifying("current")) as w:
         (tmp_path / "current").unlink()
@@ -170,7 +170,7 @@ def test_a_link_that_is_led_elsewhere_has_changed(tmp_path):
     assert w.report.passed
 
 
-def test_a_root_that_is_a_link_is_what_it_leads_to(tmp_path):
+def test_a_root_that_is_a_symlink_is_followed(tmp_path):
     make(tmp_path, "v1/a")
     (tmp_path / "current").symlink_to("v1")
 
@@ -221,7 +221,7 @@ def test_a_folder_that_becomes_a_link_during_the_walk_leads_nowhere(tmp_path, mo
     assert paths(tmp_path / "root") == {"sub"}
 
 
-def test_files_that_come_and_go_during_the_walk_are_no_error(tmp_path):
+def test_files_that_disappear_during_the_walk_are_not_an_error(tmp_path):
     make(tmp_path, *(f"{folder}/stays" for folder in range(20)))
     done = threading.Event()
 

@@ -105,7 +105,7 @@ def test_an_argument_may_name_a_host_below_a_domain_that_is_written():
 
 
 @pytest.mark.parametrize("options", [{"headers": {"X-Tenant": "{tenant}"}}, {"params": {"{name}": "x"}}])
-def test_a_field_where_none_is_filled_is_rejected(api, options):
+def test_a_field_in_an_option_without_fields_is_rejected(api, options):
     with pytest.raises(DefinitionValueError, match="take no fields"):
         http.json(api.url, **options)
 
@@ -122,7 +122,7 @@ def test_a_hostile_argument_stays_one_part_of_the_path(api, tenant):
     assert (path.split("/")[1::2], unquote(path.split("/")[2]), query) == (["t", "x"], tenant, {})
 
 
-def test_two_arguments_together_lead_nowhere_else(api):
+def test_two_arguments_together_cannot_change_the_path(api):
     said = fault_of(http.json(f"{api.url}/t/{{a}}{{b}}/x"), a=".", b=".")
 
     assert "which would lead the URL to another place" in said
@@ -144,7 +144,7 @@ def observe_plan(api, field):
 
 
 @pytest.mark.parametrize("status", [404, 410])
-def test_what_is_missing_is_a_state_where_that_is_meant(api, status):
+def test_a_missing_resource_is_a_state_with_missing_ok(api, status):
     api.answer = lambda path, query: (status, {}, {})
 
     assert http.json(api.url, missing_ok=True)() is None
@@ -155,7 +155,7 @@ def test_what_is_missing_is_a_state_where_that_is_meant(api, status):
 # Clients -----------------------------------------------------------------------------------------------
 
 
-def test_a_client_of_ones_own_is_used_and_left_open(api):
+def test_a_client_of_the_caller_is_used_and_left_open(api):
     with httpx.Client(base_url=api.url, headers={"X-Team": "red"}) as client:
         assert http.json("/tenants", pointer="/total", client=client)() == 2
         assert not client.is_closed
@@ -197,7 +197,7 @@ async def test_an_async_read_is_sent_again_too(api):
         assert await http.json(api.url, pointer="/total", client=client)() == 2
 
 
-def test_a_read_is_not_sent_again_where_that_would_change_nothing(api):
+def test_a_read_is_not_retried_if_a_retry_is_pointless(api):
     api.answer = lambda path, query: (403, {}, {})
 
     assert "the server answered 403 Forbidden" in fault_of(http.json(api.url))
@@ -282,7 +282,7 @@ def test_pages_are_followed_by_a_url_in_the_page(api):
         '</items>; title; rel=prev,</items?page=1>;rel="next"',
     ],
 )
-def test_a_link_to_the_next_page_is_found_however_it_is_written(api, link):
+def test_a_link_to_the_next_page_is_found_in_every_valid_notation(api, link):
     api.answer = lambda path, query: (200, {} if "page" in query else {"Link": link}, [1, 2])
 
     assert http.count(f"{api.url}/items")() == 4
@@ -291,7 +291,7 @@ def test_a_link_to_the_next_page_is_found_however_it_is_written(api, link):
 @pytest.mark.parametrize(
     "link", ['</x>; rel="prev"; rel="next"', '</x>; title="rel=next"', "rel=next", "</x>"]
 )
-def test_what_is_not_a_link_to_a_next_page_ends_the_list(api, link):
+def test_a_link_header_without_a_next_page_ends_the_list(api, link):
     api.answer = lambda path, query: (200, {"Link": link}, [1, 2])
 
     assert http.count(f"{api.url}/items")() == 2
@@ -311,19 +311,19 @@ def test_pages_that_lead_in_a_circle_are_a_fault(api):
     assert "the pages lead in a circle" in fault_of(http.count(f"{api.url}/items"))
 
 
-def test_a_next_page_on_another_host_is_not_asked_for(api):
+def test_a_next_page_on_another_host_is_not_requested(api):
     api.answer = lambda path, query: (200, {"Link": '<http://elsewhere.invalid/x>; rel="next"'}, [1])
 
     assert "the next page is on another host, elsewhere.invalid" in fault_of(http.count(api.url))
 
 
-def test_what_is_not_a_list_is_a_fault(api):
+def test_an_answer_that_is_not_a_list_is_an_error(api):
     assert "the value at '' is not a list; write an items= that points to the list" in fault_of(
         http.count(api.url)
     )
 
 
-# What goes wrong, and what nobody may learn ------------------------------------------------------------
+# Errors and secrets ------------------------------------------------------------------------------------
 
 
 def test_no_redirect_is_followed(api):
@@ -334,19 +334,19 @@ def test_no_redirect_is_followed(api):
     assert "t0ken" not in said
 
 
-def test_what_is_not_json_says_what_it_is(api):
+def test_an_answer_that_is_not_json_is_described(api):
     api.answer = lambda path, query: (200, {"Content-Type": "text/html"}, b"<html>")
 
     assert "the answer is not JSON (text/html, 6 bytes)" in fault_of(http.json(api.url))
 
 
-def test_a_part_of_a_document_is_not_taken_for_all_of_it(api):
+def test_a_partial_document_is_an_error(api):
     api.answer = lambda path, query: (206, {"Content-Range": "bytes 0-2/9"}, b"123")
 
     assert "the server answered 206 Partial Content" in fault_of(http.json(api.url))
 
 
-def test_an_answer_over_the_limit_stops_and_says_what_is_cheaper(api):
+def test_an_answer_over_the_limit_is_an_error_with_advice(api):
     api.answer = lambda path, query: (200, {}, ["x"] * 1000)
 
     assert "more than 100 bytes: ask for a part of it, or for a number such as a total" in fault_of(
@@ -355,7 +355,7 @@ def test_an_answer_over_the_limit_stops_and_says_what_is_cheaper(api):
 
 
 @pytest.mark.parametrize("coding", ["gzip, gzip", "br", "zstd"])
-def test_an_answer_whose_size_in_memory_nobody_can_bound_is_not_read(api, coding):
+def test_an_answer_with_an_unsupported_compression_is_not_read(api, coding):
     twice = gzip.compress(gzip.compress(b"0" * 1_000_000))
     api.answer = lambda path, query: (200, {"Content-Encoding": coding}, twice)
 
@@ -425,20 +425,20 @@ def test_a_token_that_was_read_with_its_line_end_is_not_quoted(api, read):
 
 
 @pytest.mark.parametrize("read", [read_with_headers, read_with_headers_of_the_client])
-def test_a_token_is_hidden_where_it_comes_back_without_its_scheme(api, read):
+def test_a_token_is_hidden_even_without_its_scheme(api, read):
     api.answer = lambda path, query: (200, {"Content-Type": "not-for-t0ken-long"}, b"no")
     said = read(api.url, {"Authorization": "Bearer t0ken-long"})
 
     assert "the answer is not JSON (not-for-***, 2 bytes)" in said
 
 
-def test_one_value_of_a_query_is_hidden_where_it_comes_back_alone(api):
+def test_a_single_value_of_a_query_is_hidden(api):
     api.answer = lambda path, query: (302, {"Location": f"/login/{query['key']}"}, b"")
 
     assert "302 Found to /login/***" in fault_of(http.json(f"{api.url}/x?size=20&key=s3%2Dcret5"))
 
 
-def test_a_word_for_what_is_wrong_at_definition():
+def test_a_wrong_option_is_refused_at_definition():
     with pytest.raises(
         DefinitionTypeError, match="timout= is not an option of an HTTP probe; the options are params"
     ):

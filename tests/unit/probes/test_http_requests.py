@@ -21,7 +21,7 @@ READS = pytest.mark.parametrize("read", [http.json, http.count])
 @pytest.mark.parametrize(
     "url", ["api/x", "localhost:9090", "//host/x", "ftp://host/x", "http://", "{url}/x", ""]
 )
-def test_one_that_does_not_say_it_is_rejected(read, url):
+def test_a_url_without_a_server_is_rejected(read, url):
     for client in (None, httpx.Client(), httpx.AsyncClient()):
         with pytest.raises(DefinitionValueError, match="begin the URL with http:// or https://, or give a"):
             read(url, client=client)
@@ -35,12 +35,12 @@ def test_a_client_with_a_base_url_says_it(read):
 
 @READS
 @pytest.mark.parametrize("url", ["http://host", "HTTPS://host/x", "http://{host}.example.com/x"])
-def test_with_its_scheme_it_says_it_by_itself(read, url):
+def test_a_url_with_a_scheme_needs_no_client(read, url):
     assert url in repr(read(url))
 
 
 @pytest.mark.parametrize("url", ["ftp://ann:s3cret@host/x?key=t0ken", "ann:s3cret@host/x"])
-def test_what_is_rejected_shows_no_password(url):
+def test_the_error_for_an_invalid_url_shows_no_password(url):
     with pytest.raises(DefinitionValueError, match="host/x' does not say") as caught:
         http.json(url)
 
@@ -151,7 +151,7 @@ def test_a_query_to_a_prometheus_that_never_answers_is_given_up_within_the_timeo
     assert time.monotonic() - began < MUCH_LATER
 
 
-def test_a_read_that_was_given_up_leaves_no_thread_behind(endless):
+def test_an_abandoned_read_leaves_no_thread(endless):
     fault_of(http.json(f"http://{endless}", timeout=0.3, retries=1))
     ends = time.monotonic() + MUCH_LATER
     while time.monotonic() < ends and any(each.name == "deltaspan-http" for each in threading.enumerate()):

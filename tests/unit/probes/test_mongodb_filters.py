@@ -21,7 +21,7 @@ def orders():
         yield client["shop"]["orders"]
 
 
-def test_fields_are_found_however_deep_and_each_once():
+def test_fields_of_a_filter_are_found_at_every_depth_and_once():
     assert filter_fields({"$or": [{"a": "{x}"}, {"b": {"$in": ["{y}", "-{x}"]}}], "{{z}}": 1}) == ("x", "y")
 
 
@@ -78,7 +78,7 @@ class Euro:
     __repr__ = object.__repr__
 
 
-def test_a_value_that_the_codec_options_decode_is_reported_by_what_it_holds():
+def test_a_value_decoded_by_codec_options_is_compared_by_its_content():
     price = Euro(1)
     with window("pay", unchanged("price", lambda: to_python({"price": price}))) as w:
         price.cents = 2
@@ -98,7 +98,7 @@ def test_a_document_can_be_a_key():
     assert to_key({"a": [1, {"b": Decimal128("2")}]}) == (("a", (1, (("b", 2),))),)
 
 
-def test_a_wrong_definition_is_rejected_where_it_is_written(orders):
+def test_an_invalid_definition_is_rejected_at_once(orders):
     for other in (None, orders.database, "orders"):
         with pytest.raises(DefinitionTypeError, match=r"mongodb.count\(\) reads a collection of PyMongo"):
             mongodb.count(other)
@@ -119,7 +119,7 @@ def test_a_probe_reads_as_it_was_written(orders):
     assert repr(mongodb.count(orders)) == "mongodb.count(shop.orders)"
 
 
-def test_the_password_of_the_client_is_hidden_wherever_an_error_repeats_it():
+def test_the_password_of_the_client_is_hidden_in_every_part_of_an_error():
     refused = {"username": "ann", "password": "Connection refused", "serverSelectionTimeoutMS": 50}
     with MongoClient("127.0.0.1", 1, **refused) as client, pytest.raises(ProbeError) as caught:
         mongodb.count(client["shop"]["orders"])()

@@ -27,7 +27,7 @@ def fault_of(probe):
     return str(caught.value)
 
 
-def test_no_series_hides_another_whatever_its_labels_say(api):
+def test_no_series_hides_another_even_if_its_labels_need_escaping(api):
     api.document = vector(
         ({"__name__": "up", "a": 'x",b="y'}, 1, 0),
         ({"__name__": "up", "a": "x", "b": "y"}, 2, 0),
@@ -54,7 +54,7 @@ def test_no_series_hides_another_whatever_its_labels_say(api):
         ({"isPartial": True}, "the server warns: the answer is partial"),
     ],
 )
-def test_a_part_of_the_series_is_not_taken_for_all_of_them(api, beside, said):
+def test_a_partial_answer_is_an_error(api, beside, said):
     api.document = vector(({}, 1, 0), **beside)
     with window("act", unchanged("sum", prometheus.value(api.url, "sum(x)"))) as w:
         pass
@@ -63,7 +63,7 @@ def test_a_part_of_the_series_is_not_taken_for_all_of_them(api, beside, said):
     assert said in w.report["sum"].explanation
 
 
-def test_what_the_server_says_for_information_is_not_a_fault(api):
+def test_an_info_annotation_of_the_server_is_not_an_error(api):
     api.document = vector(({}, 1, 0), infos=["metric might not be a counter"], warnings=None)
 
     assert prometheus.value(api.url, "sum(x)")() == 1
@@ -128,7 +128,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_the_total_is_what_was_counted_however_often_it_was_reset(steps):
+def test_the_total_is_exact_after_any_number_of_resets(steps):
     counted, value, truth, at = CounterTotal(), 0, 0, 0.0
     counted.add(counted.last_read(), at, {"orders": [0]})
     samples = []
@@ -145,7 +145,7 @@ def test_the_total_is_what_was_counted_however_often_it_was_reset(steps):
             samples = []
 
 
-def test_a_series_that_is_new_counts_from_zero_and_one_that_has_vanished_keeps_what_it_had():
+def test_a_new_series_counts_from_zero_and_a_vanished_one_keeps_its_total():
     counted = CounterTotal()
 
     assert counted.add(counted.last_read(), 1, {"a": [5]}) == 5
@@ -171,7 +171,7 @@ def test_a_clock_that_was_set_back_stops_no_counter():
     assert counted.last_read().read_at == 1000
 
 
-def test_a_read_that_began_with_what_is_no_longer_known_begins_anew():
+def test_a_read_with_an_outdated_starting_point_gives_no_total():
     counted = CounterTotal()
     last_read = counted.last_read()
     counted.add(last_read, 1, {"a": [5]})
@@ -217,7 +217,7 @@ def test_a_field_outside_of_quotes_would_be_language_and_is_rejected(query):
 
 
 @pytest.mark.parametrize("query", ["", "  ", 3, None])
-def test_what_is_not_a_query_is_rejected(query):
+def test_a_value_that_is_not_a_query_is_rejected(query):
     with pytest.raises(DefinitionTypeError, match="expected PromQL"):
         query_fields(query)
 

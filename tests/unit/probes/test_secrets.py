@@ -31,18 +31,18 @@ def test_the_password_of_a_dsn_is_known_as_written_and_as_meant():
 
 
 @pytest.mark.parametrize("url", ["", "no url", "http://[broken", "redis://localhost:6379", "http://ann@host"])
-def test_what_has_no_password_has_no_secret(url):
+def test_a_url_without_a_password_has_no_secret(url):
     assert secrets_of(url) == frozenset()
 
 
 @given(st.text(min_size=MIN_SECRET_LENGTH), st.text(), st.text())
-def test_no_text_shows_a_secret_however_a_url_writes_it(secret, before, after):
+def test_a_secret_is_hidden_in_any_surrounding_text(secret, before, after):
     shown = without(f"{before}{secret}{after}", {secret})
 
     assert not any(secret in part for part in shown.split("***"))
 
 
-def test_credentials_in_a_url_are_hidden_though_nobody_named_them():
+def test_credentials_in_a_url_are_hidden_without_being_named():
     assert without("GET https://ann:pw@host/x failed", ()) == "GET https://***@host/x failed"
 
 
@@ -57,7 +57,7 @@ def test_credentials_in_a_url_are_hidden_though_nobody_named_them():
         (r"Illegal header value b'Bearer s3cr\n'", "Illegal header value ***"),
     ],
 )
-def test_input_that_a_refusal_repeats_is_hidden_however_it_is_cut(text, shown):
+def test_input_repeated_in_a_refusal_is_hidden_even_if_it_is_cut(text, shown):
     assert without(text, ()) == shown
 
 
@@ -72,7 +72,7 @@ def test_input_that_a_refusal_repeats_is_hidden_however_it_is_cut(text, shown):
         ("password = ?", "password = ?"),
     ],
 )
-def test_a_password_that_is_assigned_is_hidden_and_a_parameter_for_one_is_none(text, shown):
+def test_an_assigned_password_is_hidden_and_a_placeholder_is_not(text, shown):
     assert without(text, ()) == shown
 
 
@@ -85,12 +85,12 @@ def test_a_password_that_is_assigned_is_hidden_and_a_parameter_for_one_is_none(t
         "http://[::1]:80/users/@me",
     ],
 )
-def test_an_address_without_credentials_stays_whole(url):
+def test_an_address_without_credentials_is_unchanged(url):
     assert without(f"GET {url} failed", secrets_of(url)) == f"GET {url} failed"
 
 
 @pytest.mark.parametrize("password", ["p/w", "p#w", "p?w", "12/w!", "a@b", "p\\w", "p%2Fw"])
-def test_a_password_that_should_have_been_encoded_in_its_url_is_hidden_all_the_same(password):
+def test_a_password_that_is_not_encoded_in_its_url_is_hidden(password):
     url = f"https://ann:x{password}@host/shop"
 
     assert f"x{password}" in secrets_of(url)
@@ -98,7 +98,7 @@ def test_a_password_that_should_have_been_encoded_in_its_url_is_hidden_all_the_s
 
 
 @given(st.text(min_size=MIN_SECRET_LENGTH))
-def test_no_secret_shows_however_it_is_quoted(secret):
+def test_a_secret_is_hidden_in_every_kind_of_quoting(secret):
     quoted = [
         repr(secret)[1:-1],
         ascii(secret)[1:-1],
@@ -124,11 +124,11 @@ def test_no_secret_shows_however_it_is_quoted(secret):
         ("https://ann:1@host/1", "https://***@host/1"),
     ],
 )
-def test_a_short_secret_is_hidden_in_its_place_and_leaves_other_text_as_it_is(text, shown):
+def test_a_short_secret_is_hidden_only_in_its_place(text, shown):
     assert without(text, {"1", "limit=1"}) == shown
 
 
-def test_a_secret_of_the_shortest_length_is_hidden_wherever_it_stands():
+def test_a_secret_of_the_minimum_length_is_hidden_everywhere():
     assert without("12345678 and 1234567", {"12345678", "1234567"}) == "*** and 1234567"
 
 
@@ -143,7 +143,7 @@ def test_a_text_without_an_end_is_cut():
 
 
 @pytest.mark.parametrize("size", [0, 1, 3_950, 3_990])
-def test_a_secret_does_not_show_its_half_where_a_text_is_cut(size):
+def test_a_secret_at_the_cut_of_a_text_is_not_shown_in_part(size):
     def read():
         raise ValueError("x" * size + "s3cr%2Ft" * 10_000)
 
@@ -153,7 +153,7 @@ def test_a_secret_does_not_show_its_half_where_a_text_is_cut(size):
     assert "s3" not in str(caught.value)
 
 
-def test_what_a_read_raises_comes_as_one_error_with_nothing_chained_to_it():
+def test_an_exception_of_a_read_becomes_one_probe_error_without_a_chain():
     probe = StateProbe(refused, f"rows('{DSN}')", secrets=secrets_of(DSN))
     with pytest.raises(ProbeError) as caught:
         probe()

@@ -63,18 +63,18 @@ def test_rows_counts(source):
     assert sql.rows(source, "flows")() == 3
 
 
-def test_rows_takes_what_where_names_from_the_actions_arguments(source):
+def test_rows_fills_parameters_of_where_from_the_arguments_of_the_action(source):
     assert sql.rows(source, "flows", where="tenant = :tenant")(tenant="acme") == 2
 
 
-def test_rows_takes_values_of_its_own_too(source):
+def test_rows_accepts_params_too(source):
     probe = sql.rows(source, "flows", where="tenant = :tenant AND id > :least", params={"least": 1})
 
     assert probe(tenant="acme") == 1
 
 
 @pytest.mark.parametrize("table", ["order", 'we"ird', "main.flows"])
-def test_a_name_is_quoted_where_it_must_be(source, table):
+def test_a_name_is_quoted_if_necessary(source, table):
     assert sql.rows(source, table)() in {2, 3}
 
 
@@ -155,7 +155,7 @@ def test_records_of_several_key_columns_are_known_by_a_tuple(engine):
     assert list(sql.records(engine, "order")()) == [("a", 1), ("b", 1)]
 
 
-def test_records_tell_what_was_added_removed_and_modified(engine):
+def test_records_detects_added_removed_and_modified_rows(engine):
     probe = sql.records(engine, "flows", columns=["tenant"])
     check = change("flows", probe).adding(4).removing(1).modifying("2/tenant")
     with window("act", check) as w, engine.begin() as connection:
@@ -219,7 +219,7 @@ def test_records_by_tag_are_a_tagged_probe(engine):
         ({"limit": 0}, "limit= is a number of rows, not 0"),
     ],
 )
-def test_what_contradicts_itself_is_rejected(engine, options, sentence):
+def test_contradictory_or_invalid_options_are_rejected(engine, options, sentence):
     with pytest.raises(DefinitionValueError, match=sentence):
         sql.records(engine, "flows", **options)
 
@@ -230,7 +230,7 @@ def test_a_key_that_is_not_a_name_is_rejected(engine, key):
         sql.records(engine, "flows", key=key)
 
 
-def test_a_column_that_is_not_there_is_the_databases_error_though_its_name_is_quoted(engine):
+def test_a_missing_column_is_an_error_of_the_database_even_if_quoted(engine):
     # SQLite takes an unknown name in double quotes for a text, unless it stands behind its table.
     assert (
         said(sql.records(engine, "flows", columns="No Such"))
@@ -312,7 +312,7 @@ def test_large_binary_is_known_by_its_digest():
     assert to_python(b"\0" * 65) != to_python(b"\1" * 65)
 
 
-def test_a_key_hashes_whatever_it_is():
+def test_a_key_of_nested_collections_is_hashable():
     assert hash(row_key([[1, {"a": [2]}], {3}])) == hash(row_key([[1, {"a": [2]}], {3}]))
 
 
@@ -322,7 +322,7 @@ def test_a_digest_tells_types_apart_and_not_the_order_of_a_set():
     assert row_digest([{"a", "b", "c"}]) == row_digest([{"c", "b", "a"}])
 
 
-def test_a_large_blob_that_changes_shows(engine):
+def test_a_change_of_a_large_blob_is_detected(engine):
     with engine.begin() as connection:
         connection.execute(text("UPDATE flows SET data = zeroblob(100) WHERE id = 1"))
     with window("act", unchanged("flows", sql.records(engine, "flows"))) as w, engine.begin() as connection:
@@ -331,10 +331,10 @@ def test_a_large_blob_that_changes_shows(engine):
     assert "modified '1/data'" in w.report["flows"].explanation
 
 
-# What cannot be read --------------------------------------------------------------------------------------
+# Read errors ----------------------------------------------------------------------------------------------
 
 
-def test_a_table_that_is_not_there_makes_the_check_inconclusive_in_the_databases_words(engine):
+def test_a_missing_table_is_inconclusive_in_the_words_of_the_database(engine):
     with window("act", change("nope", sql.rows(engine, "nope")).by(1)) as w:
         pass
 
@@ -352,7 +352,7 @@ def test_no_error_shows_the_parameters(engine):
     assert "ann" not in said(sql.rows(engine, "nope", where="tenant = :who"), who="ann@example.com")
 
 
-def test_no_probe_shows_its_parameters_or_where_it_connects(engine):
+def test_no_probe_shows_its_parameters_or_its_address(engine):
     probe = sql.rows(engine, "flows", where="tenant = :who", params={"who": "ann"})
 
     assert repr(probe) == "rows(engine, 'flows', where='tenant = :who', params=['who'])"
@@ -365,14 +365,14 @@ def test_a_dsn_in_an_error_shows_no_password():
     assert said(sql.rows(connect, "flows")) == "ConnectionError: invalid dsn: host=db password=*** user=ann"
 
 
-def test_what_opens_no_connection_says_so():
+def test_a_function_that_opens_no_connection_is_an_error():
     assert said(sql.rows(lambda: 3, "flows")) == (
         "the function must open a DB-API connection, but it returned 'int'"
     )
 
 
 @pytest.mark.parametrize("source", [3, "sqlite://", None, sqlite3.Connection])
-def test_what_is_not_a_source_is_rejected(source):
+def test_a_value_that_is_not_a_source_is_rejected(source):
     with pytest.raises(DefinitionTypeError, match="not a source; pass an engine"):
         sql.rows(source, "flows")
 
@@ -395,7 +395,7 @@ def test_a_table_must_be_named(engine, table):
         sql.rows(engine, table)
 
 
-# Drivers that nobody knows --------------------------------------------------------------------------------
+# Unknown drivers ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def run(engine, *statements):
 
 
 def found(engine, probe, *statements):
-    """Return what an action that runs these statements is said to have changed."""
+    """Return the reported changes of an action that runs these statements."""
     with window("act", unchanged("db", probe)) as w:
         run(engine, *statements)
     check = w.report["db"]
@@ -77,7 +77,7 @@ def test_a_deletion_in_another_table_than_the_actions_is_named(engine):
         ("DROP VIEW names", None),
     ],
 )
-def test_whatever_is_done_to_a_table_shows(engine, statement, damage):
+def test_every_change_of_a_table_is_detected(engine, statement, damage):
     expected = ("pass", {}) if damage is None else ("fail", damage)
 
     assert found(engine, sql.database(engine), statement) == expected
@@ -90,7 +90,7 @@ def test_rows_without_a_key_are_counted_by_content(engine):
     assert damage["modified"][0].startswith("log/")
 
 
-def test_only_says_where_changes_may_be(engine):
+def test_only_limits_changes_to_named_tables(engine):
     with window("act", change("db", sql.database(engine)).only("flows/*")) as w:
         run(engine, "INSERT INTO flows (name) VALUES ('b')")
 
@@ -105,7 +105,7 @@ def test_a_database_of_a_connection_that_a_function_opens_is_the_same(engine, pa
     assert sql.database(lambda: sqlite3.connect(path))() == sql.database(engine)()
 
 
-def test_a_database_without_tables_is_empty_and_its_first_table_shows(tmp_path):
+def test_a_database_without_tables_is_empty_and_a_first_table_is_detected(tmp_path):
     (tmp_path / "empty.sqlite").touch()
     empty = create_engine(f"sqlite:///{tmp_path / 'empty.sqlite'}")
 
@@ -113,7 +113,7 @@ def test_a_database_without_tables_is_empty_and_its_first_table_shows(tmp_path):
     empty.dispose()
 
 
-def test_a_schema_that_is_not_there_is_no_empty_one(engine):
+def test_a_missing_schema_is_not_read_as_empty(engine):
     with pytest.raises(ProbeError, match="there is no schema 'nope'"):
         sql.database(engine, schema="nope")()
 
@@ -133,7 +133,7 @@ def test_more_rows_than_the_limit_name_the_largest_table_and_the_cheaper_probe(e
     assert len(sql.database(engine, limit=15)()) == 5
 
 
-def test_everything_is_of_one_moment(engine, monkeypatch):
+def test_all_tables_are_read_at_one_moment(engine, monkeypatch):
     # Another connection writes to both tables after the first was read: either all of it is seen, or nothing.
     from deltaspan.probes._sql import _digests  # noqa: PLC0415  # it is patched here
 
@@ -203,7 +203,7 @@ def sent(sql, dialect=None, **options):
         (r"x ~ '\:no'", ()),
     ],
 )
-def test_only_what_is_a_parameter_is_taken_for_one_and_nothing_else_is_touched(sql, names):
+def test_only_parameters_are_recognized_and_the_statement_stays_unchanged(sql, names):
     assert sent(sql) == (names, sql)
 
 
@@ -219,7 +219,7 @@ def test_a_cast_right_behind_a_parameter_is_a_cast():
         "x = 1 # it's :no\n AND y = :yes",
     ],
 )
-def test_mysql_has_literals_and_comments_of_its_own(sql):
+def test_literals_and_comments_of_mysql_are_recognized(sql):
     assert sent(sql, mysql=True) == (("yes",), sql)
 
 
@@ -252,9 +252,9 @@ def test_a_literal_that_is_nothing_but_a_parameter_is_noticed(sql, literal):
         "jsonb_set(doc, '{a}', '1') = :x AND route ~ ':id'",
     ],
 )
-def test_a_literal_that_may_be_meant_is_left_alone(sql):
+def test_a_literal_that_may_be_intended_is_accepted(sql):
     assert list(quoted_names(sql)) == []
 
 
-def test_in_mysql_double_quotes_are_those_of_a_text():
+def test_double_quotes_of_mysql_enclose_text():
     assert [name for _, name in quoted_names('t = "$a" OR t = "{b}"', mysql=True)] == ["a", "b"]

@@ -56,10 +56,10 @@ def outcome(w, metric="flows"):
     return w.report[metric].outcome, w.report[metric].actual_delta
 
 
-# Our own --------------------------------------------------------------------------------------------------
+# New transactions of the probe ----------------------------------------------------------------------------
 
 
-def test_what_a_session_has_not_committed_is_not_taken_for_done(engine):
+def test_uncommitted_rows_of_a_session_are_not_counted(engine):
     with Session(engine) as session:
         with window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
             session.add(Flow(name="new"))
@@ -69,7 +69,7 @@ def test_what_a_session_has_not_committed_is_not_taken_for_done(engine):
     assert outcome(w) == ("fail", 0)
 
 
-def test_what_it_has_committed_is(engine):
+def test_committed_rows_of_a_session_are_counted(engine):
     with Session(engine) as session, window("create", change("flows", sql.rows(engine, "flows")).by(1)) as w:
         session.add(Flow(name="new"))
         session.commit()
@@ -138,7 +138,7 @@ def test_a_function_that_returns_the_connection_of_the_action_is_rejected_and_le
         assert (db.in_transaction, db.row_factory) == (True, sqlite3.Row)
 
 
-async def test_in_an_async_action_our_own_is_read_in_another_thread(engine):
+async def test_a_new_transaction_in_an_async_action_is_read_in_another_thread(engine):
     threads = []
 
     def connect():
@@ -169,7 +169,7 @@ def test_a_database_in_memory_is_read_on_the_connection_that_it_lives_on(memory)
     assert len(sql.database(memory)()["flows"]) == 2
 
 
-async def test_in_an_async_action_it_is_read_by_the_thread_of_the_action(memory):
+async def test_a_database_in_memory_in_an_async_action_is_read_by_the_thread_of_the_action(memory):
     probe = sql.rows(memory, "flows")
 
     @expects(change("flows", probe).by(1))
@@ -184,7 +184,7 @@ async def test_in_an_async_action_it_is_read_by_the_thread_of_the_action(memory)
     assert reports[0]["flows"].outcome == "pass"
 
 
-def test_what_is_open_on_that_connection_is_neither_counted_nor_ended(memory):
+def test_an_open_transaction_on_the_shared_connection_is_neither_counted_nor_ended(memory):
     with Session(memory) as session:
         with window("create", change("flows", sql.rows(memory, "flows")).by(1)) as w:
             session.add(Flow(name="new"))
@@ -196,7 +196,7 @@ def test_what_is_open_on_that_connection_is_neither_counted_nor_ended(memory):
     assert sql.rows(memory, "flows")() == 1
 
 
-def test_with_a_timeout_a_database_of_each_thread_is_rejected_and_a_shared_one_read(memory):
+def test_a_timeout_rejects_a_database_of_each_thread_and_reads_a_shared_one(memory):
     with window("create", unchanged("flows", sql.rows(memory, "flows")).timeout(30)) as w:
         pass
 
@@ -206,10 +206,10 @@ def test_with_a_timeout_a_database_of_each_thread_is_rejected_and_a_shared_one_r
         assert "each thread has its own database in memory" in w.report["flows"].explanation
 
 
-# Inside the caller's --------------------------------------------------------------------------------------
+# Inside the caller's transaction --------------------------------------------------------------------------
 
 
-def test_inside_a_session_what_it_has_sent_is_seen_and_what_it_has_not_is_not_flushed(engine):
+def test_a_read_inside_a_session_sees_flushed_rows_and_flushes_no_pending_ones(engine):
     with Session(engine) as session:
         session.add(Flow(name="sent"))
         session.flush()
@@ -243,13 +243,13 @@ def test_a_connection_outside_any_transaction_stays_outside(engine):
             assert connection.in_transaction()
 
 
-def test_a_session_on_a_connection_is_read_there(engine):
+def test_a_session_on_a_connection_is_read_over_that_connection(engine):
     with engine.connect() as connection, Session(connection) as session:
         assert sql.rows(session, "flows")() == 0
         assert not connection.in_transaction()
 
 
-def test_inside_a_connection_of_a_driver_nothing_is_ended(path, engine):
+def test_a_read_inside_a_driver_connection_ends_no_transaction(path, engine):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(str(INSERT))
         assert sql.rows(connection, "flows")() == 1
@@ -258,9 +258,7 @@ def test_inside_a_connection_of_a_driver_nothing_is_ended(path, engine):
         assert sql.rows(connection, "flows")() == 0
 
 
-def test_what_a_statement_writes_stays_in_the_callers_transaction_and_is_rejected_in_one_of_its_own(
-    path, engine
-):
+def test_a_writing_statement_runs_only_in_the_transaction_of_the_caller(path, engine):
     delete = "DELETE FROM flows RETURNING id"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(str(INSERT))
@@ -274,7 +272,7 @@ def test_what_a_statement_writes_stays_in_the_callers_transaction_and_is_rejecte
     assert sql.rows(engine, "flows")() == 0
 
 
-async def test_inside_is_read_by_the_thread_of_the_action(path, engine):
+async def test_a_connection_of_the_caller_is_read_by_the_thread_of_the_action(path, engine):
     with closing(sqlite3.connect(path)) as connection:  # which refuses any other thread
 
         @expects(change("flows", sql.rows(connection, "flows")).by(1))
@@ -287,7 +285,7 @@ async def test_inside_is_read_by_the_thread_of_the_action(path, engine):
     assert reports[0]["flows"].outcome == "pass"
 
 
-# Awaited --------------------------------------------------------------------------------------------------
+# Async sources --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -320,7 +318,7 @@ async def test_an_async_engine_is_awaited(later):
     assert [check.outcome for check in reports[0]] == ["pass"] * 5
 
 
-async def test_inside_an_async_session_and_connection(later):
+async def test_an_async_session_and_connection_are_read_inside_their_transaction(later):
     async with AsyncSession(later) as session:
         assert await sql.rows(session, "flows")() == 0
         assert not session.in_transaction()
@@ -355,7 +353,7 @@ async def test_an_async_connection_of_a_driver_is_rejected(path):
             sql.rows(connection, "flows")
 
 
-def test_what_makes_sessions_is_read_as_its_engine_is(engine):
+def test_a_sessionmaker_is_read_like_its_engine(engine):
     sessions = sessionmaker(engine)
     with sessions() as session:
         session.add(Flow(name="pending"))
@@ -368,7 +366,7 @@ def test_what_makes_sessions_is_read_as_its_engine_is(engine):
     assert sql.rows(sessions, Flow)() == 1
 
 
-# Given by the action ----------------------------------------------------------------------------------------
+# Sources from arguments -------------------------------------------------------------------------------------
 
 HINT = "if the action has not committed its work, it is not seen here: commit it"
 
@@ -463,7 +461,7 @@ def test_a_session_does_not_scope_a_check_as_two_of_them_see_the_same_rows(engin
     assert [check.attribution for check in reports[0]] == ["window", "scoped"]
 
 
-def test_what_is_given_and_cannot_be_read_is_inconclusive():
+def test_an_argument_that_is_not_a_source_is_a_probe_error():
     probe = sql.rows(lambda session: session, "flows")
 
     with pytest.raises(ProbeError, match="'int' is not a source"):
@@ -484,7 +482,7 @@ def test_a_function_whose_parameters_have_defaults_opens_a_connection(engine, pa
     assert sql.rows(lambda name=path: sqlite3.connect(name), "flows")() == 0
 
 
-# What makes sessions, mapped classes, select() ------------------------------------------------------------
+# Session factories, mapped classes, select() --------------------------------------------------------------
 
 
 def test_a_scoped_session_is_read_as_the_session_of_this_thread(engine):
@@ -501,14 +499,14 @@ def test_a_scoped_session_is_read_as_the_session_of_this_thread(engine):
     sessions.remove()
 
 
-async def test_what_makes_async_sessions_is_read_as_its_engine_is(engine, path):
+async def test_an_async_sessionmaker_is_read_like_its_engine(engine, path):
     there = create_async_engine(f"sqlite+aiosqlite:///{path}")
 
     assert await sql.rows(async_sessionmaker(there), Flow)() == 0
     await there.dispose()
 
 
-def test_what_makes_sessions_may_be_bound_later(engine):
+def test_a_sessionmaker_may_be_bound_after_the_definition(engine):
     sessions = sessionmaker()
     probe = sql.rows(sessions, Flow)
 
@@ -556,7 +554,7 @@ def test_a_select_is_a_statement_and_its_parameters_are_arguments(engine):
         sql.query(driver, named)
 
 
-# A database that is not there -----------------------------------------------------------------------------
+# A missing database ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -580,7 +578,7 @@ async def test_an_async_read_does_not_create_it_either(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_action_that_creates_the_database_finds_none(tmp_path):
+def test_an_action_that_creates_the_database_has_no_baseline(tmp_path):
     new = create_engine(f"sqlite:///{tmp_path / 'new.sqlite'}")
 
     @expects(change("flows", sql.rows(new, "flows")).by(1))
@@ -595,7 +593,7 @@ def test_an_action_that_creates_the_database_finds_none(tmp_path):
     assert (reports[0]["flows"].outcome, reports[0]["flows"].reason) == ("inconclusive", "baseline_failed")
 
 
-def test_a_database_in_memory_has_no_file_to_be_there():
+def test_a_database_in_memory_needs_no_file():
     shared = create_engine("sqlite:///file:shared?mode=memory&cache=shared&uri=true", poolclass=StaticPool)
 
     assert sql.scalar(shared, "SELECT 1")() == 1

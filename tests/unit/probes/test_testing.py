@@ -21,7 +21,7 @@ def test_a_sound_probe_gives_its_state():
     assert check_probe(lambda: {"acme": [1, 2]}) == {"acme": [1, 2]}
 
 
-def test_it_is_given_what_it_names():
+def test_a_probe_receives_the_arguments_that_it_names():
     assert check_probe(lambda tenant, causal_tag: (tenant, causal_tag), tenant="acme", causal_tag="x") == (
         "acme",
         "x",
@@ -51,7 +51,7 @@ def test_a_field_of_a_ready_made_probe_is_an_argument_too(tmp_path):
         check_probe(files.count(f"{tmp_path}/{{causal_tag}}"))
 
 
-def test_what_it_raises_is_a_fault():
+def test_an_exception_of_a_probe_is_a_fault():
     assert fault_of(lambda: {}["lost"]) == "the probe has a fault:\n- it raises KeyError: 'lost'"
 
 
@@ -63,12 +63,12 @@ def test_what_it_raises_is_a_fault():
         (lambda: (n for n in [1]), "found an iterator (generator)"),
     ],
 )
-def test_what_cannot_be_frozen_is_a_fault(state, said):
+def test_a_state_that_cannot_be_frozen_is_a_fault(state, said):
     assert f"- its state cannot be compared: {said}" in fault_of(state)
 
 
 @pytest.mark.parametrize("wrap", [lambda live: live, lambda live: {"rows": live}, lambda live: (1, [live])])
-def test_the_live_object_is_a_fault_however_deep_it_lies(wrap):
+def test_a_live_object_is_a_fault_at_every_depth(wrap):
     live = [1, 2]
 
     assert "both reads return the same list, [1, 2]: it is live, or cached" in fault_of(lambda: wrap(live))
@@ -132,7 +132,7 @@ async def test_an_async_probe_with_a_fault_says_so():
         await check_probe_async(fail)
 
 
-async def test_an_async_probe_under_a_running_loop_is_rejected_with_what_to_do():
+async def test_an_async_probe_under_a_running_loop_is_rejected_with_advice():
     async def count():
         return 3
 
@@ -147,6 +147,6 @@ def test_a_plain_function_that_returns_an_awaitable_is_a_fault():
     assert "it returns an awaitable" in fault_of(lambda: count())
 
 
-def test_what_is_not_a_probe_is_rejected():
+def test_a_value_that_is_not_a_probe_is_rejected():
     with pytest.raises(DefinitionTypeError, match="must be callable"):
         check_probe(3)

@@ -1,4 +1,4 @@
-"""The alerts of deploy/prometheus: what each carries, what its tests cover, and whose names it uses."""
+"""The alerts of deploy/prometheus: labels, test coverage and metric names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def expressions():
     return [rule["expr"] for rule in (*ALERTS, *RECORDS)]
 
 
-# What an alert carries ------------------------------------------------------------------------------------
+# Labels and annotations -----------------------------------------------------------------------------------
 
 
 @ON_EACH
@@ -86,7 +86,7 @@ def test_a_dashboard_url_leads_to_one_of_the_dashboards(alert):
     assert rest.partition("?")[0] in DASHBOARDS
 
 
-# What the tests of the rules cover ------------------------------------------------------------------------
+# Coverage of the rule tests -------------------------------------------------------------------------------
 
 
 @ON_EACH
@@ -111,7 +111,7 @@ def test_an_alert_has_a_test_with_data_in_which_it_stays_silent_and_one_without(
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - STACK))
-def test_an_alert_fires_on_what_is_pushed_and_on_what_is_scraped(name):
+def test_an_alert_fires_on_pushed_and_on_scraped_metrics(name):
     jobs = {
         each["exp_labels"]["job"]
         for case in cases()
@@ -122,10 +122,10 @@ def test_an_alert_fires_on_what_is_pushed_and_on_what_is_scraped(name):
     assert jobs >= {"agents/shop", "shop"}
 
 
-# Whose names they are -------------------------------------------------------------------------------------
+# Metric names ---------------------------------------------------------------------------------------------
 
 
-def test_every_name_of_ours_in_a_rule_is_one_that_we_send_or_record():
+def test_every_deltaspan_name_in_a_rule_is_sent_or_recorded():
     recorded = {part for rule in RECORDS for part in IDENTIFIER.findall(rule["record"])}
 
     named = {name for text in expressions() for name in IDENTIFIER.findall(text)}
@@ -153,7 +153,7 @@ def test_no_rule_keeps_the_instance():
     assert [text for text in expressions() if "instance" in text] == []
 
 
-# What must hold between rules -----------------------------------------------------------------------------
+# Relations between rules ----------------------------------------------------------------------------------
 
 
 def test_every_rule_that_reads_a_raw_counter_is_the_same_formula():
@@ -174,7 +174,7 @@ def test_rules_are_evaluated_every_minute_as_their_division_by_five_assumes():
     assert any(re.search(r"/ 5\b", text) for text in expressions())
 
 
-# What the runbook says of them ----------------------------------------------------------------------------
+# Runbook --------------------------------------------------------------------------------------------------
 
 
 def rows():
@@ -204,7 +204,7 @@ def test_a_section_of_the_runbook_says_all_that_is_needed_at_night(name):
     assert "```promql" in text
 
 
-def test_the_runbook_asks_for_no_series_that_is_not_there():
+def test_the_runbook_queries_only_existing_series():
     asked = " ".join(re.findall(r"```promql\n(.*?)```", RUNBOOK.read_text(), re.DOTALL))
 
     assert set(re.findall(r"\b\w+:\w+:\w+\b", asked)) <= {rule["record"] for rule in RECORDS}

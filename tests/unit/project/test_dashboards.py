@@ -48,7 +48,7 @@ def urls(board):
 
 
 @needs_the_sdk
-def test_the_dashboards_are_what_the_generator_writes(tmp_path):
+def test_the_stored_dashboards_equal_the_output_of_the_generator(tmp_path):
     subprocess.run([sys.executable, GENERATOR, tmp_path], check=True)
 
     written = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
@@ -80,7 +80,7 @@ def test_the_three_dashboards_have_the_uids_that_alerts_and_links_name():
 
 
 @ON_EACH
-def test_a_dashboard_says_what_it_is_for_and_refreshes(board):
+def test_a_dashboard_has_a_description_and_refreshes(board):
     assert board["description"].endswith(".")
     assert (board["refresh"], board["time"], board["tags"]) == (
         "1m",
@@ -130,11 +130,11 @@ def panel_columns(panel):
 
 
 @ON_EACH_PANEL
-def test_a_panel_without_data_says_what_that_means(board, panel):
+def test_a_panel_explains_missing_data(board, panel):
     assert panel["type"] == "traces" or panel["fieldConfig"]["defaults"]["noValue"]
 
 
-def test_only_what_is_closed_until_it_is_asked_for_may_be_empty():
+def test_no_panel_is_of_type_traces():
     # The traces panel has no text of its own for "nothing chosen".
     assert [
         panel["title"] for board in DASHBOARDS for panel in board["panels"] if panel["type"] == "traces"
@@ -235,14 +235,14 @@ def asked():
     return [*(each.expr for each in expressions()), *variables, *marks, rule()["data"][0]["model"]["expr"]]
 
 
-def test_every_series_that_is_asked_for_is_recorded():
+def test_every_queried_series_is_recorded():
     named = {name for text in asked() for name in re.findall(r"\b\w+:\w+:\w+\b", text)}
 
     assert named
     assert named <= recorded()
 
 
-def test_every_name_of_ours_is_one_that_we_send():
+def test_every_deltaspan_name_is_sent():
     plain = " ".join(re.sub(r"\b\w+:\w+:\w+\b", "", text) for text in asked())
 
     named = set(re.findall(r"\b(?:deltaspan|gen_ai)_\w+", plain))
@@ -250,7 +250,7 @@ def test_every_name_of_ours_is_one_that_we_send():
     assert named <= METRICS | LABELS
 
 
-def test_every_label_in_a_legend_a_link_or_a_table_is_one_that_we_send():
+def test_every_label_in_a_legend_a_link_or_a_table_is_sent():
     every = list(texts(DASHBOARDS))
     legends = {name for text in every for name in re.findall(r"\{\{(\w+)\}\}", text)}
     linked = {name for text in every for name in re.findall(r"__(?:data\.fields|field\.labels)\.(\w+)", text)}
@@ -268,7 +268,7 @@ def test_every_label_in_a_legend_a_link_or_a_table_is_one_that_we_send():
     assert columns <= LABELS | {"job"}
 
 
-def test_every_attribute_in_a_search_or_a_sentence_is_one_that_we_set():
+def test_every_attribute_in_a_search_or_a_sentence_is_set():
     ours = {value for name, value in vars(semconv).items() if isinstance(value, str) and name.isupper()}
     prefixes = {name.rstrip(".") for name in ours}
 
@@ -297,7 +297,7 @@ def rule():
     return found
 
 
-def test_grafanas_own_alert_is_paused_so_that_nobody_is_called_twice():
+def test_the_alert_in_grafana_is_paused():
     assert rule()["isPaused"] is True
 
 

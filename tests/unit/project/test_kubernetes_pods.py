@@ -1,4 +1,4 @@
-"""Every pod of deploy/kubernetes: confined, limited, probed, spread, and found by whoever looks for it."""
+"""Pods of deploy/kubernetes: security, limits, probes, spreading and selectors."""
 
 import importlib.util
 import json
@@ -40,12 +40,12 @@ def test_a_resource_has_no_field_that_kubernetes_does_not_know(resource):
 
 
 @pytest.mark.parametrize("resource", resources(), ids=lambda each: f"{each['kind']}-{name_of(each)}")
-def test_a_resource_says_what_it_is_part_of(resource):
+def test_a_resource_has_the_part_of_label(resource):
     assert resource["metadata"]["labels"]["app.kubernetes.io/part-of"] == "deltaspan"
 
 
 @every_workload
-def test_a_pod_runs_as_nobody_in_particular_and_gets_no_token(workload):
+def test_a_pod_runs_as_non_root_and_without_a_service_account_token(workload):
     pod = pod_of(workload)
     context = pod["securityContext"]
 
@@ -128,7 +128,7 @@ def test_a_workload_selects_its_own_pods_and_no_others(workload):
 
 
 @every_workload
-def test_all_that_is_mounted_and_read_is_there(workload):
+def test_everything_that_a_pod_mounts_or_reads_exists(workload):
     pod, container = pod_of(workload), container_of(workload)
     volumes = {each["name"]: each for each in pod["volumes"]}
     claims = {each["metadata"]["name"] for each in workload["spec"].get("volumeClaimTemplates", ())}
@@ -221,7 +221,7 @@ def pinned():
 
 @with_the_stack
 @pytest.mark.parametrize("name", generate().GENERATED)
-def test_what_is_generated_is_what_would_be_generated_now(name):
+def test_generated_files_are_current(name):
     assert (ROOT / name).read_text(encoding="utf-8") == generate().GENERATED[name](ROOT)
 
 
@@ -234,7 +234,7 @@ def test_the_images_are_those_of_the_one_machine_stack():
 
 @with_the_stack
 @pytest.mark.parametrize("name", ["KEEP_PERCENT", "SLOW_MS", "DECISION_WAIT"])
-def test_the_sampling_tier_keeps_what_the_one_machine_stack_keeps(name):
+def test_the_sampling_tier_has_the_sampling_settings_of_the_single_machine_stack(name):
     assert generated()["settings"][name] == pinned()[name]
 
 
@@ -270,7 +270,7 @@ def merged(below, above):
 
 
 @pytest.mark.parametrize("role", ["gateway", "sampler"])
-def test_a_pipeline_is_made_of_what_is_configured(role):
+def test_a_pipeline_uses_only_configured_components(role):
     merged = config(role)
     there = {
         part: set(merged.get(part, ())) for part in ("receivers", "processors", "exporters", "connectors")
@@ -303,7 +303,7 @@ def test_a_verdict_other_than_a_pass_does_not_wait_for_the_sampling_tier_and_is_
     assert sampler["traces"]["processors"][-2:] == ["tail_sampling", "filter/the_rest"]
 
 
-def test_what_must_not_be_stored_is_hidden_before_anything_is_written():
+def test_the_gateway_redacts_traces_and_logs():
     pipelines = config("gateway")["service"]["pipelines"]
 
     for name in ("traces", "logs"):
@@ -314,7 +314,7 @@ def test_every_trace_goes_whole_to_one_member_of_the_sampling_tier():
     assert config("gateway")["exporters"]["load_balancing/sampler"]["routing_key"] == "traceID"
 
 
-def test_what_the_gateway_sends_at_once_is_what_the_next_one_takes_at_once():
+def test_a_batch_of_the_gateway_fits_the_message_limit_of_its_receiver():
     takes = {
         "load_balancing/sampler": config("sampler")["receivers"]["otlp"],
         "otlp_grpc/jaeger": read(BASE / "config" / "jaeger-collector.yaml")["receivers"]["otlp"],
@@ -405,7 +405,7 @@ EXPECTED = {
 }
 
 
-def test_the_policies_allow_every_flow_there_is_and_no_other():
+def test_the_policies_allow_exactly_the_expected_flows():
     pairs = [pair for pair in product(OURS + OTHERS, repeat=2) if pair[0].ours or pair[1].ours]
     found = {
         (source.name, target.name, *port)
@@ -422,7 +422,7 @@ def test_no_pod_is_left_out_of_the_default():
     assert default == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
 
 
-def test_what_the_configurations_send_to_is_what_the_policies_allow():
+def test_the_endpoints_of_the_configurations_are_allowed_by_the_policies():
     backends = generated()["backends"]
     balancer = read(BASE / "config" / "gateway.yaml")["exporters"]["load_balancing/sampler"]
     resolver = balancer["resolver"]["dns"]

@@ -41,7 +41,7 @@ def anchors(text):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_link_leads_to_a_file_and_a_heading_that_are_there(document):
+def test_every_link_leads_to_an_existing_file_and_heading(document):
     broken = []
     for link in links(document.read_text(encoding="utf-8")):
         name, _, anchor = link.partition("#")
@@ -77,7 +77,7 @@ def paths(text):
 
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
-def test_every_file_that_a_page_for_contributors_names_is_there(name):
+def test_every_file_named_in_a_page_for_contributors_exists(name):
     named = paths((ROOT / name).read_text(encoding="utf-8"))
     planned = {"probes/elasticsearch.py"}  # the example of a new file
 

@@ -87,7 +87,7 @@ PUBLIC_MODULES = [name for name in MODULES[1:] if "._" not in name]
 OF_NAMES_OR_MODULES_ALONE = {"deltaspan.semconv", "deltaspan.stamps"}
 
 
-def test_all_is_sorted_and_each_name_is_there():
+def test_all_is_sorted_and_each_name_exists():
     assert deltaspan.__all__ == sorted(deltaspan.__all__, key=lambda name: (name[0].islower(), name))
     assert all(hasattr(deltaspan, name) for name in deltaspan.__all__)
 
@@ -103,18 +103,18 @@ def test_the_package_shows_no_name_that_it_does_not_promise():
 
 
 def test_the_version_is_the_one_of_the_build():
-    from deltaspan._version import __version__  # noqa: PLC0415  # what is compared with
+    from deltaspan._version import __version__  # noqa: PLC0415  # for the comparison
 
     assert deltaspan.__version__ == __version__
 
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'expect'"):
-        deltaspan.expect  # noqa: B018  # the look-up is what is tested
+        deltaspan.expect  # noqa: B018  # the look-up is tested
 
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)
-def test_every_public_module_says_what_it_exports(name):
+def test_every_public_module_has_exports_and_a_docstring(name):
     module = importlib.import_module(name)
 
     if name not in OF_NAMES_OR_MODULES_ALONE:

@@ -25,7 +25,7 @@ ANY_FORK = pytest.mark.filterwarnings(
 
 @pytest.fixture
 def registered(monkeypatch):
-    """Return empty lists of what is called in a forked child and by a reset."""
+    """Return empty lists of the functions called in a forked child and by a reset."""
     monkeypatch.setattr(_process, "_on_fork", [])
     monkeypatch.setattr(_process, "_on_reset", [])
 
@@ -47,7 +47,7 @@ def test_a_reset_closes_the_windows_that_were_left_open():
     assert (open_windows(), tracked_runs()) == ({}, set())
 
 
-def test_a_reset_takes_back_what_configure_set():
+def test_a_reset_restores_the_default_settings():
     deltaspan.configure(max_state_chars=99)
 
     _process.reset()
@@ -63,7 +63,7 @@ def test_a_reset_goes_back_to_the_global_providers():
     assert instruments() is not chosen
 
 
-def test_after_a_reset_a_fault_is_a_warning_again(caplog):
+def test_a_fault_after_a_reset_is_a_warning_again(caplog):
     def fault():
         raise ValueError
 

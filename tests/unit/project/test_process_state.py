@@ -23,7 +23,7 @@ MODULES = sorted(
     if module.name != REGISTRY and not module.name.endswith("__main__")
 )
 HOOKS = {"deltaspan._providers": {"_listeners"}}
-"""What modules register when they are imported, and nothing changes later."""
+"""State that modules register at import and never change later."""
 IMMUTABLE = (
     *(type(None), bool, int, float, str, bytes, tuple, frozenset, types.MappingProxyType, type, Logger),
     *(ContextVar, types.FunctionType, types.MethodType, types.BuiltinFunctionType, typing.TypeVar),
@@ -135,7 +135,7 @@ def test_each_state_of_a_module_is_known_to_a_fork_or_a_reset(name):
         "@cache\ndef found():\n    return 1",
     ],
 )
-def test_state_that_nothing_renews_is_found(source):
+def test_state_that_is_never_renewed_is_reported(source):
     module = types.ModuleType("module")
     vars(module).update(deque=deque, Lock=Lock, cache=importlib.import_module("functools").cache)
     exec(source, vars(module))  # noqa: S102  # one of those above

@@ -1,4 +1,4 @@
-"""docs/scaling.md: its table is the arithmetic, and the arithmetic starts from what is measured."""
+"""docs/scaling.md: its table follows from the arithmetic, which starts from measurements."""
 
 import re
 import sys
@@ -56,7 +56,7 @@ def test_every_measured_number_is_shown(benchmarks):
     assert f"| {measured.hiding_us} µs a span |" in text
 
 
-def test_what_is_assumed_of_sampling_is_what_the_manifests_say(benchmarks):
+def test_the_assumed_sampling_settings_equal_those_of_the_manifests(benchmarks):
     scaling, _ = benchmarks
     settings = generated()["settings"]
 
@@ -80,14 +80,14 @@ def test_sampling_at_the_head_leaves_the_series(benchmarks):
     assert head.series == all_of_it.series
 
 
-def test_what_failed_and_is_not_recorded_is_a_load_that_grows_with_failures(benchmarks):
+def test_unrecorded_failures_are_a_load_that_grows_with_the_failure_rate(benchmarks):
     scaling, _ = benchmarks
     all_of_it, head = scaling.LOADS["1 M"], scaling.LOADS["1 M, 1 % at the head"]
     worse = replace(head, assumed=replace(head.assumed, unproven=2 * head.assumed.unproven))
 
     assert (all_of_it.events, head.events) == (0, pytest.approx(9_900))
     assert worse.events == pytest.approx(2 * head.events)
-    # What the document says that each further per cent costs.
+    # The cost of each further per cent, as the document states it.
     assert worse.gateway_cores - head.gateway_cores == pytest.approx(6, abs=0.5)
     assert worse.network_bytes - head.network_bytes == pytest.approx(1.1e6, rel=0.03)
     assert worse.event_bytes_a_day - head.event_bytes_a_day == pytest.approx(650e9, rel=0.03)

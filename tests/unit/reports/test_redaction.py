@@ -94,7 +94,7 @@ CASES = {
     "by", [None, lambda state: "shown", lambda state: [][state]], ids=["whole", "by", "broken"]
 )
 @pytest.mark.parametrize("case", CASES)
-def test_no_state_leaves_with_any_outcome(case, by, recorded, caplog, environ):
+def test_no_state_is_exposed_with_any_outcome(case, by, recorded, caplog, environ):
     environ(DELTASPAN_EVENT_SIGNAL="both")
     vault, says = CASES[case]
     vault = Vault(vault.state, vault.after)
@@ -116,7 +116,7 @@ def test_the_search_finds_a_state_that_is_not_redacted(case, recorded, caplog):
     assert leaks(recorded, caplog, reports[0]) != []
 
 
-def test_no_state_leaves_by_an_exception(recorded, caplog):
+def test_no_state_is_exposed_by_an_exception(recorded, caplog):
     vault = Vault()
     with pytest.raises(DeltaCheckFailed) as caught:
         expects(failing(change("secret", vault.read)).redacted(), on_failure="raise")(vault.act)()
@@ -135,7 +135,7 @@ def test_no_state_leaves_by_an_exception(recorded, caplog):
     )
 
 
-def test_no_state_leaves_by_an_exception_for_want_of_a_verdict(recorded, caplog):
+def test_no_state_is_exposed_by_an_exception_for_an_inconclusive_check(recorded, caplog):
     vault = Vault(OSError(SECRET))
     with pytest.raises(DeltaInconclusive) as caught:
         expects(change("secret", vault.read).redacted(), on_inconclusive="raise")(vault.act)()
@@ -155,7 +155,7 @@ def test_no_state_leaves_by_an_exception_for_want_of_a_verdict(recorded, caplog)
     assert error.report["secret"].error is None
 
 
-def test_no_state_leaves_when_the_action_raises(recorded, caplog):
+def test_no_state_is_exposed_if_the_action_raises(recorded, caplog):
     vault = Vault()
 
     def act():
@@ -175,7 +175,7 @@ def test_no_state_leaves_when_the_action_raises(recorded, caplog):
     assert [check.outcome for check in reports[0]] == ["inconclusive", "fail", "fail", "observed"]
 
 
-def test_no_state_leaves_a_contended_window(recorded, caplog):
+def test_no_state_of_a_contended_window_is_exposed(recorded, caplog):
     vault = Vault()
     check = change("secret", vault.read).redacted()
     with collect_reports() as reports:
@@ -190,7 +190,7 @@ def test_no_state_leaves_a_contended_window(recorded, caplog):
     assert leaks(recorded, caplog, reports[0]) + leaks(recorded, caplog, reports[1]) == []
 
 
-async def test_no_state_leaves_an_abandoned_window(recorded, caplog):
+async def test_no_state_of_an_abandoned_window_is_exposed(recorded, caplog):
     vault = Vault()
 
     @expects(change("secret", vault.read).redacted().eventually(60).from_((SECRET,)).to(SECRET))
@@ -206,7 +206,7 @@ async def test_no_state_leaves_an_abandoned_window(recorded, caplog):
     assert leaks(recorded, caplog, reports[0]) == []
 
 
-async def test_no_state_leaves_in_the_log_of_an_event_loop_on_an_abandoned_probe(recorded, caplog):
+async def test_no_state_is_exposed_in_the_log_of_an_event_loop(recorded, caplog):
     async def read():
         try:
             await asyncio.sleep(60)
@@ -225,7 +225,7 @@ async def test_no_state_leaves_in_the_log_of_an_event_loop_on_an_abandoned_probe
     assert leaks(recorded, caplog, reports[0]) == []
 
 
-def test_no_operand_leaves_a_check_that_was_sampled_out(recorded, caplog):
+def test_no_operand_of_a_check_that_was_sampled_out_is_exposed(recorded, caplog):
     vault = Vault()
     reports = reports_of(expects(change("secret", vault.read).to(SECRET).redacted().sampled(0))(vault.act))
 
@@ -233,7 +233,7 @@ def test_no_operand_leaves_a_check_that_was_sampled_out(recorded, caplog):
     assert reports[0]["secret"].explanation == "secret: not read, because this run was sampled out"
 
 
-def test_no_operand_leaves_a_window_that_is_disabled(environ):
+def test_no_operand_of_a_disabled_window_is_exposed(environ):
     environ(DELTASPAN_ENABLED="false")
     with window("load", change("secret", lambda: SECRET).to(SECRET).redacted()) as opened:
         pass
@@ -300,7 +300,7 @@ def test_the_verdict_is_reached_on_the_true_states(says, outcome, sentence):
         (lambda check: check.by(1), "fail", "did not change as expected"),
     ],
 )
-def test_a_state_that_did_not_change_is_not_said_to_have_changed(says, outcome, sentence):
+def test_an_unchanged_redacted_state_is_not_described_as_changed(says, outcome, sentence):
     with window("pay", says(change("balance", lambda: 100)).redacted()) as opened:
         pass
     report = opened.report["balance"]

@@ -86,7 +86,7 @@ def test_the_outcome_is_the_worst_of_the_checks(checks, outcome):
     assert report.passed == (outcome == "pass")
 
 
-def test_passed_is_true_for_pass_alone():
+def test_passed_is_true_only_for_pass():
     assert {check.outcome: check.passed for check in report_of(*MIXED)} == {
         "fail": False,
         "observed": False,
@@ -132,7 +132,7 @@ def test_a_check_as_a_dict_begins_with_the_pattern_s_keys_and_values(passed):
     assert [values[key] for key in SEED_KEYS] == ["active_flows_delta", "active_flows", True, 1, 1, 3, 4]
 
 
-def test_a_check_as_a_dict_goes_on_with_outcome_and_explanation(passed):
+def test_a_check_as_a_dict_also_has_outcome_and_explanation(passed):
     values = passed["active_flows"].to_dict()
 
     assert [values[key] for key in ("outcome", "reason", "attribution", "causal_tag", "explanation")] == [
@@ -179,7 +179,7 @@ def test_the_text_of_a_check_begins_with_the_observable_signal_in_the_pattern_s_
     ]
 
 
-def test_a_demand_in_words_and_a_state_in_text_are_told_apart_in_the_signal():
+def test_an_expectation_and_a_string_state_look_different_in_the_signal():
     assert str(report_of(change("status", lambda: "new"))["status"]).splitlines()[:7] == [
         "check: status_delta",
         "metric: status",

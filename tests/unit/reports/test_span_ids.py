@@ -43,7 +43,7 @@ def test_a_report_of_an_unsampled_run_names_its_trace(record):
     assert len(reports[0].trace_id) == 32
 
 
-def test_without_an_sdk_a_report_names_no_span():
+def test_a_report_without_an_sdk_names_no_span():
     with collect_reports() as reports:
         expects(observe("n", lambda: 0))(lambda: None)()
 

@@ -1,4 +1,4 @@
-"""Log records and events of structlog say which action they belong to."""
+"""Causal tags in log records and in events of structlog."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def test_a_record_of_a_logger_below_carries_tag_and_root(handler):
     assert handler.stamps == [(inner[0], outer)]
 
 
-def test_outside_any_action_a_record_carries_none(handler):
+def test_a_record_outside_any_action_carries_no_tag(handler):
     logging.getLogger("shop").warning("opened")
 
     assert handler.stamps == [(None, None)]
 
 
-def test_outside_any_action_a_record_carries_the_tag_that_came_in(handler):
+def test_a_record_outside_any_action_carries_the_adopted_tag(handler):
     with adopt({"baggage": f"deltaspan.causal_tag.id={TAG}"}):
         logging.getLogger("shop").warning("opened")
 
@@ -89,7 +89,7 @@ def test_an_event_of_structlog_carries_tag_and_root(events):
     assert [(each["causal_tag"], each["causal_root"]) for each in events] == [(inner[0], outer)]
 
 
-def test_outside_any_action_an_event_of_structlog_stays_as_it_is(events):
+def test_an_event_of_structlog_outside_any_action_is_unchanged(events):
     structlog.get_logger().info("opened")
 
     assert events == [{"event": "opened", "log_level": "info"}]
@@ -117,5 +117,5 @@ def test_metadata_holds_tag_and_root():
     assert metadata == {"causal-tag": inner, "causal-root": outer}
 
 
-def test_outside_any_action_there_is_no_metadata():
+def test_object_metadata_outside_any_action_is_empty():
     assert object_metadata() == {}

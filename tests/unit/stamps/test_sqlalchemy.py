@@ -1,4 +1,4 @@
-"""Rows name their last writer, for each way in which SQLAlchemy writes."""
+"""Causal tags in rows, for each way in which SQLAlchemy writes."""
 
 from __future__ import annotations
 
@@ -80,21 +80,21 @@ def test_a_nested_action_stamps_its_own_tag_and_the_outermost_as_root(session):
     assert (row.causal_tag, row.causal_root) == (inner[0], outer)
 
 
-def test_outside_any_action_the_stamp_is_null(session):
+def test_the_stamp_outside_any_action_is_null(session):
     add(session)()
     row = session.scalars(select(Flow)).one()
 
     assert (row.causal_tag, row.causal_root) == (None, None)
 
 
-def test_outside_any_action_the_stamp_is_the_tag_that_came_in(session):
+def test_the_stamp_outside_any_action_is_the_adopted_tag(session):
     with adopt({"baggage": f"deltaspan.causal_tag.id={TAG}"}):
         add(session)()
 
     assert tags(session) == [TAG]
 
 
-def test_an_updated_object_is_stamped_anew(session):
+def test_an_updated_object_is_stamped_again(session):
     add(session, name="old")()
     row = session.scalars(select(Flow)).one()
 
@@ -171,7 +171,7 @@ UPDATES = {
 
 
 @pytest.mark.parametrize("do", UPDATES.values(), ids=UPDATES)
-def test_rows_updated_in_bulk_are_stamped_anew(session, do):
+def test_rows_updated_in_bulk_are_stamped_again(session, do):
     add(session)()
 
     assert [act(lambda: do(session))] == tags(session)
@@ -234,7 +234,7 @@ def test_a_commented_statement_names_the_tag_once(session, engine):
     assert statements == [f"SELECT 1 /*causal_tag='{tag}'*/"]
 
 
-def test_outside_any_action_there_is_no_comment(session, engine):
+def test_statements_outside_any_action_have_no_comment(session, engine):
     comment_statements(engine)
     statements = executed(engine)
     session.execute(text("SELECT 1"))
@@ -242,7 +242,7 @@ def test_outside_any_action_there_is_no_comment(session, engine):
     assert statements == ["SELECT 1"]
 
 
-def test_without_sqlalchemy_the_module_says_what_to_install():
+def test_a_missing_sqlalchemy_is_reported_with_its_extra():
     program = "import sys; sys.modules['sqlalchemy'] = None; import deltaspan.stamps.sqlalchemy"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 

@@ -1,4 +1,4 @@
-"""Rows of every kind of model name their writer: dataclasses and subclasses."""
+"""Causal tags in rows of dataclasses and of mapped subclasses."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def stamps(session, model):
 
 
 @pytest.mark.parametrize("model", [*DATACLASSES, Behind], ids=called)
-def test_an_object_is_stamped_when_it_is_inserted_and_anew_when_it_is_updated(session, model):
+def test_an_object_is_stamped_at_its_insert_and_at_its_update(session, model):
     def create():
         session.add(model(name="old"))
         session.commit()
@@ -121,7 +121,7 @@ def test_rows_inserted_and_updated_in_bulk_are_stamped(session, model):
 
 
 @pytest.mark.parametrize("model", DATACLASSES, ids=called)
-def test_of_a_dataclass_the_stamp_is_no_field(model):
+def test_the_stamp_is_not_a_field_of_a_dataclass(model):
     assert [field.name for field in dataclasses.fields(model)] == ["id", "name"]
     assert model.__table__.columns.keys() == ["id", "name", "causal_tag", "causal_root"]
     with pytest.raises(TypeError, match="causal_tag"):
@@ -200,7 +200,7 @@ STAMPED = {
 
 
 @pytest.mark.parametrize(("made", "do"), STAMPED.values(), ids=STAMPED)
-def test_a_row_of_a_child_is_stamped_anew_where_its_parents_columns_are_written(session, made, do):
+def test_a_row_of_a_subclass_is_stamped_if_columns_of_its_parent_are_written(session, made, do):
     session.add(made())
     session.flush()
     tag = act(do, session)

@@ -37,7 +37,7 @@ class Level(enum.IntEnum):
 
 
 class Hostile:
-    """Equal to nothing, and says so loudly; its hash is that of every other."""
+    """Raises in every comparison, and shares its hash with every other instance."""
 
     def __eq__(self, other):
         raise ValueError
@@ -87,7 +87,7 @@ def test_numbers_and_times_subtract(pre, post, amount):
 @pytest.mark.parametrize(
     ("pre", "post"), [(NAN, float("nan")), (INF, INF), (Decimal("sNaN"), Decimal("NaN")), (-0.0, 0.0)]
 )
-def test_what_does_not_change_changes_by_zero_even_where_subtraction_says_nan(pre, post):
+def test_an_unchanged_number_changes_by_zero_even_if_subtraction_gives_nan(pre, post):
     assert delta_of(pre, post) == NumberDelta(type(pre)(0), changed=False)
 
 
@@ -97,7 +97,7 @@ def test_a_number_that_becomes_nan_changed():
     assert delta.amount != delta.amount
 
 
-def test_decimals_subtract_exactly_whatever_the_current_context():
+def test_decimals_subtract_exactly_in_any_decimal_context():
     with decimal.localcontext() as context:
         context.prec = 2
         context.traps[decimal.Inexact] = True
@@ -136,7 +136,7 @@ def test_a_difference_too_small_for_a_float_is_a_difference():
         ([], {}),
     ],
 )
-def test_what_does_not_subtract_differs_as_a_whole(pre, post):
+def test_values_without_subtraction_differ_as_a_whole(pre, post):
     assert delta_of(pre, post) == ValueDelta(changed=True)
 
 
@@ -165,7 +165,7 @@ def test_an_hour_that_the_clock_repeats_is_an_hour():
         ("a", "a", "did not change"),
     ],
 )
-def test_scalars_in_words(pre, post, words):
+def test_the_delta_of_scalars_has_words(pre, post, words):
     assert delta_of(pre, post).words() == words
 
 
@@ -231,13 +231,13 @@ def test_values_differ(a, b):
     assert not equal(freeze(b), freeze(a))
 
 
-def test_a_value_whose_comparison_raises_equals_itself_alone():
+def test_a_value_whose_comparison_raises_equals_only_itself():
     one, other = Hostile(), Hostile()
     assert equal(one, one)
     assert not equal(one, other)
 
 
-def test_a_comparison_without_an_answer_is_no_equality():
+def test_a_comparison_without_a_truth_value_is_not_equality():
     class Vague:
         __hash__ = None
 
@@ -260,7 +260,7 @@ def test_a_comparison_without_an_answer_is_no_equality():
         lambda member: (MappingProxyType({member: 1}), 1),
     ],
 )
-def test_members_whose_comparison_raises_give_a_delta_all_the_same(hold):
+def test_members_whose_comparison_raises_still_have_a_delta(hold):
     pre, post = hold(Hostile()), hold(Hostile())
     assert difference(pre, post).changed
     assert not difference(pre, pre).changed
@@ -269,7 +269,7 @@ def test_members_whose_comparison_raises_give_a_delta_all_the_same(hold):
 # Sets --------------------------------------------------------------------------------------------------
 
 
-def test_sets_give_what_was_added_and_removed():
+def test_the_delta_of_sets_has_added_and_removed_members():
     assert delta_of({1, 2}, {2, 3}) == SetDelta(frozenset({3}), frozenset({1}))
 
 
@@ -292,7 +292,7 @@ def test_several_nans_in_a_set_are_paired_one_to_one():
         (set(), {1, "a"}, "added 'a', 1"),
     ],
 )
-def test_sets_in_words(pre, post, words):
+def test_the_delta_of_sets_has_words(pre, post, words):
     assert delta_of(pre, post).words() == words
 
 
@@ -303,7 +303,7 @@ def test_a_set_in_a_report():
 # Mappings ----------------------------------------------------------------------------------------------
 
 
-def test_mappings_give_what_was_added_removed_and_modified():
+def test_the_delta_of_mappings_has_added_removed_and_modified_keys():
     assert delta_of({"a": 1, "b": 2}, {"b": 3, "c": 4}) == MappingDelta(
         added={("c",): 4}, removed={("a",): 1}, modified={("b",): (2, 3)}
     )
@@ -363,7 +363,7 @@ def test_a_bool_in_place_of_a_number_is_modified():
         ({"a": 1}, {"a": 1}, "did not change"),
     ],
 )
-def test_mappings_in_words(pre, post, words):
+def test_the_delta_of_mappings_has_words(pre, post, words):
     assert delta_of(pre, post).words() == words
 
 
@@ -391,7 +391,7 @@ def test_sequences_keep_order_and_duplicates():
     assert (delta.added, delta.removed) == ((4, 4), (1, 2))
 
 
-def test_what_follows_the_whole_baseline_is_appended():
+def test_items_after_the_whole_baseline_are_appended():
     delta = delta_of([1, 1], [1, 1, 1, 2])
     assert (delta.appended, delta.added, delta.removed) == ((1, 2), (1, 2), ())
 
@@ -450,7 +450,7 @@ def test_ten_times_as_long_a_sequence_takes_ten_times_the_calls(member):
         (["a"], ["a"], "did not change"),
     ],
 )
-def test_sequences_in_words(pre, post, words):
+def test_the_delta_of_sequences_has_words(pre, post, words):
     assert delta_of(pre, post).words() == words
 
 
@@ -458,7 +458,7 @@ def test_a_sequence_in_a_report():
     assert delta_of([1], [2]).value == {"added": (2,), "removed": (1,), "reordered": False}
 
 
-def test_the_stretch_that_differs_lies_between_what_both_share():
+def test_the_differing_range_lies_between_the_shared_prefix_and_suffix():
     assert delta_of([1, 2, 9], [1, 3, 4, 9]) == SequenceDelta((3, 4), (2,), (2,), (3, 4), tail=1)
 
 

@@ -32,7 +32,7 @@ def records(*ids):
     return [{"id": each, "status": "new"} for each in ids]
 
 
-# What is found -------------------------------------------------------------------------------------------
+# Items of a delta ----------------------------------------------------------------------------------------
 
 
 def test_an_appended_item_is_added_at_its_index():
@@ -83,7 +83,7 @@ def test_a_sequence_that_became_a_mapping_is_modified_as_a_whole():
     assert named(delta_of([1], {0: 1}).modified) == ["tx"]
 
 
-def test_an_item_that_nobody_touched_but_that_is_not_a_number_is_unchanged():
+def test_an_item_that_is_nan_in_both_states_is_unchanged():
     assert not delta_of([math.nan, 1], [float("nan"), 1]).changed
 
 
@@ -120,7 +120,7 @@ def test_a_long_run_of_equal_items_is_aligned_within_bounds():
     assert len(pairs) + len(added) == 302
 
 
-# What checks make of it ------------------------------------------------------------------------------------
+# Checks on items -------------------------------------------------------------------------------------------
 
 
 def outcome(check, act):
@@ -217,7 +217,7 @@ def test_nested_sequences_differ_exactly_when_they_are_not_equal(before, after):
 
 
 @given(sequences, sequences)
-def test_every_entry_says_what_is_really_there(before, after):
+def test_every_entry_of_a_delta_is_the_item_at_its_path(before, after):
     pre, post = freeze({"tx": before}), freeze({"tx": after})
     delta = difference(pre, post)
     for path, item in delta.added.items():
@@ -267,44 +267,44 @@ def received(before, after, read=lambda state: state):
     return seen[0]
 
 
-def test_of_numbers_it_is_the_amount():
+def test_the_delta_of_numbers_is_the_amount():
     assert received(3, 5) == 2
 
 
-def test_of_a_set_it_has_the_members():
+def test_the_delta_of_a_set_has_its_members():
     delta = received({1, 2}, {2, 3})
     assert (delta.changed, delta.added, delta.removed) == (True, {3}, {1})
 
 
-def test_of_a_sequence_it_has_the_members_in_order():
+def test_the_delta_of_a_sequence_has_its_members_in_order():
     delta = received([1, 2], [2, 4, 3])
     assert (delta.changed, delta.added, delta.removed) == (True, (4, 3), (1,))
 
 
-def test_of_a_mapping_it_has_values_by_original_key():
+def test_the_delta_of_a_mapping_has_values_by_original_key():
     delta = received({1: "a", "b": 1, "c": 1}, {"b": 2, "c": 1, ("d", 0): 3})
     assert delta.changed
     assert (delta.added, delta.removed, delta.modified) == ({("d", 0): 3}, {1: "a"}, {"b": (1, 2)})
 
 
-def test_of_a_document_it_has_values_by_path():
+def test_the_delta_of_a_document_has_values_by_path():
     delta = received({"tx": [{"n": 1}], 7: 1}, {"tx": [{"n": 2}, {"n": 3}], 7: 2})
     assert (delta.added, delta.removed) == ({"tx/1": {"n": 3}}, {})
     assert delta.modified == {"tx/0/n": (1, 2), 7: (1, 2)}
 
 
-def test_a_key_with_a_slash_is_not_taken_for_a_path():
+def test_a_key_with_a_slash_is_distinct_from_a_path():
     delta = received({"a": {}}, {"a": {"b": 1}, "a/b": 2})
     assert delta.added == {"a/b": 1, "a~1b": 2}
 
 
-def test_of_states_without_members_it_says_whether_they_differ():
+def test_the_delta_of_states_without_members_has_only_changed():
     delta = received("a", "b")
     assert delta.changed
     assert not hasattr(delta, "added")
 
 
-def test_of_tagged_rows_it_has_those_of_this_run_and_apart_from_them_the_rest():
+def test_the_delta_of_tagged_rows_separates_own_rows_from_the_rest():
     rows, seen = [], []
     by_tag = tagged(lambda: rows, key="id", tag="tag")
     check = change("rows", by_tag).satisfying(lambda delta: seen.append(delta) or True, "seen")
@@ -318,7 +318,7 @@ def test_of_tagged_rows_it_has_those_of_this_run_and_apart_from_them_the_rest():
 
 
 @pytest.mark.parametrize("name", ["added", "removed", "modified"])
-def test_what_a_predicate_receives_cannot_be_changed(name):
+def test_a_delta_given_to_a_predicate_is_immutable(name):
     delta = received({"a": 1}, {"a": 2})
     with pytest.raises(TypeError):
         getattr(delta, name)["b"] = 1
@@ -391,7 +391,7 @@ def disturb(value):
 
 
 @given(anything)
-def test_a_snapshot_never_changes_whatever_is_done_to_the_live_object(live):
+def test_a_snapshot_does_not_change_with_the_live_object(live):
     witness = freeze(copy.deepcopy(live))
     snapshot = freeze(live)
     disturb(live)

@@ -1,4 +1,4 @@
-"""Frozen states survive the way through text: equal, of the same types, down to the sign of zero."""
+"""Frozen states survive encoding: equal, of the same types, down to the sign of zero."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ states = st.recursive(
 
 
 def same(a, b):
-    """Whether two values are equal and of equal types, all the way down, and look the same too."""
+    """Return whether two values have equal contents, types and repr at every depth."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple):
@@ -172,7 +172,7 @@ REFUSED = {
     "an object": (object(), "an object"),
     "a path": (PurePosixPath("/"), "a PurePosixPath"),
     "a subclass of text": (Name("x"), "a Name"),
-    "a named tuple": (namedtuple("Row", "id")(1), "a Row"),  # noqa: PYI024  # a plain one is what is tested
+    "a named tuple": (namedtuple("Row", "id")(1), "a Row"),  # noqa: PYI024  # a plain one is tested
     "a time in a zone that needs a date": (time(1, tzinfo=ZoneInfo("Europe/Berlin")), "a time"),
     "one deep within": (freeze({"orders": [{"at": 1}, {"at": Color.RED}]}), "a Color at orders/1/at"),
     "a member of a set": (freeze({"tags": {Color.RED}}), "a Color at tags"),
@@ -181,7 +181,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("value", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_has_no_exact_text_is_refused_saying_where(value, sentence):
+def test_a_value_without_an_exact_encoding_is_refused_with_its_path(value, sentence):
     with pytest.raises(Unwritable) as caught:
         encode(value)
 
@@ -203,6 +203,6 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("encoded", UNREADABLE.values(), ids=UNREADABLE)
-def test_what_was_never_written_is_refused(encoded):
+def test_a_document_that_encode_never_writes_is_refused(encoded):
     with pytest.raises(Unreadable):
         decode(encoded)

@@ -114,7 +114,7 @@ def test_comparing_near_the_recursion_limit_is_right_or_raises(compare, right):
     def run():
         try:
             return compare(one, other)
-        except ValueError as error:  # what cannot be read back says so
+        except ValueError as error:  # the text may be refused
             assert "RecursionError" in str(error)  # noqa: PT017  # or it answered
             return right
 
@@ -135,7 +135,7 @@ def test_rendering_near_the_recursion_limit_gives_text_or_raises(render):
     assert all(found is not None for found in answers(lambda: render(state)))
 
 
-def test_a_type_first_seen_near_the_recursion_limit_is_read_as_ever_afterwards():
+def test_a_type_first_seen_near_the_recursion_limit_is_read_normally_afterwards():
     def fresh():
         return type("Order", (), {"__init__": lambda self: setattr(self, "total", 1)})()
 

@@ -172,7 +172,7 @@ def test_a_memoryview_becomes_bytes():
     assert freeze(memoryview(b"ab")) == b"ab"
 
 
-def test_a_shared_reference_is_no_cycle():
+def test_a_shared_reference_is_not_a_cycle():
     shared = [1]
     assert freeze([shared, shared]) == ((1,), (1,))
 
@@ -182,7 +182,7 @@ def test_a_snapshot_freezes_to_itself():
     assert equal(freeze(frozen), frozen)
 
 
-def test_a_sequence_of_the_users_own_becomes_a_tuple():
+def test_a_user_defined_sequence_becomes_a_tuple():
     class Pair(Sequence):
         def __len__(self):
             return 2
@@ -193,7 +193,7 @@ def test_a_sequence_of_the_users_own_becomes_a_tuple():
     assert freeze(Pair()) == (1, 2)
 
 
-def test_a_set_of_the_users_own_becomes_a_frozenset():
+def test_a_user_defined_set_becomes_a_frozenset():
     class Evens(AbstractSet):
         def __len__(self):
             return 2
@@ -390,7 +390,7 @@ def test_a_frame_with_repeated_columns_has_tuples_as_rows():
     assert freeze(pandas.DataFrame([[1, 2]], columns=["n", "n"])) == {0: (1, 2)}
 
 
-# What is refused ---------------------------------------------------------------------------------------
+# Refused values ----------------------------------------------------------------------------------------
 
 
 def generator():
@@ -423,7 +423,7 @@ def generator():
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
-def test_what_is_not_state_is_refused_with_what_to_return_instead(value, sentence):
+def test_an_object_that_is_not_state_is_refused_with_an_alternative(value, sentence):
     assert refusal(value) == sentence
 
 
@@ -567,7 +567,7 @@ def test_more_values_than_the_limit_are_refused():
     )
 
 
-def test_as_many_values_as_the_limit_are_frozen():
+def test_a_state_with_exactly_the_limit_of_values_is_frozen():
     assert len(freeze([0] * MAX_NODES)) == MAX_NODES
 
 
@@ -715,7 +715,7 @@ def test_a_path_equals_the_tuple_of_its_keys():
     assert Path(("orders", 3)) == ("orders", 3)
 
 
-def test_the_text_of_a_path_escapes_what_separates():
+def test_the_text_of_a_path_escapes_separators():
     assert Path(("a/b", "c~d", 3, None)).text == "a~1b/c~0d/3/None"
 
 

@@ -136,7 +136,7 @@ def test_the_slots_of_a_subclass_stand_beside_its_content():
     assert freeze(row) == {"version": 2, "(content)": {"a": 1}}
 
 
-def test_a_scalar_with_attributes_that_are_no_state_is_refused():
+def test_a_scalar_with_attributes_that_are_not_state_is_refused():
     text = type("Text", (str,), {})("a")
     text.parent = object()
     assert refusal([text]) == (
@@ -145,11 +145,11 @@ def test_a_scalar_with_attributes_that_are_no_state_is_refused():
     )
 
 
-def test_a_member_of_an_enumeration_is_a_constant_whatever_its_attributes():
+def test_a_member_of_an_enumeration_is_a_constant_despite_its_attributes():
     assert freeze(Planet.EARTH) is Planet.EARTH
 
 
-def test_what_a_stat_result_says_by_name_alone_is_state(tmp_path):
+def test_attributes_of_a_stat_result_outside_the_tuple_are_state(tmp_path):
     assert freeze(tmp_path.stat())["st_mtime_ns"] == tmp_path.stat().st_mtime_ns
 
 
@@ -234,7 +234,7 @@ def test_the_environment_is_a_mapping(monkeypatch):
     assert freeze(os.environ)["DELTASPAN_X"] == "1"
 
 
-def test_the_order_of_a_mapping_is_no_state():
+def test_the_order_of_a_mapping_is_not_state():
     ordered = collections.OrderedDict(a=1, b=2)
     before = freeze(ordered)
     ordered.move_to_end("a")

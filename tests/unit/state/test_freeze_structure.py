@@ -1,4 +1,4 @@
-"""What arrays, series and frames are made of is part of the state, beside what they hold."""
+"""Structure of arrays, series and frames: part of the state beside their content."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_change_of_structure_alone_is_a_change(make, place):
 
 @different
 @pytest.mark.parametrize("which", [0, 1])
-def test_what_nobody_touched_is_unchanged(make, which):
+def test_equal_structures_are_unchanged(make, which):
     one, other = freeze(make()[which]), freeze(make()[which])
     assert equal(one, other)
     assert identity(one) == identity(other)
@@ -169,7 +169,7 @@ def test_an_empty_frame_that_gains_a_column_fails_unchanged():
     assert judged(unchanged("frame", lambda: frame), lambda: frame.insert(1, "b", [])) == "fail"
 
 
-def test_the_explanation_says_what_the_frame_was_made_of():
+def test_the_explanation_names_the_changed_structure_of_a_frame():
     frame = pandas().DataFrame({"a": [1]})
     with window("act", unchanged("frame", lambda: frame)) as w:
         frame["a"] = frame["a"].astype(float)
@@ -233,7 +233,7 @@ def test_a_subclass_of_an_array_with_attributes_keeps_its_structure():
     assert not equal(freeze(numpy().zeros(1).view(kind)), freeze(numpy().zeros(1, "f4").view(kind)))
 
 
-def test_a_table_of_pyarrow_is_refused_with_what_to_return():
+def test_a_table_of_pyarrow_is_refused_with_an_alternative():
     with pytest.raises(Unfreezable, match=r"return .* instead"):
         freeze(pyarrow().table({"a": [1]}))
 
@@ -264,7 +264,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("make", SAME.values(), ids=SAME)
-def test_what_governs_later_changes_or_only_names_content_is_no_state(make):
+def test_flags_for_later_changes_and_names_of_content_are_not_state(make):
     before, after = map(freeze, make())
     assert equal(before, after)
     assert not difference(before, after).changed

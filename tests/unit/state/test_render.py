@@ -1,4 +1,4 @@
-"""What `wire`, `plain` and `show` write, to the letter."""
+"""Exact output of `wire`, `plain` and `show`."""
 
 import enum
 import json
@@ -99,7 +99,7 @@ def same(value, expected):
         (Proud("text"), "text"),
     ],
 )
-def test_a_number_bool_or_short_string_goes_out_as_its_own_type(state, expected):
+def test_a_number_bool_or_short_string_keeps_its_type_on_the_wire(state, expected):
     assert same(wire(state, 1024), expected)
 
 
@@ -129,7 +129,7 @@ def test_a_number_bool_or_short_string_goes_out_as_its_own_type(state, expected)
         pytest.param(Faceless("Nameless", (), {})(), "<Nameless>", id="nameless"),
     ],
 )
-def test_any_other_scalar_goes_out_as_text(state, expected):
+def test_any_other_scalar_is_text_on_the_wire(state, expected):
     assert wire(state, 1024) == expected
 
 
@@ -146,7 +146,7 @@ def test_any_other_scalar_goes_out_as_text(state, expected):
         (timedelta.max, "P999999999DT23H59M59.999999S"),
     ],
 )
-def test_a_duration_goes_out_as_iso_8601_with_a_leading_sign(duration, expected):
+def test_a_duration_is_iso_8601_with_a_leading_sign_on_the_wire(duration, expected):
     assert wire(duration, 1024) == expected
 
 
@@ -171,11 +171,11 @@ def test_a_duration_goes_out_as_iso_8601_with_a_leading_sign(duration, expected)
         (("日本",), '["日本"]'),
     ],
 )
-def test_a_collection_goes_out_as_compact_json(state, expected):
+def test_a_collection_is_compact_json_on_the_wire(state, expected):
     assert wire(state, 1024) == expected
 
 
-def test_an_object_that_will_not_say_its_class_is_called_by_the_real_one():
+def test_an_object_that_hides_its_class_is_shown_by_the_real_one():
     assert (wire(Classless(), 1024), plain(Classless()), show(Classless())) == ("<Classless>",) * 3
 
 
@@ -235,7 +235,7 @@ LIMITED = {
 
 
 @pytest.mark.parametrize(("state", "max_chars", "expected"), LIMITED.values(), ids=LIMITED)
-def test_a_state_goes_out_within_its_limit(state, max_chars, expected):
+def test_a_state_on_the_wire_stays_within_its_limit(state, max_chars, expected):
     assert wire(state, max_chars) == expected
 
 
@@ -259,7 +259,7 @@ def test_one_large_item_is_cut_itself_and_does_not_hide_its_neighbours():
     ("max_chars", "expected"),
     [(18, "[0,1,2,… 997 more]"), (13, "[… 1000 more]"), (12, "…"), (1, "…"), (0, "")],
 )
-def test_a_tiny_room_is_kept_even_where_the_count_has_none(max_chars, expected):
+def test_a_tiny_limit_is_kept_even_without_space_for_the_count(max_chars, expected):
     assert wire(tuple(range(1000)), max_chars) == expected
 
 
@@ -282,7 +282,7 @@ def test_a_collection_within_itself_is_still_answered():
     assert len(show(state)) <= 120
 
 
-def test_plain_gives_only_what_json_has():
+def test_plain_returns_only_json_types():
     state = MappingProxyType(
         {
             "tags": frozenset({"b", "a"}),
@@ -327,7 +327,7 @@ def test_plain_cuts_nothing():
     assert plain(tuple(range(100_000))) == list(range(100_000))
 
 
-def test_plain_follows_a_state_as_deep_as_one_can_be():
+def test_plain_supports_the_maximum_depth_of_a_state():
     state = ()
     for _ in range(100):
         state = (state,)
@@ -387,7 +387,7 @@ def test_a_state_reads_in_a_sentence_as_in_python(state, expected):
         (b"x" * 1000, "b'xxxxxxxx… 992 more bytes'"),
     ],
 )
-def test_what_a_sentence_leaves_out_is_counted(state, expected):
+def test_items_that_a_sentence_leaves_out_are_counted(state, expected):
     assert show(state, 28) == expected
 
 

@@ -1,4 +1,4 @@
-"""What holds of `wire`, `plain` and `show` for any state at all."""
+"""Properties of `wire`, `plain` and `show` for any state."""
 
 import json
 import random
@@ -76,7 +76,7 @@ for_any = settings(max_examples=60, deadline=None, suppress_health_check=[Health
 
 @for_any
 @given(STATES, ROOMS)
-def test_what_goes_out_is_a_type_of_the_wire_within_its_bounds(state, max_chars):
+def test_a_wire_value_has_an_attribute_type_and_stays_within_its_bounds(state, max_chars):
     value = wire(state, max_chars)
     assert type(value) in (bool, int, float, str)
     assert not isinstance(value, str) or len(value) <= max_chars
@@ -85,13 +85,13 @@ def test_what_goes_out_is_a_type_of_the_wire_within_its_bounds(state, max_chars)
 
 @for_any
 @given(STATES, ROOMS)
-def test_what_goes_out_can_be_encoded_as_utf_8(state, max_chars):
+def test_a_wire_value_can_be_encoded_as_utf_8(state, max_chars):
     assert str(wire(state, max_chars)).encode("utf-8")[:1] != b"\x00"
 
 
 @for_any
 @given(STATES, ROOMS)
-def test_what_reads_in_a_sentence_is_one_encodable_line_within_its_bounds(state, max_chars):
+def test_a_shown_value_is_one_encodable_line_within_its_bounds(state, max_chars):
     text = show(state, max_chars)
     assert len(text) <= max_chars
     assert len(text.encode("utf-8").splitlines()) <= 1
@@ -115,7 +115,7 @@ def test_a_collection_with_room_enough_is_json(state):
 
 @for_any
 @given(st.lists(st.integers() | st.text("abc"), max_size=300), st.integers(20, 300))
-def test_what_is_shown_and_what_is_counted_add_up_to_the_size(items, max_chars):
+def test_shown_and_omitted_items_add_up_to_the_size(items, max_chars):
     text = wire(tuple(items), max_chars)
     found = re.search(r"(\d+) more\]$", text)
     shown = text[: found.start()].count(",") if found else len(json.loads(text))
@@ -139,7 +139,7 @@ def test_a_collection_is_cut_only_when_it_does_not_fit(state, max_chars):
 
 @for_any
 @given(st.frozensets(MEMBERS, max_size=20), st.integers(0, 120), st.randoms(use_true_random=False))
-def test_sets_of_the_same_members_render_equally_however_they_were_filled(members, max_chars, shuffler):
+def test_sets_of_the_same_members_render_equally_in_any_insertion_order(members, max_chars, shuffler):
     other = refilled(members, shuffler)
     assert wire(other, max_chars) == wire(members, max_chars)
     assert show(other, max_chars) == show(members, max_chars)
@@ -147,7 +147,7 @@ def test_sets_of_the_same_members_render_equally_however_they_were_filled(member
 
 
 @pytest.mark.parametrize("size", [100, 2000, 10_000])
-def test_large_sets_up_to_the_sorted_size_render_equally_however_they_were_filled(size):
+def test_large_sets_up_to_the_sorted_size_render_equally_in_any_insertion_order(size):
     members = frozenset((n % 7, str(n)) if n % 2 else str(n) for n in range(size))
     other = refilled(members, random.Random(size))  # noqa: S311 - a shuffle, not a secret
     assert wire(other, 1024) == wire(members, 1024)

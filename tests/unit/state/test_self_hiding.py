@@ -1,4 +1,4 @@
-"""Values that hide themselves: compared by digest, shown as they show themselves, known to no output."""
+"""Values that mask themselves: compared by digest, and masked in every output."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_changed_secret_is_seen_and_an_equal_one_is_not(hold):
 
 
 @pytest.mark.parametrize("hold", [pydantic.SecretStr, lambda text: Account("ada", text)])
-def test_renderings_of_a_state_show_what_it_shows_of_itself(hold):
+def test_renderings_of_a_secret_show_only_its_mask(hold):
     state = freeze(hold(SECRET))
     for rendered in (show(state), str(wire(state, 1024)), json.dumps(plain(state)), repr(state)):
         assert SECRET not in rendered
@@ -162,7 +162,7 @@ def test_a_secret_type_whose_text_gives_it_away_is_masked():
     assert show(freeze(Careless())) == "**********"
 
 
-def test_what_else_a_record_holds_is_shown_and_compared_as_ever():
+def test_other_fields_of_a_record_are_still_compared():
     state = freeze(Account("ada", SECRET))
     delta = difference(state, freeze(Account("bob", SECRET)))
     assert delta.modified == {("name",): ("ada", "bob")}

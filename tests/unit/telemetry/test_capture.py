@@ -102,7 +102,7 @@ LEAKS = [
 
 @pytest.mark.parametrize("capture", ["summary", "none"])
 @pytest.mark.parametrize("leak", LEAKS)
-def test_nothing_of_a_state_leaves_unless_all_of_it_may(recorded, environ, capture, leak):
+def test_a_state_is_sent_in_whole_or_not_at_all(recorded, environ, capture, leak):
     environ(DELTASPAN_CAPTURE_STATE=capture, DELTASPAN_EVENT_SIGNAL="both")
     leak()
 
@@ -110,7 +110,7 @@ def test_nothing_of_a_state_leaves_unless_all_of_it_may(recorded, environ, captu
 
 
 @pytest.mark.parametrize("leak", [leak_by_fail, leak_by_observing])
-def test_by_default_the_state_leaves(recorded, leak):
+def test_a_state_is_sent_by_default(recorded, leak):
     leak()
 
     assert SECRET in everything(recorded)
@@ -139,7 +139,7 @@ def test_a_summary_is_kind_and_size(recorded, environ):
     ]
 
 
-def test_with_none_a_state_is_said_to_be_not_captured(recorded, environ):
+def test_a_state_with_capture_none_is_marked_as_not_captured(recorded, environ):
     environ(DELTASPAN_CAPTURE_STATE="none")
     with window("w", observe("cards", read)):
         pass

@@ -154,7 +154,7 @@ def test_our_own_span_is_never_enriched(recorded):
 
 
 @pytest.mark.parametrize(("tool", "operation"), [("delete_flow", "execute_tool"), ("create_flow", "chat")])
-def test_a_span_of_something_else_is_left_alone(recorded, tool, operation):
+def test_a_span_of_another_operation_is_not_enriched(recorded, tool, operation):
     with framework_span(recorded, tool, operation):
         create_flow()
 
@@ -169,7 +169,7 @@ def test_a_window_never_enriches(recorded):
     assert scopes(recorded) == ["deltaspan", "a framework"]
 
 
-def test_a_framework_span_that_ended_is_left_alone(recorded):
+def test_an_ended_framework_span_is_not_enriched(recorded):
     with framework_span(recorded) as span:
         span.end()
         create_flow()
@@ -195,7 +195,7 @@ def test_a_framework_span_that_a_baggage_processor_stamped_is_enriched(record):
 
 
 @pytest.mark.parametrize("attributes", [{}, {"gcp.vertex.agent.event_id": "1"}], ids=["bare", "with others"])
-def test_a_framework_span_that_only_its_own_name_tells_is_enriched_once(recorded, attributes):
+def test_a_framework_span_recognized_only_by_its_name_is_enriched_once(recorded, attributes):
     with recorded.tracer.start_as_current_span("execute_tool create_flow", attributes=attributes) as span:
         create_flow()
         create_flow()
@@ -208,7 +208,7 @@ def test_a_framework_span_that_only_its_own_name_tells_is_enriched_once(recorded
 @pytest.mark.parametrize(
     "name", ["execute_tool delete_flow", "execute_tool", "create_flow", "execute_tool create"]
 )
-def test_a_span_whose_name_tells_something_else_is_left_alone(recorded, name):
+def test_a_span_whose_name_is_of_another_operation_is_not_enriched(recorded, name):
     with recorded.tracer.start_as_current_span(name):
         create_flow()
 
@@ -248,7 +248,7 @@ def test_one_call_is_one_tool_span_in_every_dialect(recorded, name, attributes):
         ("execute_tool be_lie", {}),
     ],
 )
-def test_a_span_of_another_kind_is_left_alone_in_every_dialect(recorded, name, attributes):
+def test_a_span_of_another_kind_is_not_enriched_in_any_dialect(recorded, name, attributes):
     with recorded.tracer.start_as_current_span(name, attributes=attributes):
         lie()
 

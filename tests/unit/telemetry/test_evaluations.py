@@ -81,21 +81,21 @@ def test_an_inconclusive_evaluation_without_an_exception_has_the_reason(recorded
     assert "gen_ai.evaluation.score.value" not in record.attributes
 
 
-def test_what_makes_no_claim_is_no_evaluation(recorded):
+def test_an_observation_and_a_skipped_check_are_not_evaluations(recorded):
     with window("w", observe("flows", lambda: 3), change("rows", lambda: 3).sampled(0)):
         pass
 
     assert recorded.logs == []
 
 
-def test_by_default_no_verdict_is_an_evaluation(recorded):
+def test_verdicts_are_not_evaluations_if_only_check_events_are_enabled(recorded):
     configure(events=("check",))
     lie()
 
     assert recorded.logs == []
 
 
-def test_evaluations_alone_leave_no_check_event(recorded, environ):
+def test_evaluations_alone_send_no_check_event(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="both")
     configure(events=("evaluation",))
     lie()
@@ -106,7 +106,7 @@ def test_evaluations_alone_leave_no_check_event(recorded, environ):
     )
 
 
-def test_of_an_unsampled_action_only_what_is_against_it_is_an_evaluation(record):
+def test_only_failures_of_an_unsampled_action_are_evaluations(record):
     recorded = record(ALWAYS_OFF)
     create_flow()
     lie()
@@ -118,7 +118,7 @@ def test_of_an_unsampled_action_only_what_is_against_it_is_an_evaluation(record)
     assert recorded.logs[1].attributes["gen_ai.evaluation.score.label"] == "fail"
 
 
-def test_without_content_the_explanation_quotes_no_state(recorded):
+def test_the_explanation_without_captured_content_quotes_no_state(recorded):
     configure(capture_state="none")
     lie()
 
@@ -139,7 +139,7 @@ def test_the_bridge_adds_an_evaluation_to_its_span(record):
     assert event.timestamp <= time_ns()
 
 
-def test_the_bridge_leaves_other_events_and_scopes_alone(record):
+def test_the_bridge_does_not_change_other_events_and_scopes(record):
     recorded = record(logs=False)
     recorded.logger_provider.add_log_record_processor(EvaluationBridge())
     logger = recorded.logger_provider.get_logger("another")

@@ -51,7 +51,7 @@ def without_cost(attributes):
     return {name: value for name, value in attributes.items() if name != "deltaspan.check.probe.duration"}
 
 
-def test_each_check_is_one_event_and_what_failed_is_last(recorded):
+def test_each_check_is_one_event_and_failed_checks_are_last(recorded):
     several()
 
     assert [(event.name, event.attributes["deltaspan.check.metric"]) for event in recorded.events] == [
@@ -190,13 +190,13 @@ def test_states_keep_their_types(recorded):
     }
 
 
-def test_by_default_no_log_record_leaves(recorded):
+def test_no_log_record_is_sent_by_default(recorded):
     several()
 
     assert recorded.logs == []
 
 
-def test_as_log_the_event_is_no_span_event(recorded, environ):
+def test_an_event_sent_as_a_log_is_not_a_span_event(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="log")
     create_flow()
 
@@ -206,7 +206,7 @@ def test_as_log_the_event_is_no_span_event(recorded, environ):
     )
 
 
-def test_as_both_the_event_leaves_twice(recorded, environ):
+def test_an_event_for_both_signals_is_sent_twice(recorded, environ):
     environ(DELTASPAN_EVENT_SIGNAL="both")
     several()
 
@@ -310,7 +310,7 @@ def test_a_logger_that_filters_by_severity_is_asked_with_it(record, environ):
     ]
 
 
-def test_as_log_without_a_logger_nothing_breaks(record, environ):
+def test_an_event_for_a_log_without_a_logger_breaks_nothing(record, environ):
     environ(DELTASPAN_EVENT_SIGNAL="log")
     recorded = record(logs=False)
     create_flow()
@@ -320,7 +320,9 @@ def test_as_log_without_a_logger_nothing_breaks(record, environ):
 
 @pytest.mark.parametrize("sampler", [ALWAYS_OFF, StaticSampler(Decision.RECORD_ONLY)], ids=["drop", "record"])
 @pytest.mark.parametrize(("action", "outcome"), [(lie, "fail"), (unverifiable, "inconclusive")])
-def test_a_verdict_against_an_unsampled_action_leaves_as_log(record, action, outcome, sampler):
+def test_a_failed_or_inconclusive_check_of_an_unsampled_action_is_sent_as_a_log(
+    record, action, outcome, sampler
+):
     recorded = record(sampler)
     action()
 
@@ -328,7 +330,7 @@ def test_a_verdict_against_an_unsampled_action_leaves_as_log(record, action, out
     assert recorded.log.attributes["deltaspan.check.outcome"] == outcome
 
 
-def test_a_verdict_against_an_action_without_a_tracer_leaves_as_log(record):
+def test_a_failed_check_of_an_action_without_a_tracer_is_sent_as_a_log(record):
     recorded = record()
     install(Instruments(trace.NoOpTracerProvider(), recorded.meter_provider, recorded.logger_provider))
     sampled_caller = NonRecordingSpan(SpanContext(1, 2, is_remote=True, trace_flags=TraceFlags(1)))
@@ -353,21 +355,21 @@ def test_a_log_event_of_an_unsampled_span_has_its_trace(record):
     assert recorded.log.trace_id != 0
 
 
-def test_a_pass_of_an_unsampled_action_leaves_nothing(record):
+def test_a_pass_of_an_unsampled_action_sends_nothing(record):
     recorded = record(ALWAYS_OFF)
     create_flow()
 
     assert (recorded.spans, recorded.logs) == ([], [])
 
 
-def test_of_an_unsampled_action_only_the_checks_against_it_leave(record):
+def test_only_failed_checks_of_an_unsampled_action_are_sent(record):
     recorded = record(ALWAYS_OFF)
     several()
 
     assert recorded.log.attributes["deltaspan.check.metric"] == "rows"
 
 
-def test_as_log_every_check_of_an_unsampled_action_leaves(record, environ):
+def test_every_check_of_an_unsampled_action_is_sent_with_the_log_signal(record, environ):
     environ(DELTASPAN_EVENT_SIGNAL="log")
     recorded = record(ALWAYS_OFF)
     several()

@@ -1,4 +1,4 @@
-"""Telemetry can break in any of its parts, and an action never notices."""
+"""Faults in any part of telemetry, none of which affects an action."""
 
 import logging
 from unittest.mock import Mock
@@ -123,7 +123,7 @@ def in_get_tracer(record, monkeypatch):
     provider = TracerProvider(shutdown_on_exit=False)
     monkeypatch.setattr(provider, "get_tracer", fault)
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
-    _process.reset()  # the instruments are made anew, from the global providers
+    _process.reset()  # the instruments are created again, from the global providers
 
 
 FAULTS = [
@@ -205,7 +205,7 @@ async def test_an_async_action_does_not_notice_either(broken):
 
 
 @each_fault
-def test_the_fault_is_said_once_with_its_traceback(broken):
+def test_the_fault_is_logged_once_with_its_traceback(broken):
     for _ in range(5):
         lie()
     said = [record for record in broken.records if record.levelno >= logging.WARNING]
@@ -219,7 +219,7 @@ def test_the_fault_is_said_once_with_its_traceback(broken):
 
 
 @each_fault
-def test_the_fault_is_there_each_time_for_debugging(broken):
+def test_a_repeated_fault_is_logged_at_debug_level(broken):
     lie()
     broken.clear()
     lie()
@@ -233,7 +233,7 @@ def test_a_broken_exporter_is_the_sdks_to_log(record, monkeypatch):
     assert create_flow("new")[0] == "new"
 
 
-def test_a_fault_that_began_later_is_said(record, monkeypatch, caplog):
+def test_a_fault_that_began_later_is_logged(record, monkeypatch, caplog):
     recorded = record()
     create_flow("new")
     monkeypatch.setattr(recorded.instruments.execute_tool_duration, "record", fault)
@@ -242,7 +242,7 @@ def test_a_fault_that_began_later_is_said(record, monkeypatch, caplog):
     assert [entry.levelname for entry in caplog.records] == ["WARNING"]
 
 
-def test_an_interrupt_is_no_fault(record, monkeypatch):
+def test_an_interrupt_is_not_a_fault(record, monkeypatch):
     recorded = record()
     monkeypatch.setattr(recorded.instruments.checks, "add", Mock(side_effect=KeyboardInterrupt))
 
@@ -281,7 +281,7 @@ def test_a_broken_instrument_does_not_lose_the_span(record, monkeypatch, name):
     assert recorded.span.attributes["deltaspan.action.outcome"] == "fail"
 
 
-def test_without_any_sdk_an_action_runs(record):
+def test_an_action_runs_without_any_sdk(record):
     record()
     install(Instruments(trace.NoOpTracerProvider(), None, NoOpLoggerProvider()))
 

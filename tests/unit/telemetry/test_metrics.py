@@ -20,7 +20,7 @@ BOUNDS_OF_VERIFICATION = (
 
 
 def creating(*, lying=False):
-    """Make an action anew, whose first call is still to come."""
+    """Create an action that was not called yet."""
 
     @expects(change("active_flows", count).by(1))
     def create_flow(name="new"):
@@ -35,7 +35,7 @@ def series(recorded, name="deltaspan.checks"):
 
 
 MADE = {"deltaspan.check.origin": "this_action"}
-"""Of a check that saw a change which is credited to the action."""
+"""Attributes of a check with a change that is credited to the action."""
 
 
 def of(outcome, metric="active_flows", action="create_flow", **more):
@@ -74,7 +74,7 @@ def test_a_failure_counts_one_and_starts_pass_at_zero(recorded):
     assert values(recorded) == {of("pass", **MADE): 0, of("fail"): 1, of("fail", **MADE): 0}
 
 
-def test_zeros_are_there_before_the_action_ran(recorded):
+def test_zeros_are_recorded_before_the_action_runs(recorded):
     seen = []
 
     @expects(change("active_flows", count).by(1))
@@ -261,7 +261,7 @@ def test_the_duration_of_a_window_has_the_error_of_its_span(recorded):
     assert point.attributes["error.type"] == "ValueError"
 
 
-def test_on_request_the_duration_of_a_tool_has_action_and_outcome_too(recorded, environ):
+def test_the_duration_of_a_tool_has_action_and_outcome_on_request(recorded, environ):
     environ(DELTASPAN_ACTION_DURATION="all")
     creating()()
     (point,) = recorded.points("deltaspan.action.duration")
@@ -296,7 +296,7 @@ def test_the_duration_of_verification_has_the_action_alone(recorded):
         ("deltaspan.verification.duration", BOUNDS_OF_VERIFICATION),
     ],
 )
-def test_durations_have_bounds_that_resolve_what_they_measure(recorded, environ, name, bounds):
+def test_duration_histograms_have_bounds_for_their_range(recorded, environ, name, bounds):
     environ(DELTASPAN_ACTION_DURATION="all")
     creating()()
     (point,) = recorded.points(name)

@@ -46,7 +46,7 @@ def test_a_swap_of_providers_takes_effect_with_the_next_run(old_and_new, environ
     assert [(len(each.spans), counts(each)["fail"], len(each.logs)) for each in (old, new)] == [(1, 1, 1)] * 2
 
 
-def test_after_many_runs_zeros_are_in_the_new_provider_at_once(old_and_new):
+def test_zeros_are_in_a_new_provider_at_once_after_many_runs(old_and_new):
     old, new = old_and_new
     use(old)
     for _ in range(70):
@@ -92,7 +92,7 @@ def test_a_change_of_settings_keeps_the_providers(recorded):
         ("tracer_provider", "tracer", TracerProvider, "the class TracerProvider"),
     ],
 )
-def test_what_is_not_a_provider_is_refused(recorded, name, kind, given, shown):
+def test_a_value_that_is_not_a_provider_is_refused(recorded, name, kind, given, shown):
     use(recorded)
     message = f"{name} takes a {kind} provider of OpenTelemetry, which has get_{kind}(), not {shown}"
     with pytest.raises(DefinitionTypeError, match=f"^{re.escape(message)}$"):

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 import pytest
 from opentelemetry import baggage, context, propagate
 from opentelemetry.processor.baggage import ALLOW_ALL_BAGGAGE_KEYS, BaggageSpanProcessor
+from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.trace import SpanKind, get_current_span
 
-from deltaspan import change, current_causal_tag, expects, observe, probe, window
+from deltaspan import change, current_causal_tag, expects, observe, override, probe, window
 from deltaspan._engine import _deferred
 from deltaspan.tree import Span, causal_tree
 
@@ -151,7 +152,7 @@ EVERY_WAY = [
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
-def test_what_the_verifier_reads_has_no_span_and_no_headers(recorded, client, way):
+def test_a_read_of_the_verifier_has_no_span_and_no_headers(recorded, client, way):
     call(way(client))
 
     assert [span.name for span in recorded.spans if span.name == "GET"] == []
@@ -167,7 +168,7 @@ def test_a_run_leaves_the_context_of_its_caller_as_it_was(recorded, client, way)
     assert context.get_current() == before
 
 
-def test_what_the_action_requests_has_a_span_with_its_tag(recorded, client):
+def test_a_request_of_the_action_has_a_span_with_its_tag(recorded, client):
     expects(observe("n", client.get))(client.get)()
     tags = [span.attributes.get(TAG) for span in recorded.spans]
 
@@ -234,7 +235,7 @@ def test_the_tree_shows_no_read_as_an_effect(recorded, client, environ, way, spa
     assert tree.findings == ()
 
 
-def test_with_probe_spans_each_read_is_a_span_below_the_action(recorded, client, environ):
+def test_each_read_is_a_span_below_the_action_with_probe_spans(recorded, client, environ):
     environ(DELTASPAN_PROBE_SPANS="on")
     expects(observe("n", client.get), observe("m", lambda: 0))(lambda: None)()
     names = {span.context.span_id: span.name for span in recorded.spans}
@@ -296,3 +297,43 @@ def test_the_thread_of_a_lock_has_no_span(recorded, client):
 
     assert names == ["deltaspan-lock"]
     assert not any(client.sent)
+
+
+class RaisingProcessor(SpanProcessor):
+    """A span processor with a fault in one of its methods."""
+
+    def __init__(self, method, error):
+        self._method = method
+        self._error = error
+
+    def on_start(self, span, parent_context=None):
+        if self._method == "on_start":
+            raise self._error
+
+    def on_end(self, span):
+        if self._method == "on_end":
+            raise self._error
+
+
+@pytest.mark.parametrize("error", [RuntimeError("x"), MemoryError(), SystemExit(2)], ids=repr)
+@pytest.mark.parametrize("method", ["on_start", "on_end"])
+def test_a_span_processor_that_raises_costs_no_verdict(record, method, error):
+    record(processors=[RaisingProcessor(method, error)])
+    rows = []
+    reports = []
+
+    async def count():
+        return len(rows)
+
+    @expects(change("rows", lambda: len(rows)).by(1), on_report=reports.append)
+    def add():
+        rows.append(1)
+
+    @expects(change("rows", count).by(1), on_report=reports.append)
+    async def add_later():
+        rows.append(1)
+
+    with override(probe_spans=True):
+        add()
+        asyncio.run(add_later())
+    assert [report.outcome for report in reports] == ["pass", "pass"]

@@ -123,7 +123,7 @@ def test_an_outermost_span_names_no_parent(recorded):
     assert "deltaspan.causal_tag.parent_id" not in recorded.span.attributes
 
 
-def test_a_baggage_processor_stamps_our_span_with_our_own_tag(record):
+def test_a_baggage_processor_stamps_the_span_of_a_run_with_its_own_tag(record):
     recorded = record(processors=[BaggageSpanProcessor(ALLOW_ALL_BAGGAGE_KEYS)])
     with collect_reports() as reports, window("import", observe("flows", count)):
         create_flow()
@@ -275,19 +275,19 @@ def test_sixteen_checks_have_their_details_on_the_span(recorded):
     assert recorded.span.attributes["deltaspan.pre_state.metric_15"] == 3
 
 
-def test_beyond_sixteen_checks_no_details_are_on_the_span(recorded):
+def test_details_of_more_than_sixteen_checks_are_not_on_the_span(recorded):
     many(17)()
 
     assert [name for name in recorded.span.attributes if ".metric_" in name] == []
 
 
-def test_beyond_sixteen_checks_the_details_stay_in_the_events(recorded):
+def test_details_of_more_than_sixteen_checks_stay_in_the_events(recorded):
     many(17)()
 
     assert [event.attributes["deltaspan.check.pre_state"] for event in recorded.events] == [3] * 17
 
 
-def test_beyond_sixteen_checks_identity_and_outcome_stay_on_the_span(recorded):
+def test_identity_and_outcome_stay_on_the_span_with_more_than_sixteen_checks(recorded):
     many(100)()
     attributes = recorded.span.attributes
 
@@ -302,7 +302,7 @@ def test_a_window_has_its_own_span_name(recorded):
     assert recorded.span.name == "verify nightly_import"
 
 
-def test_a_window_is_no_tool(recorded):
+def test_a_window_is_not_a_tool(recorded):
     with window("nightly_import", change("active_flows", count).by(1)):
         flows.append("new")
 
@@ -355,14 +355,14 @@ def test_an_action_inside_a_tool_is_one_if_it_says_so(recorded, tool, name):
     assert recorded.spans[0].name == name
 
 
-def test_what_is_not_a_tool_has_no_attributes_of_one(recorded):
+def test_an_action_that_is_not_a_tool_has_no_tool_attributes(recorded):
     expects(observe("n", count), tool=False)(helper)()
 
     assert (recorded.span.name, gen_ai(recorded.span)) == ("verify helper", [])
 
 
 @pytest.mark.parametrize("around", [lambda act: expects(observe("n", count), tool=False)(act)(), None])
-def test_an_action_inside_what_is_not_a_tool_is_a_tool(recorded, around):
+def test_an_action_inside_one_that_is_not_a_tool_is_a_tool(recorded, around):
     act = expects(observe("n", count))(helper)
     if around is None:
         with window("w", observe("n", count)):

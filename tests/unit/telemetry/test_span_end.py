@@ -79,7 +79,7 @@ def test_a_passed_run_has_no_error(recorded):
     )
 
 
-def test_an_inconclusive_check_is_no_error(recorded):
+def test_an_inconclusive_check_is_not_an_error(recorded):
     unverifiable()
 
     assert (recorded.span.status.status_code, "error.type" in recorded.span.attributes) == (
@@ -150,7 +150,7 @@ def test_an_unsampled_span_renders_no_state(record, monkeypatch):
     assert rendered == []
 
 
-def test_a_failure_on_an_unsampled_span_renders_nothing_for_nobody(record, monkeypatch):
+def test_a_failure_on_an_unsampled_span_renders_nothing(record, monkeypatch):
     rendered = []
     monkeypatch.setattr(_state, "wire", lambda *args: rendered.append(args))
     record(ALWAYS_OFF, logs=False)
@@ -337,7 +337,7 @@ def raising(error):
 
 
 def run(action, *checks):
-    with pytest.raises(BaseException):  # noqa: B017, PT011  # the action's own, whatever it is
+    with pytest.raises(BaseException):  # noqa: B017, PT011  # any exception of the action
         expects(*(checks or [observe("n", lambda: 0)]), name="act")(action)()
 
 
@@ -360,7 +360,7 @@ def test_a_cancellation_and_an_exit_without_error_are_not_errors(recorded, error
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), SystemExit("no"), KeyboardInterrupt(), ValueError("no")])
-def test_what_is_an_error_is_not_said_to_have_ended(recorded, error):
+def test_an_action_that_raised_an_error_is_not_marked_as_ended(recorded, error):
     run(raising(error))
 
     assert recorded.span.status.status_code is StatusCode.ERROR
@@ -402,14 +402,14 @@ def test_the_exception_of_a_tool_is_one_log_event(recorded):
     assert "exception" not in [event.name for event in recorded.events]
 
 
-def test_the_exception_of_a_block_is_a_log_event_of_ours(recorded):
+def test_the_exception_of_a_block_is_a_log_event_of_deltaspan(recorded):
     with pytest.raises(ValueError, match="no"), window("w", observe("n", lambda: 0)):
         raise ValueError("no")
 
     assert recorded.log.event_name == "deltaspan.action.exception"
 
 
-def test_without_a_logger_the_exception_is_one_event_of_the_span(recorded, monkeypatch):
+def test_the_exception_is_one_event_of_the_span_without_a_logger(recorded, monkeypatch):
     monkeypatch.setattr(type(recorded.instruments.logger), "enabled", lambda *_, **__: False)
     run(raising(ValueError("no such flow")))
     events = [event for event in recorded.events if event.name == "exception"]
@@ -419,7 +419,7 @@ def test_without_a_logger_the_exception_is_one_event_of_the_span(recorded, monke
 
 @pytest.mark.parametrize("capture", ["summary", "none"])
 @pytest.mark.parametrize("has_logger", [True, False])
-def test_without_capture_an_exception_is_its_type(recorded, environ, monkeypatch, capture, has_logger):
+def test_an_exception_without_capture_is_its_type(recorded, environ, monkeypatch, capture, has_logger):
     environ(DELTASPAN_CAPTURE_STATE=capture)
     monkeypatch.setattr(type(recorded.instruments.logger), "enabled", lambda *_, **__: has_logger)
     run(raising(ValueError("secret")))
@@ -463,3 +463,22 @@ def test_a_limit_that_cuts_causal_tags_is_logged_once(record, caplog):
 
     [message] = [each.message for each in caplog.records if "cuts causal tags" in each.message]
     assert message.endswith("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT to 36 or more")
+
+
+def test_the_exception_of_a_deferred_action_is_on_its_own_span(recorded):
+    @expects(change("n", lambda: 0).by(1), deferred=True)
+    def explode():
+        raise ValueError("no such flow")
+
+    with pytest.raises(ValueError, match="no such flow"):
+        explode()
+    assert _deferred.drain(10)
+    action, verdict = recorded.spans
+    by_name = {log.event_name: log for log in recorded.logs}
+
+    assert action.attributes["error.type"] == "ValueError"
+    assert (action.status.status_code, action.status.description) == (StatusCode.ERROR, "no such flow")
+    assert by_name["gen_ai.execute_tool.exception"].span_id == action.context.span_id
+    assert "error.type" not in verdict.attributes
+    assert verdict.status.status_code is StatusCode.UNSET
+    assert len(recorded.logs) == len(by_name)

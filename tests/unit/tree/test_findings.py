@@ -19,7 +19,7 @@ def sentence(*spans):
     return finding.explanation
 
 
-def test_a_run_whose_parent_nobody_is_is_an_orphan_and_stands_at_the_top():
+def test_a_run_with_an_unknown_parent_is_an_orphan_at_the_top():
     tree = causal_tree([action(0, 7), action(1, 0)])
 
     assert shape(tree) == [(0, 0), (1, 1)]
@@ -48,7 +48,7 @@ def test_one_tag_with_two_parents_is_a_conflict_and_the_first_span_counts():
     )
 
 
-def test_a_half_that_does_not_say_its_parent_is_no_conflict():
+def test_a_half_of_a_window_without_a_parent_is_not_a_conflict():
     assert findings(action(0), action(1, 0, outcome=None), action(1, span=9, under=1)) == []
 
 
@@ -92,11 +92,11 @@ def test_a_run_below_the_span_of_another_than_its_parent_is_a_conflict():
     )
 
 
-def test_a_run_may_be_below_the_span_of_one_further_up():
+def test_a_run_may_be_below_the_span_of_an_earlier_ancestor():
     assert findings(action(0), action(1, 0, trace="b" * 32), action(2, 1, under=0)) == []
 
 
-def test_a_run_in_another_trace_than_its_parent_is_no_conflict():
+def test_a_run_in_another_trace_than_its_parent_is_not_a_conflict():
     assert findings(action(0), action(1, 0, trace="b" * 32)) == []
 
 
@@ -157,7 +157,7 @@ def test_a_copy_that_says_less_takes_no_verdict_away(late):
         assert [run.outcome for run in causal_tree(order)] == ["fail"]
 
 
-def test_copies_that_say_the_same_verdict_are_no_conflict():
+def test_copies_with_the_same_verdict_are_not_a_conflict():
     assert findings(action(0), action(0, end=99), action(0, end=99, name="action0", more="x")) == []
 
 
@@ -176,13 +176,13 @@ def test_a_run_that_causes_itself_is_a_cycle():
 @pytest.mark.parametrize(
     "value", ["", "not-a-uuid", tag(0).upper() + "A", "00000000-0000-0000-0000-000000000000", 7, None, ["x"]]
 )
-def test_a_tag_that_is_no_uuid_is_invalid_and_its_action_not_in_the_tree(value):
+def test_a_tag_that_is_not_a_uuid_is_a_finding_and_its_action_is_left_out(value):
     tree = causal_tree([action(0, **{"deltaspan.causal_tag.id": value})])
 
     assert (len(tree), [finding.kind for finding in tree.findings]) == (0, ["invalid_tag"])
 
 
-def test_a_parent_that_is_no_uuid_is_invalid_and_no_parent():
+def test_a_parent_that_is_not_a_uuid_is_a_finding_and_is_ignored():
     tree = causal_tree([action(0, "forged\x1b[2J")])
 
     assert shape(tree) == [(0, 0)]
@@ -192,7 +192,7 @@ def test_a_parent_that_is_no_uuid_is_invalid_and_no_parent():
     )
 
 
-def test_a_request_below_a_run_without_a_tag_is_told_when_others_are_stamped():
+def test_an_untagged_request_is_a_finding_if_others_are_stamped():
     spans = (
         action(0),
         other(5, 0, under=0),
@@ -204,27 +204,27 @@ def test_a_request_below_a_run_without_a_tag_is_told_when_others_are_stamped():
     assert sentence(*spans) == (f"2 spans carry no causal tag in shop, below action0 ({tag(0)}): POST, x")
 
 
-def test_nothing_is_untagged_where_nothing_is_stamped():
+def test_no_effect_is_untagged_if_none_is_stamped():
     assert findings(action(0), other(6, under=0)) == []
 
 
-def test_what_stays_inside_a_process_need_not_be_stamped():
+def test_an_internal_span_need_not_be_stamped():
     assert findings(action(0), other(5, 0, under=0), other(6, under=0, kind="internal")) == []
 
 
-def test_a_database_span_is_an_effect_whatever_its_kind():
+def test_a_database_span_of_any_kind_is_an_effect():
     spans = action(0), other(5, 0), other(6, under=0, kind="internal", **{"db.system.name": "sqlite"})
 
     assert findings(*spans) == [("untagged_effects", tag(0), ())]
 
 
-def test_untagged_effects_are_told_apart_by_service():
+def test_untagged_effects_are_reported_by_service():
     spans = action(0), other(5, 0), other(6, under=0, service="b"), other(7, under=0, service="a")
 
     assert findings(*spans) == [("untagged_effects", tag(0), ())] * 2
 
 
-def test_what_is_outside_every_run_need_not_be_stamped():
+def test_a_span_outside_every_run_need_not_be_stamped():
     assert findings(action(0), other(5, 0), other(6)) == []
 
 

@@ -82,7 +82,7 @@ def test_any_forest_is_rebuilt_exactly(parents, data):
 
 
 @given(forests(), st.data())
-def test_any_forest_is_rebuilt_whatever_trace_and_service_its_spans_are_in(parents, data):
+def test_any_forest_is_rebuilt_from_spans_of_any_trace_and_service(parents, data):
     places = st.sampled_from(["a", "b", "c"])
     spans = [
         replace(action(number, parent), trace_id=data.draw(places) * 32, service=data.draw(places))
@@ -117,7 +117,7 @@ def test_no_span_hides_a_failure_of_another(spans):
 
 
 @given(st.lists(whatever(), max_size=8))
-def test_every_tag_of_an_action_is_one_run_and_stands_behind_what_caused_it(spans):
+def test_every_tag_of_an_action_is_one_run_after_its_parent(spans):
     tree = causal_tree(spans)
     place = {run.tag: number for number, run in enumerate(tree)}
 
@@ -128,7 +128,7 @@ def test_every_tag_of_an_action_is_one_run_and_stands_behind_what_caused_it(span
 
 
 @given(st.lists(whatever(), max_size=8), FEW)
-def test_a_tree_cut_to_a_root_is_drawn_and_holds_only_what_was_there(spans, number):
+def test_a_tree_cut_to_a_root_is_drawn_and_has_only_runs_of_the_whole(spans, number):
     whole, cut = causal_tree(spans), causal_tree(spans, root=tag(number))
 
     assert {run.tag for run in cut} <= {run.tag for run in whole}
@@ -157,7 +157,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=3))
-def test_whatever_json_stands_where_spans_should_is_read_or_left_out(anything):
+def test_any_json_in_place_of_spans_is_read_or_left_out(anything):
     document = {"resourceSpans": [{"scopeSpans": [{"spans": anything}]}, *anything]}
 
     for span in spans_in(document):

@@ -100,14 +100,14 @@ def test_other_signals_may_stand_between(reading):
     assert reading(lines({"resourceMetrics": []}, export(ONE), {"resourceLogs": []})) == ([READ], [])
 
 
-def test_a_line_that_was_cut_off_is_left_out_and_told(reading):
+def test_a_truncated_line_is_left_out_and_reported(reading):
     text = lines(export(ONE), export(ONE))[:-20]
 
     assert reading(text) == ([READ], ["FILE, line 2: not JSON; left out"])
 
 
 @pytest.mark.parametrize("line", ["[]", "7", '{"a": 1}', '{"resourceSpans": 7}'])
-def test_a_line_that_is_no_otlp_is_left_out_and_told(reading, line):
+def test_a_line_that_is_not_otlp_is_left_out_and_reported(reading, line):
     assert reading(lines(line, export(ONE))) == ([READ], ["FILE, line 1: JSON, but not OTLP; left out"])
 
 
@@ -116,7 +116,7 @@ def test_a_hostile_line_is_left_out(reading, line):
     assert reading(lines(export(ONE), line)) == ([READ], ["FILE, line 2: not JSON; left out"])
 
 
-def test_bytes_that_are_no_text_are_left_out(reading):
+def test_bytes_that_are_not_text_are_left_out(reading):
     assert reading(lines(export(ONE)).encode() + b"\xff\xfe\n") == (
         [READ],
         ["FILE, line 2: not JSON; left out"],
@@ -133,7 +133,7 @@ def test_bytes_that_are_no_text_are_left_out(reading):
         {"traceId": ["a" * 32]},
     ],
 )
-def test_a_span_without_valid_ids_is_left_out_and_told(reading, wrong):
+def test_a_span_without_valid_ids_is_left_out_and_reported(reading, wrong):
     assert reading(lines(export(ONE, ONE | wrong))) == (
         [READ],
         ["FILE: spans without valid ids, left out: 1"],
@@ -154,7 +154,7 @@ def test_a_span_without_valid_ids_is_left_out_and_told(reading, wrong):
         {"parentSpanId": 7},
     ],
 )
-def test_a_value_that_makes_no_sense_is_as_if_it_were_not_there(reading, wrong):
+def test_an_invalid_value_is_ignored(reading, wrong):
     assert reading(lines(export(ONE | wrong))) == ([READ], [])
 
 
@@ -179,14 +179,14 @@ def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path):
         ('{"resourceMetrics": []}\n{"resourceLogs": []}\n', "holds logs and metrics, but no spans"),
     ],
 )
-def test_a_file_without_spans_among_others_is_told(tmp_path, content, sentence):
+def test_a_file_without_spans_among_others_is_reported(tmp_path, content, sentence):
     (tmp_path / "spans.jsonl").write_text(lines(export(ONE)))
     (tmp_path / "metrics.jsonl").write_text(content)
 
     assert read_files(tmp_path / "*.jsonl") == ((READ,), (f"{tmp_path / 'metrics.jsonl'} {sentence}",))
 
 
-def test_a_file_of_which_nothing_is_understood_is_an_error_also_among_others(tmp_path):
+def test_an_unintelligible_file_is_an_error_even_among_others(tmp_path):
     (tmp_path / "spans.jsonl").write_text(lines(export(ONE)))
     (tmp_path / "cut.jsonl").write_text(lines(export(ONE))[:-20])
 
@@ -202,7 +202,7 @@ def test_files_that_all_hold_no_spans_are_an_error(tmp_path):
         read_files(tmp_path / "*.jsonl")
 
 
-def test_files_of_exports_that_hold_no_span_are_no_error(reading):
+def test_an_export_without_spans_is_not_an_error(reading):
     assert reading('{"resourceSpans": []}') == ([], [])
 
 
@@ -210,7 +210,7 @@ def test_files_of_exports_that_hold_no_span_are_no_error(reading):
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"]
 )
 @pytest.mark.parametrize("indent", [None, 2])
-def test_every_line_is_read_whatever_unicode_encoding_it_has(reading, encoding, indent):
+def test_lines_in_every_unicode_encoding_are_read(reading, encoding, indent):
     second = export(ONE | {"spanId": "d" * 16, "name": "schön"})
     text = json.dumps(second, indent=2) if indent else lines(export(ONE), second)
     found, complaints = reading(text.encode(encoding))
@@ -239,7 +239,7 @@ def test_files_put_together_may_each_begin_with_a_byte_order_mark(reading, encod
         ("metrics.jsonl", '{"resourceMetrics": []}\n', r"metrics.jsonl holds metrics, but no spans"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_an_error_in_words(tmp_path, name, content, sentence):
+def test_an_unreadable_file_is_an_error_with_a_sentence(tmp_path, name, content, sentence):
     if content is not None:
         (tmp_path / name).write_text(content)
 
@@ -256,7 +256,7 @@ OTLP = {"result": {"resourceSpans": [{"scopeSpans": [{"spans": [SPAN]}]}]}}
 
 
 class Server(ThreadingHTTPServer):
-    """Answers each path as it is told, and keeps what it was asked."""
+    """Answers each path as configured, and keeps the requests."""
 
     def __init__(self, answers):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -338,14 +338,14 @@ def test_a_jaeger_may_be_below_a_path(serving):
 
 
 @pytest.mark.parametrize("answer", [(200, "<html>"), (200, {}), (200, []), (404, "not here"), (500, "{")])
-def test_what_is_no_jaeger_is_told_so(serving, answer):
+def test_a_server_that_is_not_a_jaeger_is_an_error(serving, answer):
     server = serving(**{f"api_v3_traces_{TRACE}": answer})
 
     with pytest.raises(DeltaspanError, match=r"the server at http://.* is not a Jaeger with /api/v3"):
         read_jaeger(server.url, trace=TRACE)
 
 
-def test_what_a_jaeger_refuses_is_told_with_its_reason(serving):
+def test_a_refusal_of_jaeger_is_an_error_with_its_reason(serving):
     server = serving(
         api_v3_traces=(500, {"error": {"httpCode": 500, "message": "search depth\x1b must be less"}})
     )
@@ -356,14 +356,14 @@ def test_what_a_jaeger_refuses_is_told_with_its_reason(serving):
         read_jaeger(server.url, service="one")
 
 
-def test_what_the_search_refuses_is_told_with_its_reason(serving):
+def test_a_refusal_of_the_search_is_an_error_with_its_reason(serving):
     server = serving(api_traces=(400, {"data": None, "errors": [{"code": 400, "msg": "no such service"}]}))
 
     with pytest.raises(DeltaspanError, match="refused: no such service"):
         read_jaeger(server.url, root=tag(0), service="one")
 
 
-def test_a_trace_that_is_not_there_is_empty(serving):
+def test_an_unknown_trace_is_empty(serving):
     server = serving(
         **{f"api_v3_traces_{TRACE}": (404, {"error": {"httpCode": 404, "message": "No traces"}})}
     )
@@ -378,7 +378,7 @@ def test_hostile_traces_are_left_out(serving):
     assert len(server.asked) == 1
 
 
-def test_nobody_answering_is_told_in_words():
+def test_an_unreachable_jaeger_is_an_error_with_a_sentence():
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{bound.getsockname()[1]}"
@@ -405,6 +405,6 @@ def test_a_server_that_never_answers_is_left_after_the_timeout():
         ("http://localhost", {"root": "A"}, "'A' is not a causal tag"),
     ],
 )
-def test_what_a_jaeger_cannot_be_asked_is_refused(url, asked, sentence):
+def test_an_invalid_query_to_jaeger_is_refused(url, asked, sentence):
     with pytest.raises(DefinitionValueError, match=sentence):
         read_jaeger(url, **asked)

@@ -37,7 +37,7 @@ def test_a_parent_whose_clock_is_behind_is_still_the_parent():
     assert shape(causal_tree([action(0, start=100), action(1, 0, start=5)])) == [(0, 0), (1, 1)]
 
 
-def test_a_run_says_what_its_span_says():
+def test_a_run_has_the_values_of_its_span():
     span = action(
         1, 0, root=0, outcome="fail", service="web", start=5, end=2_000_000_005,
         **{"deltaspan.check.failed_metrics": ["rows", "users"], "deltaspan.action.attempt": 2},
@@ -75,26 +75,26 @@ def test_both_halves_of_a_window_are_one_run():
     assert (tree.runs[0].outcome, tree.runs[0].service, tree.findings) == ("pass", "here", ())
 
 
-def test_a_run_that_has_no_verdict_yet_has_none():
+def test_a_run_without_an_outcome_is_unproven():
     tree = causal_tree([action(0, outcome=None)])
 
     assert (tree.runs[0].outcome, tree.unproven) == (None, tree.runs)
 
 
-def test_a_stamped_span_is_an_effect_of_its_tag_in_whatever_trace():
+def test_a_stamped_span_in_any_trace_is_an_effect_of_its_tag():
     spans = [other(5, 0), other(6, 0, trace="b" * 32)]
     [run] = causal_tree([action(0), *spans])
 
     assert run.effects == tuple(spans)
 
 
-def test_of_two_copies_of_a_span_the_one_that_ended_later_counts():
+def test_the_later_of_two_copies_of_a_span_counts():
     early, late = action(0, outcome=None, end=1), action(0, outcome="fail", end=2)
 
     assert causal_tree([early, late]) == causal_tree([late, early]) == causal_tree([late])
 
 
-def test_only_what_belongs_to_a_root_is_returned_when_one_is_named():
+def test_only_runs_of_a_root_are_returned_if_one_is_named():
     spans = [
         action(0, root=0),
         action(1, 0, root=0),
@@ -108,7 +108,7 @@ def test_only_what_belongs_to_a_root_is_returned_when_one_is_named():
     assert tree.findings == ()
 
 
-def test_what_a_root_caused_stays_with_it_whatever_root_it_names():
+def test_runs_that_name_another_root_stay_with_the_root_that_caused_them():
     tree = causal_tree([action(0, root=0), action(1, 0, root=9), action(2, 1, root=9)], root=tag(0))
 
     assert shape(tree) == [(0, 0), (1, 1), (2, 2)]
@@ -137,7 +137,7 @@ def test_nothing_is_an_empty_tree():
 
 
 @pytest.mark.parametrize("outcome", ["passed", "", 1, True, ["pass"], None])
-def test_an_outcome_that_is_none_of_ours_is_no_verdict(outcome):
+def test_an_unknown_outcome_is_not_a_verdict(outcome):
     [run] = causal_tree([action(0, outcome=None, **{"deltaspan.action.outcome": outcome})])
 
     assert run.outcome is None
@@ -150,7 +150,7 @@ def lines(*spans):
     return str(causal_tree(spans)).splitlines()
 
 
-def test_it_shows_who_caused_what_and_what_came_of_it():
+def test_a_drawing_shows_causes_and_outcomes():
     assert lines(
         action(0, service="agent"),
         action(1, 0, outcome="fail", **{"deltaspan.check.failed_metrics": ["rows", "users"]}),
@@ -166,7 +166,7 @@ def test_it_shows_who_caused_what_and_what_came_of_it():
     ]
 
 
-def test_further_attempts_say_which_they_are():
+def test_further_attempts_are_drawn_with_their_number():
     [line] = lines(action(0, service="", **{"deltaspan.action.attempt": 3}))
 
     assert line == f"✓ action0 (attempt 3) pass, 0.0 ms, {tag(0)}"
@@ -190,7 +190,7 @@ def test_findings_stand_below():
     assert str(tree).splitlines()[2:] == ["", f"! {tree.findings[0].explanation}"]
 
 
-def test_deep_runs_are_not_drawn_deeper_and_say_how_deep_they_are():
+def test_deep_runs_are_indented_to_a_maximum_and_show_their_depth():
     deepest = lines(*(action(n, n - 1 if n else None) for n in range(50)))[-1]
 
     assert deepest == f"{'   ' * 39}└─ [depth 49] ✓ action49 pass in shop, 0.0 ms, {tag(49)}"

@@ -80,7 +80,7 @@ def test_a_failed_check_does_not_stand_in_for_a_verdict_that_is_missing():
     assert [each.outcome for each in causal_tree([run]).unproven] == [None]
 
 
-# Why -------------------------------------------------------------------------------------------------------
+# Checks of a run -------------------------------------------------------------------------------------------
 
 
 def test_each_check_that_is_not_a_pass_says_why_below_its_run():
@@ -105,13 +105,13 @@ def test_each_check_that_is_not_a_pass_says_why_below_its_run():
     ]
 
 
-def test_a_run_says_what_it_claims():
+def test_a_run_is_drawn_with_its_claim():
     [line] = lines(action(0, outcome="fail", **{"deltaspan.action.claim": "success"}))
 
     assert line == f"✗ action0 fail (claims success) in shop, 0.0 ms, {tag(0)}"
 
 
-def test_without_events_the_states_on_the_span_say_why_a_check_failed():
+def test_the_states_on_the_span_explain_a_failed_check_without_events():
     states = {"expected_delta": 1, "actual_delta": 0, "pre_state": 3, "post_state": 3}
     attributes = {f"deltaspan.{name}.rows": value for name, value in states.items()}
     run = action(0, outcome="fail", **{"deltaspan.check.failed_metrics": ["rows"]}, **attributes)
@@ -119,7 +119,7 @@ def test_without_events_the_states_on_the_span_say_why_a_check_failed():
     assert lines(run)[1:] == ["   fail: rows: expected 1, but it was 0 (3 → 3)"]
 
 
-def test_without_events_the_span_names_what_is_inconclusive():
+def test_the_span_names_inconclusive_metrics_without_events():
     attributes = {
         "deltaspan.check.inconclusive_metrics": ["Active.rows"],
         "deltaspan.expected_delta.active_rows": 1,
@@ -141,7 +141,7 @@ def test_the_states_of_a_check_are_those_of_its_span():
     assert [(each.metric, each.pre_state, each.post_state) for each in run.checks] == [("Active.rows", 3, 4)]
 
 
-def test_of_two_verdicts_on_one_metric_the_worse_counts():
+def test_the_worse_of_two_verdicts_on_one_metric_counts():
     pass_, fail = (
         checked(action(0), check("rows", "pass")),
         checked(action(0, span=5, start=1), check("rows")),
@@ -167,7 +167,7 @@ def test_very_many_checks_are_not_all_shown():
 
 
 @pytest.mark.parametrize("event", [{}, {"deltaspan.check.metric": 7}, {"deltaspan.check.metric": None}])
-def test_an_event_that_names_no_metric_is_no_check(event):
+def test_an_event_without_a_metric_is_not_a_check(event):
     [run] = causal_tree([checked(action(0), event)])
 
     assert run.checks == ()
@@ -198,7 +198,7 @@ def test_events_are_read_from_otlp():
     assert read.checks == ({"deltaspan.check.metric": "rows", "deltaspan.check.pre_state": 3},)
 
 
-def test_what_a_real_run_sent_says_why(recorded):
+def test_a_recorded_run_has_its_checks_explanations_and_claim(recorded):
     @expects(change("rows", lambda: 3).by(1), observe("load", lambda: 0.5), claim=lambda result: result)
     def save():
         return True
@@ -236,7 +236,7 @@ def as_otlp(span):
     }
 
 
-# What encloses it ------------------------------------------------------------------------------------------
+# Enclosing spans -------------------------------------------------------------------------------------------
 
 
 def test_the_spans_above_an_outermost_run_are_drawn_once_for_all_their_runs():
@@ -255,13 +255,13 @@ def test_the_spans_above_an_outermost_run_are_drawn_once_for_all_their_runs():
     ]
 
 
-def test_an_agent_between_two_runs_is_drawn_and_what_carries_requests_is_not():
+def test_an_agent_between_two_runs_is_drawn_and_a_request_span_is_not():
     spans = [action(0), other(7, under=0, name="POST"), agent(8, under=7), action(1, 0, under=8)]
 
     assert names(*spans) == ["✓ action0 pass", "└─ ○ invoke_agent support", "   └─ ✓ action1 pass"]
 
 
-def test_runs_of_two_agents_that_take_turns_stand_each_below_its_own():
+def test_runs_of_two_alternating_agents_are_each_below_their_own_agent():
     spans = [agent(8, name="a"), agent(9, name="b")]
     spans += [action(number, under=8 + number % 2) for number in range(4)]
 
@@ -289,7 +289,7 @@ def test_the_spans_above_a_run_are_in_its_json():
     assert [span["name"] for span in run["enclosing"]] == ["invoke_agent support"]
 
 
-def test_a_tree_of_one_root_keeps_what_encloses_it():
+def test_a_tree_of_one_root_keeps_the_agent_that_encloses_it():
     tree = causal_tree([agent(8), action(0, under=8, root=0), action(1, root=1)], root=tag(0))
 
     assert [line.partition(" in ")[0] for line in str(tree).splitlines()] == [
@@ -320,11 +320,11 @@ def test_the_summary_counts_runs_checks_and_findings():
     }
 
 
-def test_the_summary_of_nothing_counts_nothing():
+def test_the_summary_of_an_empty_tree_has_zero_counts():
     assert str(causal_tree([]).summary) == "0 actions; 0 checks; 0 findings"
 
 
-def test_json_holds_of_each_check_all_that_its_event_said():
+def test_json_has_every_field_of_each_check():
     states = {"pre_state": 3, "post_state": 3, "expected_delta": 1, "actual_delta": 0}
     run = checked(action(0), check(**states, attribution="scoped", origin="unknown", reason="contended"))
 

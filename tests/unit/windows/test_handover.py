@@ -74,7 +74,7 @@ def test_checks_are_bound_by_metric_in_any_order(rows):
     assert [(check.metric, check.outcome) for check in report] == [("users", "pass"), ("rows", "pass")]
 
 
-def test_the_values_of_args_are_there_again(rows):
+def test_the_values_of_args_are_restored(rows):
     check = change("rows", lambda table: len(rows) if table == ["t", {"x"}] else 0).by(lambda count: count)
     text = opened(check, args={"table": ["t", {"x"}], "count": 1}).to_json()
     rows.append(4)
@@ -102,7 +102,7 @@ def test_policies_and_hooks_are_those_of_the_side_that_verifies(rows):
     assert received == [there.report]
 
 
-def test_a_baseline_that_failed_there_is_inconclusive_here(rows):
+def test_a_baseline_that_failed_before_the_handover_is_inconclusive(rows):
     class GoneError(Exception):
         pass
 
@@ -129,7 +129,7 @@ def test_a_baseline_that_failed_there_is_inconclusive_here(rows):
     ]
 
 
-def test_a_check_that_was_sampled_out_there_is_skipped_here(rows):
+def test_a_check_that_was_sampled_out_before_the_handover_is_skipped(rows):
     text = opened(change("rows", rows.count).sampled(0), observe("users", rows.count)).to_json()
     report = Window.from_json(text, change("rows", rows.count).by(1), observe("users", rows.count)).verify()
 
@@ -167,10 +167,10 @@ def test_the_text_may_be_reformatted_on_its_way(rows):
     assert Window.from_json(text.encode(), check).verify().outcome == "pass"
 
 
-# Where it closes ------------------------------------------------------------------------------------------
+# Closing --------------------------------------------------------------------------------------------------
 
 
-def test_here_it_is_neither_verified_nor_abandoned(recorded, rows):
+def test_a_window_that_was_handed_over_is_neither_verified_nor_abandoned(recorded, rows):
     with collect_reports() as reports:
         w = opened(change("rows", rows.count).by(1))
         w.to_json()
@@ -182,7 +182,7 @@ def test_here_it_is_neither_verified_nor_abandoned(recorded, rows):
     assert recorded.points("deltaspan.action.duration") == []
 
 
-def test_here_it_contends_with_nobody_any_more(rows):
+def test_a_window_that_was_handed_over_no_longer_contends(rows):
     opened(change("rows", rows.count).by(1)).to_json()
     rows.append(4)
 
@@ -213,7 +213,7 @@ def test_a_writer_before_the_hand_over_is_not_forgotten(rows):
 # Disabled -------------------------------------------------------------------------------------------------
 
 
-def test_disabled_where_the_baseline_is_captured_it_is_skipped_where_it_is_verified(environ, rows):
+def test_a_window_that_is_disabled_at_its_capture_is_skipped_at_its_verification(environ, rows):
     check = change("rows", rows.count).by(1)
     environ(DELTASPAN_ENABLED="false")
     text = opened(check).to_json(key="secret")
@@ -226,7 +226,7 @@ def test_disabled_where_the_baseline_is_captured_it_is_skipped_where_it_is_verif
     )
 
 
-def test_disabled_where_it_is_verified_it_is_skipped(environ, rows):
+def test_a_window_that_is_disabled_at_its_verification_is_skipped(environ, rows):
     check = change("rows", rows.count).by(1)
     text = opened(check).to_json()
     environ(DELTASPAN_ENABLED="false")
@@ -237,7 +237,7 @@ def test_disabled_where_it_is_verified_it_is_skipped(environ, rows):
 # Tag, trace and span ------------------------------------------------------------------------------------
 
 
-def test_it_keeps_its_tag_its_parent_and_its_root(rows):
+def test_a_window_that_is_handed_over_keeps_its_tag_its_parent_and_its_root(rows):
     check = change("rows", rows.count).by(1)
     with adopt({"baggage": f"deltaspan.causal_tag.id={TAG},deltaspan.causal_tag.root_id={ROOT}"}):
         w = opened(check)
@@ -266,7 +266,7 @@ def test_the_verdict_is_on_a_child_of_the_half_that_captured(recorded, rows):
     assert attributes(verified)["deltaspan.action.outcome"] == "pass"
 
 
-def test_the_trace_that_is_current_where_it_is_loaded_is_linked(recorded, rows):
+def test_the_trace_that_is_current_at_the_load_is_linked(recorded, rows):
     check = change("rows", rows.count).by(0)
     text = opened(check).to_json()
     with recorded.tracer.start_as_current_span("consume") as consumer:
@@ -284,7 +284,7 @@ def test_baggage_of_others_is_not_in_the_text(rows):
     assert "hunter2" not in text
 
 
-def test_nothing_stays_current_after_it_is_loaded(recorded, rows):
+def test_nothing_stays_current_after_a_window_is_loaded(recorded, rows):
     check = change("rows", rows.count)
     before = recorded.tracer.start_span("probe").parent
     there = Window.from_json(opened(check).to_json(), check)
@@ -294,7 +294,7 @@ def test_nothing_stays_current_after_it_is_loaded(recorded, rows):
     there.verify()
 
 
-def test_its_headers_hand_out_the_same_tag(rows):
+def test_the_headers_of_a_loaded_window_carry_the_same_tag(rows):
     check = change("rows", rows.count)
     w = opened(check)
     there = Window.from_json(w.to_json(), check)
@@ -303,7 +303,7 @@ def test_its_headers_hand_out_the_same_tag(rows):
     there.verify()
 
 
-def test_which_attempt_it_is_stays_known(rows):
+def test_the_number_of_the_attempt_is_handed_over(rows):
     check = observe("rows", rows.count)
 
     @expects(observe("turns", lambda: 0))
@@ -338,7 +338,7 @@ def test_a_baseline_within_max_age_is_compared(rows, clock):
     assert Window.from_json(text, check, max_age=60).verify().outcome == "pass"
 
 
-def test_every_check_of_an_older_one_is_inconclusive_and_its_states_are_still_told(rows, clock):
+def test_every_check_of_a_stale_baseline_is_inconclusive_and_keeps_its_states(rows, clock):
     checks = (change("rows", rows.count).by(1), unchanged("users", lambda: 7), observe("seen", lambda: 1))
     text = opened(*checks).to_json()
     rows.append(4)
@@ -353,7 +353,7 @@ def test_every_check_of_an_older_one_is_inconclusive_and_its_states_are_still_to
     )
 
 
-def test_it_counts_until_it_is_verified_not_until_it_is_loaded(rows, clock):
+def test_the_age_of_the_baseline_counts_until_the_verification(rows, clock):
     check = change("rows", rows.count)
     there = Window.from_json(opened(check).to_json(), check, max_age=60)
     clock(100)
@@ -361,7 +361,7 @@ def test_it_counts_until_it_is_verified_not_until_it_is_loaded(rows, clock):
     assert there.verify()["rows"].reason == "stale_baseline"
 
 
-def test_without_max_age_no_baseline_is_too_old(rows, clock):
+def test_no_baseline_is_too_old_without_max_age(rows, clock):
     check = change("rows", rows.count).by(0)
     text = opened(check).to_json()
     clock(10**9)
@@ -448,7 +448,7 @@ def test_a_redacted_state_is_not_in_the_sentence_of_an_old_one(clock):
         (float("nan"), DefinitionValueError, "max_age=nan is not a number of seconds from 0"),
     ],
 )
-def test_a_max_age_that_is_no_number_of_seconds_is_refused(rows, max_age, kind, sentence):
+def test_a_max_age_that_is_not_a_number_of_seconds_is_refused(rows, max_age, kind, sentence):
     check = change("rows", rows.count)
     with pytest.raises(kind) as caught:
         Window.from_json(opened(check).to_json(), check, max_age=max_age)

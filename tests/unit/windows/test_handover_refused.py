@@ -32,13 +32,13 @@ def opened(*checks, **options):
 # Steps in the wrong order --------------------------------------------------------------------------------
 
 
-def test_before_its_baseline_a_window_cannot_be_handed_over(check):
+def test_a_window_cannot_be_handed_over_before_its_baseline(check):
     assert refusal(window("load", check).to_json) == (
         "ValueError: window 'load' has no baseline to hand over; call capture_baseline() first"
     )
 
 
-def test_in_its_block_a_window_cannot_be_handed_over(check):
+def test_a_window_cannot_be_handed_over_in_its_block(check):
     with window("load", check) as w:
         assert refusal(w.to_json) == (
             "ValueError: window 'load' is verified when its block ends, so it cannot be handed over; "
@@ -46,7 +46,7 @@ def test_in_its_block_a_window_cannot_be_handed_over(check):
         )
 
 
-def test_after_its_verdict_a_window_cannot_be_handed_over(check):
+def test_a_window_cannot_be_handed_over_after_its_verdict(check):
     w = opened(check)
     w.verify()
 
@@ -55,7 +55,7 @@ def test_after_its_verdict_a_window_cannot_be_handed_over(check):
     )
 
 
-def test_a_window_that_was_handed_over_does_nothing_more_here(check):
+def test_a_window_that_was_handed_over_cannot_be_used_again(check):
     w = opened(check)
     w.to_json()
     told = (
@@ -91,7 +91,7 @@ def test_a_window_whose_baseline_was_interrupted_has_nothing_to_hand_over():
     )
 
 
-# States without a text -----------------------------------------------------------------------------------
+# States without an encoding ------------------------------------------------------------------------------
 
 
 def test_a_state_without_an_exact_text_is_refused_and_the_window_stays_open():
@@ -161,7 +161,7 @@ def test_a_metric_that_is_not_checked_any_more_is_named(check, rows):
     )
 
 
-def test_an_async_probe_is_refused_as_nobody_could_await_it(check):
+def test_an_async_probe_is_refused_because_verify_cannot_await_it(check):
     async def later():
         return 1
 
@@ -325,7 +325,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("content", FORGED.values(), ids=FORGED)
-def test_a_content_that_is_never_written_is_refused_though_its_seal_fits(check, content):
+def test_a_content_that_is_never_written_is_refused_even_if_its_seal_fits(check, content):
     forged = changed(opened(check).to_json(key=KEY), key=KEY, **content)
 
     assert refusal_of_text(Window.from_json, forged, check, key=KEY) == (

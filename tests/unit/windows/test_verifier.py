@@ -1,4 +1,4 @@
-"""`DeltaVerifier`: the class of the Delta pattern, with its two methods, its dict and its error text."""
+"""`DeltaVerifier`: the class of the Delta pattern, its methods, its dict and its error text."""
 
 import pytest
 
@@ -70,7 +70,7 @@ def test_the_attributes_are_those_of_the_pattern(flows, verifier):
     assert (verifier.pre_state, verifier.post_state) == (3, 4)
 
 
-def test_each_verification_reads_anew_against_the_same_baseline(flows, verifier):
+def test_each_verification_reads_again_against_the_same_baseline(flows, verifier):
     verifier.capture_baseline()
     deltas = []
     for flow in "def":
@@ -136,7 +136,7 @@ def test_a_failure_is_in_the_dict_and_never_raised(environ, verifier):
     assert verifier.verify_delta()["passed"] is False
 
 
-def test_it_works_although_everything_else_is_disabled(environ, flows, verifier):
+def test_the_verifier_works_while_everything_else_is_disabled(environ, flows, verifier):
     environ(DELTASPAN_ENABLED="false")
     verifier.capture_baseline()
     flows.append("d")
@@ -158,7 +158,7 @@ def test_each_verification_is_reported(flows, verifier):
     ]
 
 
-def test_a_state_that_cannot_be_compared_is_refused_as_an_error_of_ours():
+def test_a_state_that_cannot_be_compared_raises_a_deltaspan_error():
     verifier = DeltaVerifier("rows", lambda: (row for row in ()), 1)
 
     with pytest.raises(DeltaspanError, match="found an iterator"):

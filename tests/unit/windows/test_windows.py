@@ -102,7 +102,7 @@ def test_nothing_stays_current_between_the_two_calls(rows):
     assert current_causal_tag() is None
 
 
-def test_the_causal_tag_is_current_in_the_block_alone(rows):
+def test_the_causal_tag_is_current_only_in_the_block(rows):
     with window("load", change("rows", rows.count)) as w:
         inside = current_causal_tag()
 
@@ -165,7 +165,7 @@ def test_a_block_may_set_its_result(rows):
     assert w.report.outcome == "pass"
 
 
-def test_a_check_that_names_a_result_nobody_gave_is_inconclusive(rows):
+def test_a_check_that_names_a_missing_result_is_inconclusive(rows):
     with window("load", change("rows", rows.count).by(lambda result: 1)) as w:
         rows.append(4)
 
@@ -182,7 +182,7 @@ def test_an_exception_in_the_block_is_raised_and_reported(rows):
     w = window(
         "load", change("rows", rows.count).by(1), unchanged("users", lambda: 1), on_inconclusive="raise"
     )
-    with pytest.raises(ValueError, match="bad") as caught, w:  # noqa: PT012  # the block is what is tested
+    with pytest.raises(ValueError, match="bad") as caught, w:  # noqa: PT012  # the block is tested
         rows.append(4)
         raise error
 
@@ -243,10 +243,10 @@ def test_a_window_never_opened_holds_nothing(rows):
     assert open_windows() == {}
 
 
-# Windows beside each other ---------------------------------------------------------------------------------
+# Concurrent windows ----------------------------------------------------------------------------------------
 
 
-def test_a_change_that_is_taken_back_is_seen_by_the_windows_of_the_calls_alone():
+def test_a_reverted_change_is_seen_only_by_the_windows_of_the_calls():
     guests = set()
     kept = unchanged("guests", lambda: guests)
 
