@@ -35,7 +35,7 @@ def dashboard() -> Dashboard:
                 "Run $trace",
                 "Open the span of the action. deltaspan.pre_state and deltaspan.post_state are the states "
                 "that the probes read, deltaspan.expected_delta is the declaration, and "
-                "deltaspan.actual_delta is the change. The deltaspan.check events explain each check.",
+                "deltaspan.actual_delta is the change. The deltaspan.check.result events explain each check.",
                 "trace",
             ),
         ),
@@ -172,8 +172,8 @@ def _runs() -> list[object]:
     return [
         found(
             "Latest failed runs",
-            "Runs of this action with a failed check, for all metrics; deltaspan.checks.failed on the span "
-            "names the checks. Click the trace id to open the trace. Click the trace name to show the run "
+            "Runs of this action with a failed check, for all metrics; deltaspan.check.failed_metrics on the "
+            "span names them. Click the trace id to open the trace. Click the trace name to show the run "
             "below: states before and after, expected and actual delta.",
             f"{OF_THIS_ACTION} deltaspan.action.outcome=fail",
             link="trace",
@@ -181,8 +181,9 @@ def _runs() -> list[object]:
         ),
         found(
             "Latest runs without a verdict",
-            "Runs of this action whose worst outcome is inconclusive. The deltaspan.check events contain the "
-            "reason and the exception. Click the trace name to show the run below.",
+            "Runs of this action whose worst outcome is inconclusive; deltaspan.check.inconclusive_metrics "
+            "on the span names the checks. The deltaspan.check.result events contain the reason and the "
+            "exception. Click the trace name to show the run below.",
             f"{OF_THIS_ACTION} deltaspan.action.outcome=inconclusive",
             link="trace",
             empty="No run without a verdict of this action in this service and time range",

@@ -176,8 +176,8 @@ def _runs() -> list[object]:
         ),
         found(
             "Latest runs without a verdict",
-            "Runs of the chosen service whose worst outcome is inconclusive. The deltaspan.check events of "
-            "the span contain the reason and the exception.",
+            "Runs of the chosen service whose worst outcome is inconclusive. The deltaspan.check.result "
+            "events of the span contain the reason and the exception.",
             "deltaspan.action.outcome=inconclusive",
             empty="No run without a verdict of this service in this time range",
         ),

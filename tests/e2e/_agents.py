@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from deltaspan import ActionReport, change, configure_telemetry, expects, unchanged
+from deltaspan import ActionReport, change, configure_telemetry, expects, unchanged, window
 
 STEADY_SECONDS = 30
 """Running time of the steady agent: one hour of accelerated time, as in `_sooner.py`."""
@@ -46,9 +46,12 @@ def order(*, honest: bool) -> None:
 
 
 def honest() -> None:
-    """Make the claimed change."""
+    """Make the claimed change, in actions and in windows."""
     for _ in range(7):
         order(honest=True)
+    for _ in range(2):
+        with window("restock", one_more_row, on_report=say):
+            rows.append("coffee")
 
 
 def liar() -> None:

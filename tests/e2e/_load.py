@@ -24,6 +24,11 @@ import json
 from scenes import SCENES
 print(json.dumps([(act.tool.__name__, act.verdicts) for scene in SCENES for act in scene.acts]))
 """
+OF_URLLIB3 = "ignore:unclosed <socket.socket:ResourceWarning"
+"""The warning of a process on a busy machine, which exports once before it ends.
+
+urllib3 2 closes idle connections by a finalizer. Finalizers no longer run when the telemetry is shut down.
+"""
 SHORT = ("honest", "liar", "once", "boaster", "unsure", "slow")
 """The roles that act once and exit."""
 LONG = ("steady", "idle")
@@ -93,7 +98,7 @@ def started(collector: Collector, role: str, service: str, **variables: str) -> 
             OTEL_RESOURCE_ATTRIBUTES="service.namespace=agents",
             OTEL_SERVICE_NAME=service,
             PYTHONIOENCODING="utf-8",
-            PYTHONWARNINGS="error",
+            PYTHONWARNINGS=f"error,{OF_URLLIB3}",
             **variables,
         ),
         stdin=subprocess.PIPE,

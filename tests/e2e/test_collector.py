@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -119,12 +120,14 @@ def test_the_configuration_that_ships_is_valid(collector):
 def test_verdicts_errors_and_slow_traces_are_kept_and_the_rest_is_not(collector, jaeger, sender):
     agent = sender(collector)
     dropped = [agent.send(outcome) for outcome in ("pass", "observed", "skipped", None)]
+    dropped.append(agent.send("pass", **{semconv.VERIFICATION_DURATION: 4.9}))
     kept = [
         agent.send("fail"),
         agent.send("inconclusive"),
         agent.send("fail", name="verify act"),
         agent.send(None, error="it broke"),
         agent.send("pass", seconds=6),
+        agent.send("pass", **{semconv.VERIFICATION_DURATION: 5.1}),
     ]
     assert agent.acknowledged == {trace_id(span) for span in dropped + kept}
 
@@ -188,8 +191,8 @@ def test_credentials_are_hidden_on_spans_in_events_and_in_the_sentence_of_an_err
         }
     )
     span.add_event(
-        semconv.EVENT_CHECK,
-        {semconv.CHECK_METRIC: "login", semconv.CHECK_POST_STATE: TOKEN, semconv.CHECK_OUTCOME: "fail"},
+        semconv.EVENT_CHECK_RESULT,
+        {semconv.CHECK_METRIC: "login", semconv.CHECK_ACTUAL_DELTA: TOKEN, semconv.CHECK_OUTCOME: "fail"},
     )
     span.set_status(Status(StatusCode.ERROR, f"expected token to change to {TOKEN}, but it did not"))
     span.end()
@@ -206,7 +209,7 @@ def test_credentials_are_hidden_on_spans_in_events_and_in_the_sentence_of_an_err
         "nested": '["a",{"header":"****"}]',
         "harmless": "the password was changed, and 12 tokens counted",
     }
-    assert stored.events[0].fields[semconv.CHECK_POST_STATE] == "****"
+    assert stored.events[0].fields[semconv.CHECK_ACTUAL_DELTA] == "****"
     assert stored.status_message == "expected token to change to ****, but it did not"
 
 
@@ -277,46 +280,78 @@ def test_credentials_are_hidden_and_nothing_else(collector, jaeger, sender):
     assert stored == HIDDEN | {text: text for text in PLAIN}
 
 
-def test_states_of_a_secret_metric_are_dropped_and_the_verdict_stays(collector, jaeger, sender):
+VERDICT = {
+    semconv.CHECK_OUTCOME: "fail",
+    semconv.CHECK_ORIGIN: "this_action",
+    semconv.CHECK_PROBE_DURATION: 0.0005,
+    semconv.CHECK_ATTEMPT_COUNT: 2,
+}
+READ_STATES = {
+    semconv.CHECK_EXPECTED_DELTA: "a change",
+    semconv.CHECK_ACTUAL_DELTA: "rosebud → orson",
+    semconv.CHECK_EXPLANATION: "it is rosebud still",
+}
+EVALUATION = {semconv.GEN_AI_EVALUATION_SCORE_LABEL: "fail", semconv.GEN_AI_EVALUATION_SCORE_VALUE: 0.0}
+
+
+@pytest.mark.parametrize("metric", ["db.password", "api-key"])
+def test_states_of_a_secret_metric_are_dropped_and_the_verdict_stays(collector, jaeger, sender, metric):
     agent = sender(collector)
+    key = re.sub("[^a-z0-9]", "_", metric)
     span = agent._tracer.start_span("execute_tool rotate", attributes={semconv.ACTION_OUTCOME: "fail"})
-    span.set_attribute(semconv.CHECKS_FAILED, ["users", "db.password"])
-    verdict = {
-        semconv.CHECK_METRIC: "db.password",
-        semconv.CHECK_OUTCOME: "fail",
-        semconv.CHECK_PASSED: False,
-        semconv.CHECK_PROBE_MS: 0.5,
-    }
-    states = {semconv.CHECK_PRE_STATE: "rosebud", semconv.CHECK_EXPLANATION: "it is rosebud still"}
-    span.add_event(semconv.EVENT_CHECK, {**verdict, **states})
-    span.add_event(semconv.EVENT_CHECK, {semconv.CHECK_METRIC: "users", semconv.CHECK_PRE_STATE: "ann"})
-    span.set_status(Status(StatusCode.ERROR, "expected db.password to change, but it is rosebud still"))
+    span.set_attributes(
+        {semconv.CHECK_FAILED_METRICS: ["users", metric], semconv.PRE_STATE_PREFIX + key: "rosebud"}
+    )
+    secret = {semconv.CHECK_METRIC: metric}
+    read = {semconv.GEN_AI_EVALUATION_EXPLANATION: "it is rosebud still"}
+    span.add_event(semconv.EVENT_CHECK_RESULT, {**secret, **VERDICT, **READ_STATES})
+    span.add_event(semconv.EVENT_GEN_AI_EVALUATION_RESULT, {**secret, **EVALUATION, **read})
+    span.add_event(semconv.EVENT_CHECK_RESULT, {semconv.CHECK_METRIC: "users", **READ_STATES})
+    span.set_status(Status(StatusCode.ERROR, f"expected {metric} to change, but it is rosebud still"))
     span.end()
 
     [trace] = jaeger.find_traces(agent.service)
     [stored] = trace.spans
 
-    assert stored.events[0].fields == verdict
-    assert stored.events[1].fields[semconv.CHECK_PRE_STATE] == "ann"
+    assert stored.tags[semconv.PRE_STATE_PREFIX + key] == "****"
+    assert [event.fields for event in stored.events] == [
+        {**secret, **VERDICT},
+        {**secret, **EVALUATION},
+        {semconv.CHECK_METRIC: "users", **READ_STATES},
+    ]
     assert (stored.status, stored.status_message) == ("ERROR", "****")
 
 
-def test_only_log_records_of_verdicts_are_kept_in_a_file(collector):
+def test_only_log_records_of_deltaspan_are_kept_in_a_file_without_credentials(collector):
     provider = LoggerProvider(resource=Resource({"service.name": "agent"}))
     exporter = OTLPLogExporter(endpoint=collector.grpc_endpoint, insecure=True)
     provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
     logger = provider.get_logger("test")
-    logger.emit(event_name="something.else", body="chatter")
-    logger.emit(
-        event_name=semconv.EVENT_CHECK, body=f"it is {TOKEN}", attributes={semconv.CHECK_METRIC: "users"}
-    )
+    events = {
+        semconv.EVENT_CHECK_RESULT: {semconv.CHECK_METRIC: "users", semconv.CHECK_POST_STATE: TOKEN},
+        semconv.EVENT_GEN_AI_EVALUATION_RESULT: {semconv.CHECK_METRIC: "token", **READ_STATES},
+        semconv.EVENT_GEN_AI_EXECUTE_TOOL_EXCEPTION: {"exception.message": f"refused: {TOKEN}"},
+        semconv.EVENT_ACTION_EXCEPTION: {"exception.message": "the supplier said no"},
+    }
+    logger.emit(event_name="something.else", attributes={"text": "chatter"})
+    for name, attributes in events.items():
+        logger.emit(event_name=name, attributes=attributes)
     provider.shutdown()
 
-    lines = (collector.folder / "checks" / "checks.jsonl").read_text().splitlines()
+    lines = (collector.folder / "events" / "events.jsonl").read_text().splitlines()
 
-    [record] = json.loads(lines[-1])["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
-    assert (record["eventName"], record["body"]) == ("deltaspan.check", {"stringValue": "it is ****"})
-    assert len(lines) == 1
+    assert [kept(line) for line in lines] == [
+        (semconv.EVENT_CHECK_RESULT, {semconv.CHECK_METRIC: "users", semconv.CHECK_POST_STATE: "****"}),
+        (semconv.EVENT_GEN_AI_EVALUATION_RESULT, {semconv.CHECK_METRIC: "token"}),
+        (semconv.EVENT_GEN_AI_EXECUTE_TOOL_EXCEPTION, {"exception.message": "refused: ****"}),
+        (semconv.EVENT_ACTION_EXCEPTION, {"exception.message": "the supplier said no"}),
+    ]
+
+
+def kept(line):
+    """Return name and attributes of the one log record in a line of the collector's file."""
+    [record] = json.loads(line)["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+    return record["eventName"], {each["key"]: each["value"]["stringValue"] for each in record["attributes"]}
 
 
 def test_verdicts_that_were_acknowledged_survive_a_killed_collector(sender, tmp_path_factory):

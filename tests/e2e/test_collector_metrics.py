@@ -161,7 +161,7 @@ def test_prometheus_scrapes_only_itself_without_other_targets(prometheus):
 # Counting ---------------------------------------------------------------------------------------------------
 
 FAILED_SERIES = 'deltaspan_checks_total{deltaspan_check_outcome="fail", deltaspan_check_origin=""}'
-FAILED = f"last_over_time({FAILED_SERIES}[5m])"
+LAST_FAILURES = f"last_over_time({FAILED_SERIES}[5m])"
 LIAR = """
 from deltaspan import change, configure_telemetry, expects
 
@@ -218,13 +218,13 @@ def ask(counting_prometheus):
             found = json.load(answer)["data"]["result"]
         return [(each["metric"], float(each["value"][1])) for each in found]
 
-    until(lambda: len(query(FAILED)) == 3)
+    until(lambda: len(query(LAST_FAILURES)) == 3)
     return query
 
 
 def test_each_process_left_a_series_that_began_at_one(ask):
     # A state that did not change has no origin.
-    raw = ask(FAILED)
+    raw = ask(LAST_FAILURES)
 
     assert [value for _, value in raw] == [1, 1, 1]
     assert len({labels["instance"] for labels, _ in raw}) == 3

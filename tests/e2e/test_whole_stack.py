@@ -302,19 +302,35 @@ def test_every_rule_recorded_something(whole):
 
 @pytest.mark.usefixtures("load")
 def test_every_query_of_every_dashboard_gives_a_number(whole):
-    def numbers(query):
-        return [
-            value
-            for _, values in whole.seen(sooner_query(query.expr))
-            for value in values
-            if not math.isnan(value)
-        ]
-
     # One of the two has failures, the other has runs without a verdict.
     queries = list(zip(expressions(action="order"), expressions(action="act_dimly"), strict=True))
 
-    assert [both for both in queries if not any(map(numbers, both))] == []
+    assert [both for both in queries if not any(numbers(whole, each) for each in both)] == []
     assert queries
+
+
+@pytest.mark.usefixtures("load")
+@pytest.mark.parametrize("action", ["order", "restock"])
+def test_the_dashboard_of_an_action_shows_the_durations_of_tools_and_of_windows(whole, action):
+    panels = {"Action duration", "Verification duration", "Verification cost"}
+    queries = [
+        each
+        for each in expressions(action=action)
+        if each.dashboard == "deltaspan-action" and each.panel in panels
+    ]
+
+    assert {each.panel for each in queries} == panels
+    assert [each for each in queries if not numbers(whole, each)] == []
+
+
+def numbers(whole, query):
+    """Return all numbers that a query of a dashboard has given since the stack is up."""
+    return [
+        value
+        for _, values in whole.seen(sooner_query(query.expr))
+        for value in values
+        if not math.isnan(value)
+    ]
 
 
 def test_prometheus_reaches_every_part_of_the_stack(whole):

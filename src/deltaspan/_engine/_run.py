@@ -46,8 +46,8 @@ from deltaspan._engine._plan import CAUSAL_TAG, Plan
 from deltaspan._engine._polling import Poll, poll, poll_async, poll_steps
 from deltaspan._engine._reads import perform_together
 from deltaspan._engine._report import report_abandoned, report_check
-from deltaspan._guard import guarded, log
-from deltaspan._process import current_process
+from deltaspan._guard import EXHAUSTED, guarded, log
+from deltaspan._process import current_process, on_reset
 from deltaspan._reports import ActionReport, CheckReport, publish_report
 from deltaspan._telemetry import ResumedRun, RunTelemetry
 from deltaspan._verdicts import UNREAD, Unread
@@ -70,6 +70,24 @@ class _State(Enum):
 
 # Looking up a member of an enum costs more than a global, and every run does it a few times.
 _NEW, _OPEN, _PENDING, _DEFERRED, _ENDED = _State
+
+
+_unclosed: Final[list[Run]] = []
+"""Runs that had no stack or memory left to close their windows. The next run closes them."""
+on_reset(_unclosed.clear)
+
+
+def _close_unclosed() -> None:
+    while _unclosed:
+        try:
+            run = _unclosed.pop()
+        except IndexError:  # another thread was first
+            return
+        try:
+            run.abandon()
+        except EXHAUSTED:
+            _unclosed.append(run)  # this run is begun at the same depth
+            return
 
 
 class Run:
@@ -112,6 +130,8 @@ class Run:
     )
 
     def __init__(self, plan: Plan, values: Mapping[str, Any], resumed: ResumedRun | None = None) -> None:
+        if _unclosed:
+            _close_unclosed()
         self._plan = plan
         self._telemetry = RunTelemetry(plan.names, resumed)
         tag = self._telemetry.tag
@@ -197,7 +217,10 @@ class Run:
                     check.pre.perform()
             self._begin_action()
         except BaseException:
-            self.abandon()
+            try:
+                self.abandon()
+            except EXHAUSTED:
+                _unclosed.append(self)
             raise
         return self
 
@@ -222,7 +245,11 @@ class Run:
                 poll(self._polls(error, ended_at))
             self._conclude(error, ended_at)
         finally:
-            self._release_and_end(error, ended_at)
+            try:
+                self._release_and_end(error, ended_at)
+            except EXHAUSTED:
+                _unclosed.append(self)
+                raise
         self._apply_policy(error)
 
     async def __aenter__(self) -> Run:
@@ -240,9 +267,12 @@ class Run:
             await perform_together([check.pre for check in self._checks if check.early_verdict is None])
             self._begin_action()
         except BaseException as error:
-            ended_at = self._end_of_unclosed()
-            if ended_at is not None:
-                await self._release_and_end_async(None, ended_at, error)
+            try:
+                ended_at = self._end_of_unclosed()
+                if ended_at is not None:
+                    await self._release_and_end_async(None, ended_at, error)
+            except EXHAUSTED:
+                _unclosed.append(self)
             raise
         return self
 
@@ -268,7 +298,11 @@ class Run:
                     await poll_async(self._polls(error, ended_at))
             self._conclude(error, ended_at)
         finally:
-            await self._release_and_end_async(error, ended_at, error)
+            try:
+                await self._release_and_end_async(error, ended_at, error)
+            except EXHAUSTED:
+                _unclosed.append(self)
+                raise
         self._apply_policy(error)
 
     def keep_open(self) -> None:

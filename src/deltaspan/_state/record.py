@@ -16,20 +16,30 @@ class Record(Mapping[Any, Any]):
 
     Args:
         fields: name or key → frozen value. The record takes the dict over.
-        name: the qualified name of the class.
+        name: the qualified name of the class. None for a plain mapping with foreign keys.
         structure: the structure of a frame or a series, or None for any other record.
+        has_foreign_keys: whether a class of the user compares some of its keys.
     """
 
-    __slots__ = ("fields", "name", "structure")
+    __slots__ = ("fields", "has_foreign_keys", "name", "structure")
 
     fields: MappingProxyType[Any, Any]
-    name: str
+    name: str | None
     structure: str | None
+    has_foreign_keys: bool
 
-    def __init__(self, fields: dict[Any, Any], name: str, structure: str | None = None) -> None:
+    def __init__(
+        self,
+        fields: dict[Any, Any],
+        name: str | None,
+        structure: str | None = None,
+        *,
+        has_foreign_keys: bool = False,
+    ) -> None:
         _set_fields(self, MappingProxyType(fields))
         _set_name(self, name)
         _set_structure(self, structure)
+        _set_has_foreign_keys(self, has_foreign_keys)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a record cannot be changed, so {name!r} cannot be set")
@@ -64,12 +74,19 @@ class Record(Mapping[Any, Any]):
         return repr(self.fields)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Record, (dict(self.fields), self.name, self.structure)
+        return _restore, (dict(self.fields), self.name, self.structure, self.has_foreign_keys)
 
 
 _set_fields: Final = Record.__dict__["fields"].__set__
 _set_name: Final = Record.__dict__["name"].__set__
 _set_structure: Final = Record.__dict__["structure"].__set__
+_set_has_foreign_keys: Final = Record.__dict__["has_foreign_keys"].__set__
+
+
+def _restore(*arguments: Any) -> Record:
+    fields, name, structure, is_foreign = arguments
+    return Record(fields, name, structure, has_foreign_keys=is_foreign)
+
 
 MAPPINGS: Final = frozenset({MappingProxyType, Record})
 """The types of frozen mappings."""
@@ -83,3 +100,8 @@ def fields_in(frozen: Any) -> Any:
 def class_of(frozen: object) -> str | None:
     """Return the qualified name of a record's class, or None for any other value."""
     return frozen.name if type(frozen) is Record else None
+
+
+def has_foreign_keys(frozen: object) -> bool:
+    """Return whether a class of the user compares some keys of a frozen mapping."""
+    return type(frozen) is Record and frozen.has_foreign_keys

@@ -15,6 +15,7 @@ from opentelemetry.trace import (
     Link,
     Span,
     SpanKind,
+    StatusCode,
     Tracer,
     get_current_span,
     set_span_in_context,
@@ -22,7 +23,7 @@ from opentelemetry.trace import (
 
 from deltaspan import semconv
 from deltaspan._config import Settings, settings
-from deltaspan._guard import guarded
+from deltaspan._guard import describe, guarded
 from deltaspan._process import on_fork
 from deltaspan._reports import ActionReport
 from deltaspan._telemetry._attributes import ActionNames
@@ -467,8 +468,19 @@ def _open_read_span(tracer: Tracer, context: Context, metric: str) -> Iterator[N
     It has no causal tag, so that the read is not an effect of the action.
     """
     attributes = {semconv.CHECK_METRIC: metric}
-    with (
-        _attached(context),
-        tracer.start_as_current_span(f"{semconv.SPAN_READ} {metric}", attributes=attributes),
-    ):
-        yield
+    start = partial(tracer.start_span, f"{semconv.SPAN_READ} {metric}", context, attributes=attributes)
+    # A span processor may raise, and the read must not fail for it.
+    span = guarded("starting the span of a read", start) or INVALID_SPAN
+    try:
+        with _attached(set_span_in_context(span, context)):
+            yield
+    except Exception as error:
+        guarded("recording the error of a read", _record_failed_read, span, error)
+        raise
+    finally:
+        guarded("ending the span of a read", span.end)
+
+
+def _record_failed_read(span: Span, error: Exception) -> None:
+    span.record_exception(error)
+    span.set_status(StatusCode.ERROR, describe(error))

@@ -6,6 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from math import isfinite
 from typing import Any, Final
 
 from deltaspan._state.diff import Delta, NumberDelta, TaggedDelta, is_nan, subtract
@@ -91,13 +92,26 @@ def validate_tolerance(tolerance: Any) -> None:
 
     Raises:
         DefinitionTypeError: the tolerance is of another kind.
-        DefinitionValueError: the tolerance is negative or NaN.
+        DefinitionValueError: the tolerance is negative, infinite or NaN.
     """
     if tolerance is None:
         return
     validate_amount("tolerance", tolerance)
+    validate_finite("tolerance", tolerance)
     if not isinstance(tolerance, Computed) and compare(tolerance, zero_like(tolerance)) == -1:
         raise DefinitionValueError(f"tolerance={tolerance!r} must not be negative")
+
+
+def validate_finite(word: str, bound: Any) -> None:
+    """Check that a bound is finite or is computed.
+
+    Raises:
+        DefinitionValueError: the bound is infinite, so that every delta, or none, lies within it.
+    """
+    if isinstance(bound, float | Decimal) and not isfinite(bound):
+        raise DefinitionValueError(
+            f"{word} takes a finite number, not {show(bound)}; leave the bound out, or write a number"
+        )
 
 
 def validate_order(call: str, low: Any, high: Any) -> None:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from deltaspan._state.render import show
-from deltaspan._state.snapshot import MAX_NODES, freeze
+from deltaspan._state.snapshot import MAX_NODES, freeze, rebuild
 from deltaspan.exceptions import DefinitionTypeError, DefinitionValueError
 from deltaspan.expectations._operands import Computed, OperandValues
 from deltaspan.expectations._patterns import Pattern, has_pattern, is_own_pattern
@@ -119,4 +119,4 @@ def _freeze_value(value: object) -> object:
             "it computed a value that holds a pattern, which would be compared as a value; a pattern is a "
             "member of its own"
         )
-    return frozen
+    return rebuild(frozen)

@@ -15,6 +15,7 @@ from deltaspan.expectations._comparison import (
     compare,
     negate,
     validate_amount,
+    validate_finite,
     validate_order,
     validate_tolerance,
     zero_like,
@@ -81,6 +82,8 @@ class ByAmount(Movement):
         for name, amount in amounts.items():
             if amount is not None:
                 self._validate(name, amount)
+                if name != "by":
+                    validate_finite(self.word, amount)
         validate_tolerance(self.tolerance)
         if self.by is not None and (self.at_least is not None or self.at_most is not None):
             other = "at_least" if self.at_least is not None else "at_most"

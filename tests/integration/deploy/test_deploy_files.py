@@ -269,6 +269,28 @@ def test_redaction_ignores_only_names_and_numbers_and_never_a_state():
     assert not [name for name in ignored if name.startswith(prefixes)]
 
 
+def test_an_event_of_a_secret_metric_keeps_every_field_that_quotes_no_state():
+    rules = load("collector", "config.yaml")["processors"]["transform/expose"]
+    texts = [text for key in ("trace_statements", "log_statements") for text in rules[key][0]["statements"]]
+    kept = [re.search(r'keep_matching_keys\(\w+\.attributes, "(.+)"\)', text) for text in texts]
+    patterns = [found[1].replace("\\\\", "\\") for found in kept if found]
+    of_a_check = {value for name, value in vars(semconv).items() if name.startswith("CHECK_")}
+    of_a_span = {semconv.CHECK_COUNT, semconv.CHECK_FAILED_METRICS, semconv.CHECK_INCONCLUSIVE_METRICS}
+    quoting = {
+        semconv.CHECK_PRE_STATE,
+        semconv.CHECK_POST_STATE,
+        semconv.CHECK_EXPECTED_DELTA,
+        semconv.CHECK_ACTUAL_DELTA,
+        semconv.CHECK_EXPLANATION,
+        semconv.CHECK_OTHERS,
+        semconv.CHECK_UNTAGGED,
+    }
+
+    assert len(patterns) == 2
+    for pattern in patterns:
+        assert {name for name in of_a_check if re.search(pattern, name)} == of_a_check - of_a_span - quoting
+
+
 def test_every_deltaspan_name_in_deploy_and_grafana_is_sent():
     names = {value for name, value in vars(semconv).items() if name.isupper() and isinstance(value, str)}
     prefixes = tuple(value for name, value in vars(semconv).items() if name.endswith("_PREFIX"))
@@ -290,7 +312,7 @@ def test_every_deltaspan_name_in_deploy_and_grafana_is_sent():
         }
         unknown |= {
             (path.name, found)
-            for found in re.findall(r"\bdelta_(?:checks|action|verification)\w*", text)
+            for found in re.findall(r"\bdeltaspan_(?:checks?|action|verification)\w*", text)
             if not found.startswith(tuple(metrics)) and found.replace("_", ".", 2) not in names
         }
 

@@ -37,7 +37,7 @@ sum (
   last_over_time(X[5m])
 )
 """
-IDENTIFIER = re.compile(r"\b(?:delta|gen_ai|otel)_\w+")
+IDENTIFIER = re.compile(r"\b(?:deltaspan|gen_ai|otel)_\w+")
 
 
 def expressions():

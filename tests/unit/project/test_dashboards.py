@@ -245,7 +245,9 @@ def test_every_queried_series_is_recorded():
 def test_every_deltaspan_name_is_sent():
     plain = " ".join(re.sub(r"\b\w+:\w+:\w+\b", "", text) for text in asked())
 
-    assert set(re.findall(r"\bdelta_\w+", plain)) <= METRICS | LABELS
+    named = set(re.findall(r"\b(?:deltaspan|gen_ai)_\w+", plain))
+    assert named
+    assert named <= METRICS | LABELS
 
 
 def test_every_label_in_a_legend_a_link_or_a_table_is_sent():
@@ -277,10 +279,12 @@ def test_every_attribute_in_a_search_or_a_sentence_is_set():
 
 def test_every_outcome_and_reason_exists():
     text = " ".join([*asked(), *texts(DASHBOARDS)])
-    outcomes = set(re.findall(r'delta[._](?:check|action)[._]outcome="?(\w+)', text))
+    outcomes = set(re.findall(r'deltaspan[._](?:check|action)[._]outcome="?(\w+)', text))
     reasons = set(re.findall(r"\b(?:\w+_(?:failed|timeout)|contended|abandoned)\b", text))
 
+    assert outcomes
     assert outcomes <= set(get_args(Outcome))
+    assert reasons
     assert reasons <= set(get_args(Reason))
 
 

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 import pytest
 from opentelemetry import baggage, context, propagate
 from opentelemetry.processor.baggage import ALLOW_ALL_BAGGAGE_KEYS, BaggageSpanProcessor
+from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.trace import SpanKind, get_current_span
 
-from deltaspan import change, current_causal_tag, expects, observe, probe, window
+from deltaspan import change, current_causal_tag, expects, observe, override, probe, window
 from deltaspan._engine import _deferred
 from deltaspan.tree import Span, causal_tree
 
@@ -296,3 +297,43 @@ def test_the_thread_of_a_lock_has_no_span(recorded, client):
 
     assert names == ["deltaspan-lock"]
     assert not any(client.sent)
+
+
+class RaisingProcessor(SpanProcessor):
+    """A span processor with a fault in one of its methods."""
+
+    def __init__(self, method, error):
+        self._method = method
+        self._error = error
+
+    def on_start(self, span, parent_context=None):
+        if self._method == "on_start":
+            raise self._error
+
+    def on_end(self, span):
+        if self._method == "on_end":
+            raise self._error
+
+
+@pytest.mark.parametrize("error", [RuntimeError("x"), MemoryError(), SystemExit(2)], ids=repr)
+@pytest.mark.parametrize("method", ["on_start", "on_end"])
+def test_a_span_processor_that_raises_costs_no_verdict(record, method, error):
+    record(processors=[RaisingProcessor(method, error)])
+    rows = []
+    reports = []
+
+    async def count():
+        return len(rows)
+
+    @expects(change("rows", lambda: len(rows)).by(1), on_report=reports.append)
+    def add():
+        rows.append(1)
+
+    @expects(change("rows", count).by(1), on_report=reports.append)
+    async def add_later():
+        rows.append(1)
+
+    with override(probe_spans=True):
+        add()
+        asyncio.run(add_later())
+    assert [report.outcome for report in reports] == ["pass", "pass"]

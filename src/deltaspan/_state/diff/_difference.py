@@ -19,7 +19,15 @@ from deltaspan._state.diff._deltas import (
     SetDelta,
     ValueDelta,
 )
-from deltaspan._state.diff._equality import cancel_equal, equal, identity, same_class, same_structure
+from deltaspan._state.diff._equality import (
+    Unpaired,
+    cancel_equal,
+    equal,
+    identity,
+    pair_members,
+    same_class,
+    same_structure,
+)
 from deltaspan._state.diff._numbers import subtract
 from deltaspan._state.snapshot import (
     MAPPINGS,
@@ -30,6 +38,8 @@ from deltaspan._state.snapshot import (
     Record,
     class_of,
     fields_in,
+    has_foreign_keys,
+    is_plain_set,
     structure_of,
 )
 
@@ -115,6 +125,9 @@ def _zero(amount: Any) -> Any:
 
 
 def _set_delta(pre: frozenset[Any], post: frozenset[Any]) -> SetDelta:
+    if not (is_plain_set(pre) and is_plain_set(post)):
+        paired = pair_members(pre, post)
+        return SetDelta(frozenset(paired.added), frozenset(paired.removed))
     removed, added = pre - post, post - pre
     if removed and added:
         rest = cancel_equal(removed, added)
@@ -162,7 +175,7 @@ def _mapping_delta(pre: Any, post: Any, *, is_flat: bool) -> MappingDelta | Valu
     if not same_class(pre, post):
         return ValueDelta(changed=True, how=_class_change(class_of(pre), class_of(post)))
     changes = _Changes(is_flat=is_flat)
-    _descend(fields_in(pre), fields_in(post), (), changes)
+    _descend(pre, post, (), changes)
     _compare_structure(pre, post, (), changes)
     return MappingDelta(
         MappingProxyType(changes.added), MappingProxyType(changes.removed), MappingProxyType(changes.modified)
@@ -170,8 +183,12 @@ def _mapping_delta(pre: Any, post: Any, *, is_flat: bool) -> MappingDelta | Valu
 
 
 def _descend(
-    pre: Mapping[Any, Any], post: Mapping[Any, Any], above: tuple[object, ...], changes: _Changes
+    before_all: Mapping[Any, Any], after_all: Mapping[Any, Any], above: tuple[object, ...], changes: _Changes
 ) -> None:
+    pre, post = fields_in(before_all), fields_in(after_all)
+    if has_foreign_keys(before_all) or has_foreign_keys(after_all):
+        _compare_paired(pre, post, pair_members(pre, post), above, changes)
+        return
     removed: list[object] = []
     for key, before in pre.items():
         # A subscript reaches through the read-only view twice as fast as `get` does.
@@ -190,7 +207,17 @@ def _descend(
     if not removed and len(pre) == len(post):
         return
     added = [key for key in post if key not in pre]
-    rest = cancel_equal(removed, added)
+    _compare_paired(pre, post, cancel_equal(removed, added), above, changes)
+
+
+def _compare_paired(
+    pre: Mapping[Any, Any],
+    post: Mapping[Any, Any],
+    rest: Unpaired,
+    above: tuple[object, ...],
+    changes: _Changes,
+) -> None:
+    """Record unpaired keys, and compare the values of paired ones."""
     for key in rest.removed:
         changes.removed[Path((*above, key))] = pre[key]
     for key in rest.added:
@@ -203,7 +230,7 @@ def _compare(before: Any, after: Any, keys: tuple[object, ...], changes: _Change
     """Compare two values at the same place."""
     kind = type(before)
     if kind in MAPPINGS and type(after) in MAPPINGS and not changes.is_flat and same_class(before, after):
-        _descend(fields_in(before), fields_in(after), keys, changes)
+        _descend(before, after, keys, changes)
         if kind is Record:
             _compare_structure(before, after, keys, changes)
         return

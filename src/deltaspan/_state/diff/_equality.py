@@ -4,8 +4,8 @@ It is Python's equality, with these exceptions:
 
 - A bool is not a number: True and 1 differ.
 - NaN equals itself, of whatever numeric type, and wherever it is nested.
-- Sets and keys are trusted. Python decides which members two sets share, and which keys two mappings share,
-  apart from NaN. So {True} and {1} are equal.
+- Python decides which members two sets share, and which keys two mappings share, apart from NaN. So {True}
+  and {1} are equal. A member or key of a class that compares itself is equal only to one of its class.
 - Records of different classes differ. A record and a plain mapping are compared by fields.
 - Arrays and frames of different structure differ. Frames whose rows are in another order differ as well. A
   value with a structure and one without are compared by content.
@@ -24,7 +24,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from deltaspan._guard import EXHAUSTED
 from deltaspan._interrupts import let_through
 from deltaspan._state.diff._numbers import instant, is_nan, is_number
-from deltaspan._state.snapshot import MAPPINGS, Array, class_of, fields_in, structure_of
+from deltaspan._state.snapshot import (
+    MAPPINGS,
+    Array,
+    class_of,
+    fields_in,
+    has_foreign_keys,
+    is_comparable,
+    is_plain_set,
+    structure_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -33,6 +42,7 @@ _PLAIN: Final = frozenset({str, int, bytes})
 """Types whose own equality is the answer, found by one look-up."""
 
 _NAN: Final = object()
+_FOREIGN: Final = object()
 
 _NEVER_NAN: Final = frozenset({str, int, bytes, bool, type(None)})
 
@@ -90,12 +100,7 @@ def _equal(a: Any, b: Any) -> bool:  # noqa: PLR0911 - one line a kind
     elif kind is bool or type(b) is bool:
         return False
     if kind in MAPPINGS and type(b) in MAPPINGS:
-        return (
-            len(a) == len(b)
-            and same_class(a, b)
-            and _equal_mappings(fields_in(a), fields_in(b))
-            and same_structure(a, b)
-        )
+        return len(a) == len(b) and same_class(a, b) and _equal_mappings(a, b) and same_structure(a, b)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and same_structure(a, b) and all(map(_equal, a, b))
     return _equal_leaves(a, b)
@@ -145,6 +150,10 @@ def _nan_kind(value: object) -> object:
 
 
 def _equal_mappings(a: Any, b: Any) -> bool:
+    if has_foreign_keys(a) or has_foreign_keys(b):
+        paired = pair_members(a, b)
+        return not paired.removed and all(_equal(a[key], b[other]) for key, other in paired.pairs)
+    a, b = fields_in(a), fields_in(b)
     strays = [key for key in a if key not in b]
     if not strays:
         return all(_equal(item, b[key]) for key, item in a.items())
@@ -156,10 +165,25 @@ def _equal_mappings(a: Any, b: Any) -> bool:
 
 
 def _equal_sets(a: Any, b: Any) -> bool:
+    if not (is_plain_set(a) and is_plain_set(b)):
+        return not pair_members(a, b).removed
     if a == b:
         return True
     rest = cancel_equal(a - b, b - a)
     return not rest.removed and not rest.added
+
+
+def pair_members(before: Iterable[Any], after: Iterable[Any]) -> Unpaired:
+    """Pair members or keys that a class of the user may compare."""
+    theirs = {_identity_of_key(member): member for member in after}
+    removed, pairs = [], []
+    for member in before:
+        other = theirs.pop(_identity_of_key(member), _NAN)
+        if other is _NAN:
+            removed.append(member)
+        else:
+            pairs.append((member, other))
+    return Unpaired(removed, list(theirs.values()), pairs)
 
 
 def cancel_equal(removed: Iterable[Any], added: Iterable[Any]) -> Unpaired:
@@ -234,22 +258,41 @@ def _identity_of_key(key: Any) -> Hashable:
 def _identity_of_set(members: frozenset[Any]) -> Hashable:
     found = Counter(map(_identity_of_key, members))
     # A set without NaN is its own identity.
-    return members if found.keys() == members else (frozenset, frozenset(found.items()))
+    if is_plain_set(members) and found.keys() == members:
+        return members
+    return (frozenset, frozenset(found.items()))
 
 
 def _identity_of_leaf(value: Any) -> Hashable:
+    kind = type(value)
+    if not is_comparable(kind):
+        return _identity_of_foreign(value)
+    if issubclass(kind, tuple):
+        return (tuple, *map(identity, value))  # a named tuple
     if isinstance(value, complex) and is_nan(value):
         return (complex, _identity_of_leaf(value.real), _identity_of_leaf(value.imag))
     if is_nan(value):
         return (_NAN, _nan_kind(value))
     if isinstance(value, datetime) and (moment := instant(value)) is not None:
         return (datetime, moment)
+    return value if _is_hashable(value) else (_NAN, id(value))
+
+
+def _identity_of_foreign(value: Any) -> Hashable:
+    # It is compared with nothing but what has the same place here, after a class with the same id.
+    return (_FOREIGN, id(type(value)), value) if _is_hashable(value) else (_NAN, id(value))
+
+
+def _is_hashable(value: object) -> bool:
+    """Return whether a value can be counted by value.
+
+    If not, the same object has at least the same value.
+    """
     try:
         hash(value)
     except EXHAUSTED:
         raise
     except Exception as error:
         let_through(error)
-        # It cannot be counted by value. The same object has at least the same value.
-        return (_NAN, id(value))
-    return value  # type: ignore[no-any-return]
+        return False
+    return True

@@ -4,10 +4,12 @@
 names the entries of a state, `_unfreezable.py` builds the sentence for a value that cannot be copied.
 """
 
-from deltaspan._state.record import MAPPINGS, Record, class_of, fields_in
+from deltaspan._state.record import MAPPINGS, Record, class_of, fields_in, has_foreign_keys
 from deltaspan._state.snapshot._fields import fields_of, is_record
 from deltaspan._state.snapshot._freeze import IGNORED, MAX_DEPTH, MAX_NODES, Pruning, freeze
 from deltaspan._state.snapshot._hidden import Hidden
+from deltaspan._state.snapshot._keys import is_comparable, is_plain_set
+from deltaspan._state.snapshot._operands import rebuild
 from deltaspan._state.snapshot._paths import (
     ORDER,
     STRUCTURE,
@@ -39,7 +41,11 @@ __all__ = [
     "fields_in",
     "fields_of",
     "freeze",
+    "has_foreign_keys",
+    "is_comparable",
+    "is_plain_set",
     "is_record",
     "make_array",
+    "rebuild",
     "structure_of",
 ]

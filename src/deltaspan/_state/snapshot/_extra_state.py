@@ -20,6 +20,7 @@ from uuid import UUID
 
 from deltaspan._guard import class_name
 from deltaspan._state.snapshot._fields import fields_of, is_record, slots_of
+from deltaspan._state.snapshot._trusted import is_named_class
 from deltaspan._state.snapshot._unfreezable import Refusal
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ _ABSENT: Final = object()
 
 def is_content_only(kind: type) -> bool:
     """Return whether the content of values of this type is all their state."""
-    return str(kind.__module__).partition(".")[0] in _BY_CONTENT
+    if str(kind.__module__).partition(".")[0] not in _BY_CONTENT:
+        return False
+    return is_named_class(kind, kind.__qualname__)
 
 
 def extends_builtin(kind: type) -> bool:
@@ -103,32 +106,34 @@ def plain_scalar(value: Any) -> object:
     if isinstance(value, Enum):
         return value
     kind: Any = type(value)
-    table = _STRIPPED
-    if not is_content_only(kind) and (kind.__dictoffset__ or _slots_added(kind)):
-        table = _STRIPPED | _PLAIN
-    return next((plain(value) for base, plain in table.items() if issubclass(kind, base)), value)
+    is_python = not is_content_only(kind) and bool(kind.__dictoffset__ or _slots_added(kind))
+    for base, plain in _PLAIN.items():
+        if issubclass(kind, base):
+            # A subclass in C may contain more than its base. One in Python may override methods alone.
+            is_convertible = base in _STRIPPED or is_python or kind.__basicsize__ == base.__basicsize__
+            return plain(value) if is_convertible else value
+    return value
 
 
-_STRIPPED: Final[dict[type, Callable[[Any], object]]] = {
+_STRIPPED: Final = frozenset({str, int, float, bytes})
+"""The types to which any subclass converts without a loss."""
+
+_PLAIN: Final[dict[type, Callable[[Any], object]]] = {
     str: str.__str__,
     int: int.__int__,
     float: float.__float__,
     bytes: lambda it: memoryview(it).tobytes(),
-}
-"""The conversions from any subclass to its base, by the language's own means."""
-
-_PLAIN: Final[dict[type, Callable[[Any], object]]] = {
     Decimal: Decimal,
     Fraction: Fraction,
     complex: complex.__pos__,
-    UUID: lambda it: UUID(int=it.int),
+    UUID: lambda it: UUID(int=int(it.int)),
     datetime: lambda it: datetime.combine(date.fromordinal(it.toordinal()), datetime.timetz(it)),
     date: lambda it: date.fromordinal(date.toordinal(it)),
     time: lambda it: datetime.combine(date.min, it).timetz(),
     timedelta: timedelta.__pos__,
     PurePath: lambda it: PurePath(os.fspath(it)) if hasattr(it, "__fspath__") else PurePath(str(it)),
 }
-"""The conversions from a subclass that may have attributes to its base, which has none."""
+"""The conversions from a subclass to its base, by the language's own means where there are any."""
 
 
 def _added_fields(value: Any, kind: Any) -> dict[Any, object]:

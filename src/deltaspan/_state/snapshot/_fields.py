@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property, lru_cache
-from types import MemberDescriptorType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, NamedTuple
 
 _NOTES = ("__pydantic_", "__fields_set__")
+_DICT = FunctionType.__dict__["__dict__"]
+_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
 _POINTER = object.__basicsize__ // 2
 
 
@@ -145,5 +147,7 @@ def _is_transparent(kind: type, slots: int) -> bool:
 
     A base class written in C may contain more state, whose changes would not be seen.
     """
+    if any(type(vars(base).get("__dict__", _DICT)) not in _DESCRIPTORS for base in kind.__mro__):
+        return False  # a class that shows another namespace than it has
     pointers = slots + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
     return kind.__basicsize__ <= object.__basicsize__ + _POINTER * pointers and not kind.__itemsize__

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from deltaspan._guard import EXHAUSTED, class_name, safe_str
 from deltaspan._interrupts import let_through
-from deltaspan._state.record import MAPPINGS, Record, fields_in
+from deltaspan._state.record import MAPPINGS, Record, fields_in, has_foreign_keys
 from deltaspan._state.render import MASK, masked_text, secret_of
 from deltaspan._state.snapshot._extra_state import (
     check_consistent_iteration,
@@ -19,6 +20,7 @@ from deltaspan._state.snapshot._extra_state import (
 )
 from deltaspan._state.snapshot._fields import fields_of, hidden_fields, is_record
 from deltaspan._state.snapshot._hidden import Hidden
+from deltaspan._state.snapshot._keys import is_comparable, is_plain_key, plain_key, plain_members
 from deltaspan._state.snapshot._paths import Array, make_array
 from deltaspan._state.snapshot._structure import structure_of_array, structure_of_frame, structure_of_series
 from deltaspan._state.snapshot._types import SCALARS, Kind, has_keys, kind_of, refusal_of
@@ -63,12 +65,14 @@ def freeze(value: object, pruning: Pruning | None = None) -> object:
     """Take a deep, immutable snapshot of a value.
 
     Scalars and other immutable values are returned unchanged. Lists, tuples, deques, arrays and dict views
-    become tuples. Sets become frozensets, whose members are trusted. Mappings become read-only mappings of a
-    fresh dict, whose keys are trusted. Bytearrays and memoryviews become bytes. A record (dataclass, attrs,
-    pydantic, any object of a Python class) becomes the read-only mapping of *all* its fields, private ones
-    too, because a change of a missing field would not be seen. Properties are not read, and cached ones are
-    left out. Arrays, series and frames become tuples and mappings that remember their structure: the types of
-    items, columns in order, names, the index, the shape. The order of a frame's rows is part of the state.
+    become tuples. Sets become frozensets. Mappings become read-only mappings of a fresh dict. Keys and
+    members of a subclass of a built-in become plain, because its methods may say that it equals anything. Any
+    other hashable object is kept, and is equal only to an object of its class. Bytearrays and memoryviews
+    become bytes. A record (dataclass, attrs, pydantic, any object of a Python class) becomes the read-only
+    mapping of *all* its fields, private ones too, because a change of a missing field would not be seen.
+    Properties are not read, and cached ones are left out. Arrays, series and frames become tuples and
+    mappings that remember their structure: the types of items, columns in order, names, the index, the shape.
+    The order of a frame's rows is part of the state.
     A number of numpy becomes a plain number, because its type is not state, as for 1 and 1.0.
     A named tuple becomes its members, and its names are not state.
 
@@ -135,7 +139,11 @@ class _Walk:
         kind = type(value)
         if kind is dict:
             fresh = value.copy()
-            if len(fresh) <= self._left and SCALARS.issuperset(map(type, fresh.values())):
+            if (
+                len(fresh) <= self._left
+                and SCALARS.issuperset(map(type, fresh.values()))
+                and SCALARS.issuperset(map(type, fresh))
+            ):
                 # Nearly every mapping contains scalars alone. C finds that many times faster than a loop.
                 self._left -= len(fresh)
                 return MappingProxyType(fresh)
@@ -143,11 +151,11 @@ class _Walk:
         if kind is list or kind is tuple:
             return self._sequence(value, tuple(value), depth)
         if kind is set or kind is frozenset:
-            return frozenset(value)
+            return plain_members(frozenset(value))
         return _READERS[kind_of(kind)](self, value, depth)  # type: ignore[arg-type]  # a class hashes
 
-    def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
-        """Freeze the values of a fresh dict in place."""
+    def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> Mapping[Any, object]:
+        """Freeze the keys and values of a fresh dict in place."""
         self._spend(len(fresh))
         key = None
         try:
@@ -156,7 +164,7 @@ class _Walk:
                     fresh[key] = self.copy(item, depth + 1)
         except Refusal as refusal:
             raise refusal.within(holder, key) from None
-        return MappingProxyType(fresh)
+        return _with_plain_keys(holder, fresh)
 
     def _sequence(self, holder: object, members: tuple[Any, ...], depth: int) -> tuple[object, ...]:
         self._spend(len(members))
@@ -179,6 +187,8 @@ class _Walk:
 
     def read_scalar(self, value: Any, depth: int) -> object:
         plain = _read(value, plain_scalar)
+        if not is_comparable(type(plain)):
+            return self._read_foreign_scalar(value, depth)
         if not extends_builtin(type(value)):
             # An address, a pattern, a time zone: immutable as it is.
             return plain
@@ -191,6 +201,18 @@ class _Walk:
                 "return its plain value, or what matters of it as a dict,",
             ) from None
         return plain if held is None else held
+
+    def _read_foreign_scalar(self, value: Any, depth: int) -> object:
+        """Freeze a scalar whose class compares it, by its content."""
+        kind = type(value)
+        if isinstance(value, Enum):
+            return self._freeze_record(value, {"name": value._name_, "value": value._value_}, depth)
+        if is_record(kind):
+            return self.read_record(value, depth)
+        raise Refusal(
+            f"a {class_name(kind)}, whose class says what it equals",
+            "return its plain value, or what matters of it as a dict,",
+        )
 
     def read_iterable(self, value: Any, depth: int) -> object:
         if type(value) is Array:
@@ -207,15 +229,14 @@ class _Walk:
         else:
             members = _read(value, lambda it: frozenset(self._limited(it)))
         held = self._extra_record(value, members, depth)
-        return members if held is None else held
+        return plain_members(members) if held is None else held
 
     def read_mapping(self, value: Any, depth: int) -> object:
         fields = _read(value, self._items)
         if type(value) is MappingProxyType:
             return self._mapping(value, fields, depth)
         if type(value) is Record:
-            self._mapping(value, fields, depth)
-            return Record(fields, value.name, value.structure)
+            return self._record(value, fields, value.name, value.structure, depth)
         check_consistent_iteration(value, fields)
         held = self._extra_record(value, fields, depth)
         return self._mapping(value, fields, depth) if held is None else held
@@ -233,11 +254,17 @@ class _Walk:
 
     def _freeze_record(self, value: Any, fields: dict[Any, Any], depth: int) -> object:
         kind = type(value)
-        self._mapping(value, fields, depth)
+        record = self._record(value, fields, f"{kind.__module__}.{kind.__qualname__}", None, depth)
         for name in hidden_fields(kind):
             if name in fields and type(fields[name]) is not Hidden:
                 fields[name] = Hidden.of(fields[name], MASK)
-        return Record(fields, f"{kind.__module__}.{kind.__qualname__}")
+        return record
+
+    def _record(
+        self, value: object, fields: dict[Any, Any], name: str | None, structure: str | None, depth: int
+    ) -> Record:
+        is_foreign = has_foreign_keys(self._mapping(value, fields, depth))
+        return Record(fields, name, structure, has_foreign_keys=is_foreign)
 
     def read_record(self, value: Any, depth: int) -> object:
         return self._freeze_record(value, _read(value, fields_of), depth)
@@ -280,8 +307,7 @@ class _Walk:
     def _freeze_structured(self, value: object, content: Any, structure: str, depth: int) -> object:
         if isinstance(content, dict):
             kind = type(value)
-            self._mapping(value, content, depth)
-            return Record(content, f"{kind.__module__}.{kind.__qualname__}", structure)
+            return self._record(value, content, f"{kind.__module__}.{kind.__qualname__}", structure, depth)
         return make_array(self._sequence(value, tuple(content), depth), structure)
 
     def read_refused(self, value: Any, _depth: int) -> object:
@@ -334,16 +360,17 @@ class _PrunedWalk(_Walk):
             return self._mapping(value, value.copy(), depth)
         return super().copy(value, depth)
 
-    def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> MappingProxyType[Any, object]:
+    def _mapping(self, holder: object, fresh: dict[Any, Any], depth: int) -> Mapping[Any, object]:
         keys, pruning = self._keys, self._pruning
         if not pruning.reaches(len(keys)):
             return super()._mapping(holder, fresh, depth)
+        _with_plain_keys(holder, fresh)  # a key must not answer for another one
         for key in [key for key in fresh if pruning.leaves_out(keys, key)]:
             del fresh[key]
         self._spend(len(fresh))
         for key, item in fresh.items():
             fresh[key] = self._below(holder, key, item, depth)
-        return MappingProxyType(fresh)
+        return _with_plain_keys(holder, fresh)
 
     def _sequence(self, holder: object, members: tuple[Any, ...], depth: int) -> tuple[object, ...]:
         keys, pruning = self._keys, self._pruning
@@ -409,6 +436,23 @@ def _read(value: Any, reader: Callable[[Any], T]) -> T:
             let_through(error)
             raise failed_read(value, error) from None
     raise AssertionError  # pragma: no cover - the last try returned or raised
+
+
+def _with_plain_keys(holder: object, fresh: dict[Any, Any]) -> Mapping[Any, object]:
+    """Make the keys of a fresh dict plain, and return a view."""
+    if SCALARS.issuperset(map(type, fresh)):
+        return MappingProxyType(fresh)
+    keys = [plain_key(key) for key in fresh]
+    if any(key is not old for key, old in zip(keys, fresh, strict=True)):
+        items = list(fresh.values())
+        fresh.clear()
+        fresh.update(zip(keys, items, strict=True))
+        if len(fresh) < len(items):
+            found = f"a mapping with several keys of one content ({class_name(type(holder))})"
+            raise Refusal(found, "return its items as a list")
+    if all(map(is_plain_key, fresh)):
+        return MappingProxyType(fresh)
+    return Record(fresh, None, has_foreign_keys=True)
 
 
 def _frame_rows(frame: Any) -> object:

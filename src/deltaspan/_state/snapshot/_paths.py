@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, Final
 
 from deltaspan._guard import EXHAUSTED, class_name
 from deltaspan._interrupts import let_through
 from deltaspan._state.record import Record
+from deltaspan._state.snapshot._trusted import has_plain_text
 
 
 class Path(tuple[object, ...]):
@@ -47,7 +49,7 @@ class Path(tuple[object, ...]):
 
 def _escape(key: object) -> str:
     try:
-        text = str.__str__(str(key))
+        text = _text_of(key)
     except EXHAUSTED:
         raise
     except BaseException as error:
@@ -55,6 +57,18 @@ def _escape(key: object) -> str:
         # The text of a key may raise. The path must have a text all the same.
         text = f"<{class_name(type(key))}>"
     return text.replace("~", "~0").replace("/", "~1")
+
+
+def _text_of(key: Any) -> str:
+    """Return the text of a key. A class that writes its own text cannot take that of another key."""
+    kind = type(key)
+    if has_plain_text(kind):  # type: ignore[arg-type]  # a class hashes
+        return str.__str__(str(key))
+    if isinstance(key, str):
+        return str.__str__(key)
+    if isinstance(key, Enum):
+        return f"{class_name(kind)}.{key._name_}"
+    return f"<{class_name(kind)}: {str.__str__(str(key))}>"
 
 
 class Aspect(str):

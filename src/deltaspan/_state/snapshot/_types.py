@@ -41,6 +41,7 @@ from deltaspan._interrupts import let_through
 from deltaspan._state.render import hides_itself
 from deltaspan._state.snapshot._extra_state import is_content_only
 from deltaspan._state.snapshot._fields import is_declared, is_record, is_transparent
+from deltaspan._state.snapshot._trusted import is_named_class
 from deltaspan._state.snapshot._unfreezable import Refusal
 
 SCALARS: Final = frozenset(
@@ -104,7 +105,9 @@ def kind_of(kind: type) -> Kind:
 def _kind_of(kind: type) -> Kind:  # noqa: C901, PLR0911, PLR0912 - a table of kinds, best first
     if hides_itself(kind):
         return Kind.HIDDEN
-    if issubclass(kind, _SCALAR_BASES) or _name(kind) in _SCALAR_NAMES:
+    if issubclass(kind, _SCALAR_BASES):
+        return Kind.SCALAR
+    if _name(kind) in _SCALAR_NAMES and is_named_class(kind, kind.__qualname__):
         return Kind.SCALAR
     if issubclass(kind, bytearray | memoryview):
         return Kind.BYTES
