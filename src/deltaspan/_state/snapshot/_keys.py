@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
+from deltaspan._process import on_reset
 from deltaspan._state.snapshot._extra_state import plain_scalar
 from deltaspan._state.snapshot._hidden import Hidden
 from deltaspan._state.snapshot._trusted import has_plain_equality
@@ -16,6 +17,7 @@ _COLLECTIONS: Final = (tuple, frozenset)
 _foreign_sets: Final[WeakValueDictionary[int, frozenset[Any]]] = WeakValueDictionary()
 """The frozen sets of which a class of the user compares a member. To look at all members again would cost as
 much as to compare them."""
+on_reset(_foreign_sets.clear)
 
 
 def plain_members(members: frozenset[Any]) -> frozenset[Any]:

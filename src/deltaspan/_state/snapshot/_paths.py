@@ -60,7 +60,10 @@ def _escape(key: object) -> str:
 
 
 def _text_of(key: Any) -> str:
-    """Return the text of a key. A class that writes its own text cannot take that of another key."""
+    """Return the text of a key.
+
+    A class that writes its own text cannot take that of another key.
+    """
     kind = type(key)
     if has_plain_text(kind):  # type: ignore[arg-type]  # a class hashes
         return str.__str__(str(key))
