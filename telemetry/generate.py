@@ -194,7 +194,7 @@ def _span_sections(spans: Sequence[Entry], known: Mapping[str, Entry]) -> Iterat
     for span in spans:
         is_like_first = span is not first and span["attributes"] == first["attributes"]
         attributes = (
-            f"Its attributes are those of `{first['name']['note']}`."
+            f"Its attributes are those of `{first['name']['note']}` whose names do not begin with `gen_ai.`."
             if is_like_first
             else _table(span, known)
         )

@@ -345,13 +345,12 @@ CONDITIONS: dict[str, Condition] = {
     "if both states were read": _were_states_read,
     "if a change was seen": _saw_change,
     "on tagged rows": _metric_in("tagged"),
-    "if the check polls or holds a lock": _polls_or_locks,
+    "if the check polls, holds a lock, or has a baseline of another process": _polls_or_locks,
     "if the check polls": _metric_in("polling"),
     "if the check holds a lock": _metric_in("locked"),
     "if another process captured the baseline": _metric_in("captured_elsewhere"),
     "if a probe, an expected value or a predicate raised": _something_raised,
     "on a log record, because a span event has it on its span": lambda record, trace: record.signal == "log",
-    "for a tool": lambda record, trace: record.name.startswith("gen_ai."),
 }
 """The conditions of the model. Each returns whether it holds, or None if the telemetry does not tell."""
 

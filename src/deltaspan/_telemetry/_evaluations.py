@@ -51,7 +51,7 @@ def emit_evaluations(
     renderer: ValueRenderer,
     context: Context,
 ) -> None:
-    """Emit checks as evaluations of the tool's span.
+    """Emit checks as evaluations of the run's span.
 
     Args:
         logger: the logger to emit with.

@@ -369,7 +369,10 @@ CONDITIONAL = {
     "on tagged rows": ({}, {"tagged": frozenset({"rows"})}),
     "if the check polls": ({}, {"polling": frozenset({"rows"})}),
     "if the check holds a lock": ({}, {"locked": frozenset({"rows"})}),
-    "if the check polls or holds a lock": ({}, {"locked": frozenset({"rows"})}),
+    "if the check polls, holds a lock, or has a baseline of another process": (
+        {},
+        {"locked": frozenset({"rows"})},
+    ),
     "if another process captured the baseline": ({}, {"captured_elsewhere": frozenset({"rows"})}),
     "if a probe, an expected value or a predicate raised": ({"deltaspan.check.reason": "probe_failed"}, {}),
     "if the action says whether it succeeded": ({}, {"claims": frozenset({"act"})}),
