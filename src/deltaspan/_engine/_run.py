@@ -230,26 +230,27 @@ class Run:
         if self._state is _PENDING and error is None:
             self._telemetry.leave()
             return
-        ended_at = perf_counter()
-        if self._process is not current_process() or self._collection_probe is not None:
-            if self._must_close_elsewhere(error):
-                return
-            error = self._failure_of(error)
-        self._telemetry.end_action()
-        if self._plan.options.deferred and not self._is_interrupted(error):
-            self._defer(ended_at, error)
-            return
         try:
-            self._read_post_states(error)
-            if self._plan.is_polled and not self._is_interrupted(error):
-                poll(self._polls(error, ended_at))
-            self._conclude(error, ended_at)
-        finally:
+            ended_at = perf_counter()
+            if self._process is not current_process() or self._collection_probe is not None:
+                if self._must_close_elsewhere(error):
+                    return
+                error = self._failure_of(error)
+            self._telemetry.end_action()
+            if self._plan.options.deferred and not self._is_interrupted(error):
+                self._defer(ended_at, error)
+                return
             try:
+                self._read_post_states(error)
+                if self._plan.is_polled and not self._is_interrupted(error):
+                    poll(self._polls(error, ended_at))
+                self._conclude(error, ended_at)
+            finally:
                 self._release_and_end(error, ended_at)
-            except EXHAUSTED:
+        except EXHAUSTED:
+            if self._state is not _ENDED:
                 _unclosed.append(self)
-                raise
+            raise
         self._apply_policy(error)
 
     async def __aenter__(self) -> Run:
@@ -279,30 +280,31 @@ class Run:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        ended_at = perf_counter()
-        if self._process is not current_process() or self._collection_probe is not None:
-            if self._must_close_elsewhere(error):
-                return
-            error = self._failure_of(error)
-        self._telemetry.end_action()
-        can_defer = self._plan.options.deferred and not self._is_interrupted(error)
-        if can_defer and (self._plan.first_async_metric is None or is_loop_running()):
-            await self._defer_async(ended_at, error)
-            return
         try:
-            if self._is_interrupted(error):
-                self._read_post_states(error)
-            else:
-                await self._read_post_states_async()
-                if self._plan.is_polled:
-                    await poll_async(self._polls(error, ended_at))
-            self._conclude(error, ended_at)
-        finally:
+            ended_at = perf_counter()
+            if self._process is not current_process() or self._collection_probe is not None:
+                if self._must_close_elsewhere(error):
+                    return
+                error = self._failure_of(error)
+            self._telemetry.end_action()
+            can_defer = self._plan.options.deferred and not self._is_interrupted(error)
+            if can_defer and (self._plan.first_async_metric is None or is_loop_running()):
+                await self._defer_async(ended_at, error)
+                return
             try:
+                if self._is_interrupted(error):
+                    self._read_post_states(error)
+                else:
+                    await self._read_post_states_async()
+                    if self._plan.is_polled:
+                        await poll_async(self._polls(error, ended_at))
+                self._conclude(error, ended_at)
+            finally:
                 await self._release_and_end_async(error, ended_at, error)
-            except EXHAUSTED:
+        except EXHAUSTED:
+            if self._state is not _ENDED:
                 _unclosed.append(self)
-                raise
+            raise
         self._apply_policy(error)
 
     def keep_open(self) -> None:

@@ -219,11 +219,13 @@ class RunTelemetry:
         A generator or coroutine may be closed in another context than it was suspended in: by an event loop
         that shuts down, or by the garbage collector.
         """
-        token, self._token = self._token, None
+        token = self._token
         if token is None:
             return
         current, entered = get_current(), self._entered
-        if not detach_here(token):
+        is_undone = detach_here(token)
+        self._token = None  # last, so that a run that had no stack left for it can leave later
+        if not is_undone:
             return
         if current is not entered and current is not self.context and entered is not self._reading:
             self._keep(current)

@@ -69,7 +69,9 @@ def test_a_run_that_could_not_close_is_reported_with_the_next_one():
             with suppress(RecursionError):
                 _at_depth(limit - room, act)
         act()
-    assert {report.outcome for report in reports} == {"fail", "inconclusive"}
+    # Python 3.10 lends a run that reached the limit fifty more frames, so a run ends or does not begin.
+    unclosed = set() if sys.version_info < (3, 11) else {"inconclusive"}
+    assert {report.outcome for report in reports} == {"fail", *unclosed}
 
 
 def test_an_async_run_still_closes_in_its_loop():
