@@ -165,9 +165,9 @@ METRIC_GEN_AI_EXECUTE_TOOL_DURATION_BUCKETS: Final = (
     81.92,
 )
 METRIC_ACTION_DURATION: Final = "deltaspan.action.duration"
-"""histogram; How long the action alone took. Of tools on request alone."""
+"""histogram; How long the action took. For tools only if it is asked for."""
 METRIC_ACTION_DURATION_UNIT: Final = "s"
-METRIC_ACTION_DURATION_DESCRIPTION: Final = "How long the action alone took. Of tools on request alone."
+METRIC_ACTION_DURATION_DESCRIPTION: Final = "How long the action took. For tools only if it is asked for."
 METRIC_ACTION_DURATION_BUCKETS: Final = (
     0.01,
     0.02,

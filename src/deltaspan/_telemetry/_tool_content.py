@@ -1,4 +1,4 @@
-"""The arguments and the result of a tool, which leave on request alone."""
+"""The arguments and the result of a tool, which leave only on request."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deltaspan import change, collect_reports, expects, unchanged
+from deltaspan import change, collect_reports, expects, unchanged, window
 from deltaspan._engine import _deferred
 from support.overlapping import together
 
@@ -454,3 +454,18 @@ def test_a_caller_is_not_held_against_a_deferred_call_that_was_read_once():
         assert _deferred.drain(60)
 
     assert outcomes(reports) == {"pass"}
+
+
+def test_a_folder_whose_window_has_closed_contends_no_more():
+    def opened(folder):
+        w = window("w", change("files", lambda folder: 0).by(0), args={"folder": Path(folder)})
+        w.capture_baseline()
+        return w
+
+    kept, outer = opened("/srv/kept"), opened("/srv/app")
+    outer.verify()
+    inner = opened("/srv/app/logs")
+    inner.verify()
+    kept.verify()
+
+    assert inner.report["files"].reason is None
